@@ -18,25 +18,25 @@ from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
 from invariants import check
-from zabcheck.ensemble.debugger.class_path import ClassPath
-from zabcheck.ensemble.debugger.points import located
-from zabcheck.ensemble.recording.folder import Recorder
-from zabcheck.ensemble.recording.records import Acknowledged, Record, Unanswered
-from zabcheck.ensemble.rules.packets import judge_recording
-from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.class_archive import class_archive
-from zabcheck.ensemble.run.clients import Client
-from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
-from zabcheck.ensemble.run.draw import draw
-from zabcheck.ensemble.run.ensemble import Ensemble
-from zabcheck.ensemble.run.execute import UP_AT_FIRST, execute
-from zabcheck.ensemble.run.forces import WATCHED
-from zabcheck.ensemble.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
-from zabcheck.ensemble.run.stops import Stops, with_agent
-from zabcheck.ensemble.trace.incarnations import read_sorted
-from zabcheck.ensemble.trace.observe import observe_sorted
-from zabcheck.ensemble.verdict.findings import findings
-from zabcheck.ensemble.verdict.judge import Judged, judge
+from zabcheck.zookeeper.debugger.class_path import ClassPath
+from zabcheck.zookeeper.debugger.points import located
+from zabcheck.zookeeper.recording.folder import Recorder
+from zabcheck.zookeeper.recording.records import Acknowledged, Record, Unanswered
+from zabcheck.zookeeper.rules.packets import judge_recording
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.class_archive import class_archive
+from zabcheck.zookeeper.run.clients import Client
+from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.ensemble import Ensemble
+from zabcheck.zookeeper.run.execute import UP_AT_FIRST, execute
+from zabcheck.zookeeper.run.forces import WATCHED
+from zabcheck.zookeeper.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
+from zabcheck.zookeeper.run.stops import Stops, with_agent
+from zabcheck.zookeeper.trace.incarnations import read_sorted
+from zabcheck.zookeeper.trace.observe import observe_sorted
+from zabcheck.zookeeper.verdict.findings import findings
+from zabcheck.zookeeper.verdict.judge import Judged, judge
 
 T = TypeVar("T")
 

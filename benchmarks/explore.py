@@ -19,14 +19,14 @@ from msgspec.structs import replace
 from invariants import Invariant, select
 from invariants.base import WentOn
 from invariants.quorums import Quorums
+from zabcheck.explore.bounds import UNLIMITED, Bounds
+from zabcheck.explore.explored import Explored
+from zabcheck.explore.liveness.undisturbed import find_trap
+from zabcheck.explore.shortest import search
+from zabcheck.explore.space import Space
+from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import UNLIMITED, Bounds
-from zabcheck.search.explore.explored import Explored
-from zabcheck.search.explore.liveness.undisturbed import find_trap
-from zabcheck.search.explore.shortest import search
-from zabcheck.search.explore.space import Space
-from zabcheck.search.explore.tables.judges import judged_in_every_state
 
 COARSE = Switches(sync="atomic", closing="abrupt")
 ALL = tuple(kind for kind in select(None) if judged_in_every_state(kind))

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.zookeeper.judge import recordings_in
-from zabcheck.conformance.conform import conform
-from zabcheck.ensemble.recording.folder import RECORDING, RecordingError, read
-from zabcheck.ensemble.recording.records import AnyRecord, Lost, Opened, Passed, Sent, Timed
-from zabcheck.ensemble.rules.packets import JUDGED, judge
-from zabcheck.ensemble.wire.zxids import COUNTER
+from zabcheck.zookeeper.conformance.conform import conform
+from zabcheck.zookeeper.recording.folder import RECORDING, RecordingError, read
+from zabcheck.zookeeper.recording.records import AnyRecord, Lost, Opened, Passed, Sent, Timed
+from zabcheck.zookeeper.rules.packets import JUDGED, judge
+from zabcheck.zookeeper.wire.zxids import COUNTER
 
 TOO_EARLY = 30_000
 """A packet that is sent too early is sent so many microseconds before what it answers: a comparison allows 20,000."""

@@ -9,7 +9,7 @@ from statistics import median
 from time import process_time
 
 from invariants import select
-from tests.protocols.zookeeper.test_search import ERRORS, FOUND
+from tests.zookeeper.model.test_search import ERRORS, FOUND
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import swarm
 from zabcheck.search.run import ProtocolRaised, Search

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from docs.generators.output import DOCS, read
 from invariants import GROUPS, PROPERTIES
-from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.search.goals import GOALS
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 PAGE = DOCS / "properties.md"
 

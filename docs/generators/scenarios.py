@@ -6,9 +6,9 @@ from docs.generators.output import DOCS, read, zabcheck
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
+from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.papers.scenarios.base import Scenario, Written
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.scenarios import SCENARIOS
-from zabcheck.scenarios.base import Scenario, Written
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
 

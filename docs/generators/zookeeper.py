@@ -20,11 +20,11 @@ from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
-from zabcheck.ensemble.report.packets import render_divergence
-from zabcheck.ensemble.verdict.judge import judge
 from zabcheck.text.pen import text_of
+from zabcheck.zookeeper.report.packets import render_divergence
+from zabcheck.zookeeper.verdict.judge import judge
 
-RECORDINGS = ROOT / "tests/ensemble"
+RECORDINGS = ROOT / "tests/zookeeper"
 EXAMPLES = DOCS / "examples"
 LOST_WRITE = RECORDINGS / "lost-write-3.8.0"
 HEALTHY = RECORDINGS / "healthy-3.8.0"

@@ -3,8 +3,8 @@
 The model's verdicts are of two kinds. Its minimal schedules are replayed here, in each version. What came of the
 recordings of real executions (`RECORDED`) was found by `zabcheck zookeeper conform --write` and `zabcheck replay`.
 
-What is said of each bug is in `zabcheck/ensemble/bugs/catalogue.py`, beside its schedule, of which docs/examples gets a
-copy. The figures here were counted by `zabcheck zookeeper catalogue --bug NAME --times N`, with the versions named;
+What is said of each bug is in `zabcheck/zookeeper/bugs/catalogue.py`, beside its schedule, of which docs/examples gets
+a copy. The figures here were counted by `zabcheck zookeeper catalogue --bug NAME --times N`, with the versions named;
 whoever executes a schedule again changes them.
 """
 
@@ -14,19 +14,19 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from docs.generators.output import DOCS, ROOT
-from zabcheck.conformance.conform import release_of
-from zabcheck.ensemble.bugs.catalogue import BUGS, NOT_SHOWN, PREFIX, Bug
-from zabcheck.ensemble.report.bugs import affected, title
-from zabcheck.ensemble.verdict.judge import SERIOUS
-from zabcheck.ensemble.verdict.known_issues import NO_NUMBER
-from zabcheck.protocols.zookeeper import ZOOKEEPER
-from zabcheck.protocols.zookeeper.versions import ON_REQUEST
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import load
+from zabcheck.zookeeper.bugs.catalogue import BUGS, NOT_SHOWN, PREFIX, Bug
+from zabcheck.zookeeper.conformance.conform import release_of
+from zabcheck.zookeeper.model import ZOOKEEPER
+from zabcheck.zookeeper.model.versions import ON_REQUEST
+from zabcheck.zookeeper.report.bugs import affected, title
+from zabcheck.zookeeper.verdict.judge import SERIOUS
+from zabcheck.zookeeper.verdict.known_issues import NO_NUMBER
 
 PAGE = DOCS / "zookeeper-catalogue.md"
 EXAMPLES = DOCS / "examples"
-SCHEDULES = ROOT / "tests/protocols/zookeeper/schedules"
+SCHEDULES = ROOT / "tests/zookeeper/model/schedules"
 """The minimal schedules of the model."""
 VERSIONS = {
     "3.6.3": "PySpark 3.5.3",
@@ -77,7 +77,7 @@ MINIMAL = {
     "trunc-keeps-one": ("n2",),
     "unforced-snapshot": ("n3",),
 }
-"""The minimal schedules of the model for each bug, in tests/protocols/zookeeper/schedules."""
+"""The minimal schedules of the model for each bug, in tests/zookeeper/model/schedules."""
 
 RECORDED: dict[str, dict[str, str]] = {
     "ZOOKEEPER-1653": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "unjudged", "3.9.5": "unjudged"},

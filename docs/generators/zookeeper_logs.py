@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from docs.generators.output import DOCS, ROOT, read, with_output
 
 PAGE = DOCS / "zookeeper-logs.md"
-WRITTEN = ROOT / "tests/ensemble/zookeeper-3.8.0"
+WRITTEN = ROOT / "tests/zookeeper/zookeeper-3.8.0"
 DAMAGED = 470
 """A byte in setData /queue."""
 LEFT = 250

@@ -232,8 +232,8 @@ def test_a_server_of_connect_that_dies_ends_the_campaign(connect: Cluster, tmp_p
 
 EXPLORE = """
 from zabcheck.cli import main
-from zabcheck.search.explore import space
-from zabcheck.search.explore.states.checkpoint import Checkpoints
+from zabcheck.explore import space
+from zabcheck.explore.states.checkpoint import Checkpoints
 
 space.LARGE_ON_SPARK, space._LOOK, Checkpoints.is_due = 2, 1, True  # small levels are large, and each is written down
 main()

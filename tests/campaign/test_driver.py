@@ -21,8 +21,8 @@ from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import ERROR, INDEX, RAISED, Finding
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
-from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.simulation import schedule as schedules
+from zabcheck.zookeeper.model import ZOOKEEPER
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,7 +22,7 @@ from zabcheck.simulation.choices import AnyChoice, Heal, Hold
 
 OF_ZAB = [name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab"]
 TRACE = trace_of([*SENT, *DELIVERED])
-RECORDING = Path(__file__).parents[1] / "ensemble/lost-write-3.8.0/recording.jsonl"
+RECORDING = Path(__file__).parents[1] / "zookeeper/lost-write-3.8.0/recording.jsonl"
 TAGS = [*(str(kind.__struct_config__.tag) for kind in get_args(AnyEvent)), "header", "end"]
 BLANK = "expected a JSON object, found a blank line: leave it out"
 LONG = "x" * 300

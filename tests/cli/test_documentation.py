@@ -17,16 +17,16 @@ from invariants.events import EVENTS, End, Header
 from invariants.trace import loads
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, ROOT, trace_of
 from tests.cli.conftest import Command, Found
-from tests.ensemble import fake_zookeeper, real
 from tests.invariants.columns import parquet_of, table_of
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.run.search import Attempt
-from zabcheck.ensemble.verdict.judge import judge
+from tests.zookeeper import fake_zookeeper, real
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.search import Attempt
+from zabcheck.zookeeper.verdict.judge import judge
 
 OUTPUT = (ROOT / "docs/output.md").read_text(encoding="utf-8")
-LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
+LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
 TRACES = (ROOT / "docs/traces.md").read_text(encoding="utf-8")
 EXAMPLES: dict[str, Any] = {
     example["command"]
@@ -147,7 +147,7 @@ def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of lists and choices one entry is documented."""
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", lost_write)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", lost_write)
     options = ("--java", fake_zookeeper.java(tmp_path, "serves"), "--classpath", tmp_path, "--format", "json")
     told = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "0", *options)
     assert (told.code, told.err) == (1, "")
@@ -163,7 +163,7 @@ def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
 def test_the_form_of_zookeeper_gate_is_the_documented_one(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", lost_write)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", lost_write)
     monkeypatch.setattr("zabcheck.cli.zookeeper.gate.monotonic", iter(range(0, 9999, 10)).__next__)
     options = ("--java", fake_zookeeper.java(tmp_path, "serves"), "--classpath", real.classpath(), "--format", "json")
     told = zabcheck("zookeeper", "gate", "--bug", "4712", "--repairs", "4712", "--budget", "45s", *options)

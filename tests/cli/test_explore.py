@@ -12,9 +12,9 @@ import pytest
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from zabcheck.cli import explore as command
-from zabcheck.search.explore import space
-from zabcheck.search.explore.liveness import undisturbed
-from zabcheck.search.explore.states import spilled
+from zabcheck.explore import space
+from zabcheck.explore.liveness import undisturbed
+from zabcheck.explore.states import spilled
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 

@@ -9,12 +9,12 @@ import pytest
 import zabcheck.proof.monitors  # noqa: F401  # adds properties
 from invariants import FURTHER, GROUPS, PROPERTIES
 from tests.cli.conftest import Command
-from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
-from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 LISTED: dict[str, Iterable[str]] = {
     "protocols": PROTOCOLS,

@@ -7,7 +7,7 @@ import pytest
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 
-KEPT = ROOT / "tests/protocols/zookeeper/schedules"
+KEPT = ROOT / "tests/zookeeper/model/schedules"
 SAID = "Learner.syncWithLeader: a NullPointerException, as COMMIT of ⟨1,1⟩ finds no packet"
 TITLE = "the code that is modelled has an error; no property was judged"
 OF_4394 = [

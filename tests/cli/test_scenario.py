@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from tests.cli.conftest import Command
 from zabcheck.cli import scenario as command
-from zabcheck.scenarios import SCENARIOS
-from zabcheck.scenarios.base import Outcome
+from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.papers.scenarios.base import Outcome
 
 
 def test_it_tells_what_it_is_about_then_the_run_then_whether_the_outcome_came_about(zabcheck: Command) -> None:

@@ -31,7 +31,7 @@ from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
 
-LOST_WRITE = str(ROOT / "tests/ensemble/lost-write-3.8.0")
+LOST_WRITE = str(ROOT / "tests/zookeeper/lost-write-3.8.0")
 EVALUATE = ("evaluate", "--servers", "3", "--disk", "none", "--operations", "9", "--outstanding", "5", "--history", "9")
 GATE = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = {}\nsteps = 200\nkills = ["{}"]\n'
 TWO = ("explore", "--processes", "2", "--epochs", "1", "--workers", "1")

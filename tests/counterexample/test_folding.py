@@ -11,9 +11,9 @@ from tests.invariants.builders import whole
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.story import Flight, Story
-from zabcheck.ensemble.trace.observe import observe
+from zabcheck.zookeeper.trace.observe import observe
 
-RECORDINGS = Path(__file__).parents[1] / "ensemble"
+RECORDINGS = Path(__file__).parents[1] / "zookeeper"
 
 
 def folded(*events: Event) -> Story:

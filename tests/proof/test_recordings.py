@@ -7,8 +7,8 @@ import pytest
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties
 from docs.generators.zookeeper import ARCHIVED, HEALTHY, LOST_WRITE, extracted
 from invariants import Verdict, check
-from zabcheck.ensemble.report.departure import departure
-from zabcheck.ensemble.verdict.judge import Judged, judge
+from zabcheck.zookeeper.report.departure import departure
+from zabcheck.zookeeper.verdict.judge import Judged, judge
 
 RECORDINGS = {
     "4409-3.8.0": (57, "f.2.1", "packet 237", "delivered is a prefix", "total order", 12),

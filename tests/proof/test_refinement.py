@@ -30,6 +30,8 @@ from invariants import (
 )
 from invariants.chain import Chain
 from invariants.quorums import Quorums, quorums_of
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.proof import compiled
 from zabcheck.proof.abstraction import LOOKS_AT, abstract, at_start, provides_what_it_accepted
@@ -48,8 +50,6 @@ from zabcheck.proof.relations import RELATIONS, State
 from zabcheck.proof.steps import STEPS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.engines import Engine, find
-from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.space import Space
 from zabcheck.search.run import Run, Search, named_by, simulate
 from zabcheck.search.swarm import drive
 from zabcheck.simulation.choices import Choice

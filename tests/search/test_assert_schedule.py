@@ -100,7 +100,7 @@ def test_code_that_raises_is_no_broken_property() -> None:
 
 def test_an_error_of_the_code_that_is_modelled_is_a_failure() -> None:
     with pytest.raises(Broken, match="the code that is modelled has an error; no property was judged"):
-        zabcheck.assert_schedule(Path(__file__).parents[1] / "protocols/zookeeper/schedules/4394.schedule.json")
+        zabcheck.assert_schedule(Path(__file__).parents[1] / "zookeeper/model/schedules/4394.schedule.json")
 
 
 def test_a_schedule_that_leads_nowhere_passes() -> None:

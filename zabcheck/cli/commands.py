@@ -188,7 +188,7 @@ def switches(incomplete: str) -> list[str]:
 
 def scenarios(incomplete: str) -> list[str]:
     """Return the scenarios whose names begin so, for the completion of a shell."""
-    from zabcheck.scenarios import SCENARIOS
+    from zabcheck.papers.scenarios import SCENARIOS
 
     return [name for name in SCENARIOS if name.startswith(incomplete)]
 

@@ -11,12 +11,12 @@ from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
-from zabcheck.evaluation import plan as plans
-from zabcheck.evaluation import report as evaluation
-from zabcheck.evaluation.costs import MICROSECOND, MILLISECOND, Costs
-from zabcheck.evaluation.line_plot import svg
-from zabcheck.evaluation.plan import DISKS, Plan
-from zabcheck.evaluation.results import Evaluation
+from zabcheck.papers.evaluation import plan as plans
+from zabcheck.papers.evaluation import report as evaluation
+from zabcheck.papers.evaluation.costs import MICROSECOND, MILLISECOND, Costs
+from zabcheck.papers.evaluation.line_plot import svg
+from zabcheck.papers.evaluation.plan import DISKS, Plan
+from zabcheck.papers.evaluation.results import Evaluation
 from zabcheck.text.words import as_text, counted
 
 FEWEST_SERVERS, MOST_SERVERS = 2, 25

@@ -39,17 +39,17 @@ from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
+from zabcheck.explore import UNLIMITED, Exploration, Refused, exploration, report
+from zabcheck.explore.bounds import MOST_SNAPSHOTS, Bounds
+from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
+from zabcheck.explore.explored import Progress
+from zabcheck.explore.states.checkpoint import CheckpointError
+from zabcheck.explore.states.memory import CannotSpill, used
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import switches_of
-from zabcheck.search.explore import UNLIMITED, Exploration, Refused, exploration, report
-from zabcheck.search.explore.bounds import MOST_SNAPSHOTS, Bounds
-from zabcheck.search.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
-from zabcheck.search.explore.explored import Progress
-from zabcheck.search.explore.states.checkpoint import CheckpointError
-from zabcheck.search.explore.states.memory import CannotSpill, used
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.nodes import option_of

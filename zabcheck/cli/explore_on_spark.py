@@ -10,7 +10,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import doing
 
 if TYPE_CHECKING:
-    from zabcheck.search.explore.sharing.on_spark import Spark
+    from zabcheck.explore.sharing.on_spark import Spark
 
 STATES, CHECKPOINT = "states", "explore.checkpoint"
 """What is in the folder of a search: the folder for the states, and the checkpoint."""
@@ -32,8 +32,8 @@ def spark_at(master: str | None, out: Path, resume: bool) -> Iterator["Spark | N
 
         from zabcheck.campaign.session import NoSpark, session
         from zabcheck.campaign.spark_errors import one_line
+        from zabcheck.explore.sharing.on_spark import Spark
         from zabcheck.java import NoJava
-        from zabcheck.search.explore.sharing.on_spark import Spark
     except ImportError as error:
         raise BadInput(f"--master: this needs Spark: pip install 'zabcheck[spark]' ({error})") from None
     with bad_path("--out", out):

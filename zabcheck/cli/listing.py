@@ -14,9 +14,9 @@ from zabcheck.cli.tables import render_catalogue
 from zabcheck.cli.verdict import OK
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
+from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import MEANINGS, values_in_words
-from zabcheck.scenarios import SCENARIOS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES
 
@@ -48,23 +48,7 @@ def list_(
     format: Formats = Format.text,
 ) -> int:
     """List protocols, mutants, properties, groups of them, goals, scenarios, switches, and what clients rely on."""
-    catalogue = {
-        "protocols": {p.name: (p.summary, p.source) for p in PROTOCOLS.values()},
-        "mutants": {m.name: (summary_of(m), m.source) for m in CATALOGUE.values()},
-        "properties": {k.name: (k.statement, k.source) for k in (*PROPERTIES.values(), *FURTHER.values())},
-        "groups": {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()},
-        "goals": {name: (meaning, "zabcheck") for name, meaning in GOALS.items()},
-        "scenarios": {s.name: (s.title, s.source) for s in SCENARIOS.values()},
-        "switches": {
-            name: (f"{meaning}; {values_in_words(name)}", "docs/output.md") for name, meaning in MEANINGS.items()
-        },
-    }
-    if kind in (None, Kinds.clients):  # loaded for no other list
-        from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
-
-        catalogue["clients"] = {each.name: (each.statement, each.source) for each in CLIENT_PROPERTIES.values()}
-    if kind is not None:
-        catalogue = {kind.value: catalogue[kind]}
+    catalogue = {each.value: _entries(each) for each in (Kinds if kind is None else (kind,))}
     if format is Format.json:
         print_json(
             "list",
@@ -76,6 +60,29 @@ def list_(
     else:
         make_console().print(render_catalogue(catalogue))
     return OK
+
+
+def _entries(kind: Kinds) -> dict[str, tuple[str, str]]:
+    """Return the summary and the source of each thing of this kind, by name; load nothing else."""
+    match kind:
+        case Kinds.protocols:
+            return {each.name: (each.summary, each.source) for each in PROTOCOLS.values()}
+        case Kinds.mutants:
+            return {each.name: (summary_of(each), each.source) for each in CATALOGUE.values()}
+        case Kinds.properties:
+            return {k.name: (k.statement, k.source) for k in (*PROPERTIES.values(), *FURTHER.values())}
+        case Kinds.groups:
+            return {name: (", ".join(members), "zabcheck") for name, members in GROUPS.items()}
+        case Kinds.goals:
+            return {name: (meaning, "zabcheck") for name, meaning in GOALS.items()}
+        case Kinds.scenarios:
+            return {each.name: (each.title, each.source) for each in SCENARIOS.values()}
+        case Kinds.switches:
+            return {name: (f"{text}; {values_in_words(name)}", "docs/output.md") for name, text in MEANINGS.items()}
+        case Kinds.clients:
+            from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
+
+            return {each.name: (each.statement, each.source) for each in CLIENT_PROPERTIES.values()}
 
 
 def summary_of(mutant: Mutant) -> str:

@@ -20,7 +20,6 @@ from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
-from zabcheck.ensemble.run.schedule import is_for_an_ensemble
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.run import Replay, replay_on
@@ -29,6 +28,7 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.nodes import PREFIX, option_of
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
 
 @command

@@ -16,9 +16,9 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.saving import TOLD
-from zabcheck.scenarios import SCENARIOS
-from zabcheck.scenarios.play import Played, play
-from zabcheck.scenarios.report import render_about, render_unmet
+from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.papers.scenarios.play import Played, play
+from zabcheck.papers.scenarios.report import render_about, render_unmet
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, clean
 

@@ -31,7 +31,7 @@ class Mutant(Struct, frozen=True):
     state: type[AddedState] | None = None
     """What the bug has to remember of a process besides the protocol's variables; all its fields have defaults."""
     commutes: bool = True
-    """Whether its moves still commute where the protocol's do (`zabcheck.search.explore.tables.reduction`): not where
+    """Whether its moves still commute where the protocol's do (`zabcheck.explore.tables.reduction`): not where
     what is on its way to a process can matter that has dropped its iteration, nor where a step reaches another one."""
 
     within: tuple[str, ...] = ()

@@ -1,12 +1,43 @@
-"""The protocols that can be checked, by name."""
+"""The protocols that can be checked, by name; a protocol's module is imported when it is asked for."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.db19 import DB19, DB19_FIFO
-from zabcheck.protocols.ladis import LADIS, LADIS_2008
-from zabcheck.protocols.paxos import VARIANTS
-from zabcheck.protocols.zab import ZAB
-from zabcheck.protocols.zookeeper import ZOOKEEPER
 
-PROTOCOLS: dict[str, Protocol] = {
-    protocol.name: protocol for protocol in (ZAB, LADIS, LADIS_2008, *VARIANTS, DB19, DB19_FIFO, ZOOKEEPER)
+_MODULES = {
+    "zab": "zabcheck.protocols.zab",
+    "ladis": "zabcheck.protocols.ladis",
+    "ladis-2008": "zabcheck.protocols.ladis",
+    "paxos": "zabcheck.protocols.paxos",
+    "paxos-unordered": "zabcheck.protocols.paxos",
+    "paxos-one-outstanding": "zabcheck.protocols.paxos",
+    "paxos-batches": "zabcheck.protocols.paxos",
+    "paxos-barrier": "zabcheck.protocols.paxos",
+    "paxos-one-proposer": "zabcheck.protocols.paxos",
+    "db19": "zabcheck.protocols.db19",
+    "db19-fifo": "zabcheck.protocols.db19",
+    "zookeeper": "zabcheck.zookeeper.model",
 }
+"""The module that defines each protocol, in its `PROTOCOLS`."""
+
+
+class _Registry(Mapping[str, Protocol]):
+    """All protocols of `_MODULES`."""
+
+    def __getitem__(self, name: str) -> Protocol:
+        """Import the protocol's module and return the protocol. KeyError if there is none of that name."""
+        protocols: tuple[Protocol, ...] = import_module(_MODULES[name]).PROTOCOLS
+        return next(protocol for protocol in protocols if protocol.name == name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _MODULES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_MODULES)
+
+    def __len__(self) -> int:
+        return len(_MODULES)
+
+
+PROTOCOLS: Mapping[str, Protocol] = _Registry()

@@ -333,7 +333,7 @@ class Protocol(Struct, frozen=True):
     treat processes as interchangeable.
     `highest_epoch(process)` returns the highest epoch that a process has promised or proposed, as far as it remembers;
     an exhaustive search is bounded by it. None: the search knows only the epochs that events name.
-    `commutes` tells whether what `zabcheck.search.explore.tables.reduction` assumes of Zab holds for this protocol.
+    `commutes` tells whether what `zabcheck.explore.tables.reduction` assumes of Zab holds for this protocol.
     `notices_at_once(process)` tells whether it makes no difference when a leader that leads on notices that a follower
     has left, since nothing that it counts gets less. Nobody asks where `commutes` is false.
     `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and

@@ -7,11 +7,11 @@ from invariants import GROUPS, PROPERTIES
 from tests.cli.command import CALM_SCHEDULE, trace_of
 from tests.cli.fuzzing.calling import answers
 from tests.cli.fuzzing.files import HEALTHY, SCHEDULES, TRACES
-from tests.ensemble.disk.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
+from tests.zookeeper.disk.disks import disk, real
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.scenarios import SCENARIOS
+from zabcheck.papers.scenarios import SCENARIOS
 
 NAMES = [*PROPERTIES, *GROUPS, *(name.upper().replace(" ", "-") for name in PROPERTIES), "x", "", "é", "total  order"]
 WORDS = ["", "x", "0", "-1", "1e3", "9" * 30, "é", "\x1b[2J", "a\nb", "--", "-", "[bold]", "'", "%s", "x" * 5000]

@@ -8,16 +8,16 @@ from invariants.events import Local
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, ROOT, trace_of
 from tests.cli.fuzzing.calling import answers
 from tests.cli.fuzzing.changes import change_bytes, change_digit, change_lines, changed, cut_off
-from tests.ensemble.disk.disks import disk, real
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
+from tests.zookeeper.disk.disks import disk, real
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.ensemble.recording.folder import RECORDING
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
+from zabcheck.zookeeper.recording.folder import RECORDING
 
 SCHEDULES = [CALM_SCHEDULE, BROKEN_SCHEDULE]
-HEALTHY = {file.name: file.read_bytes() for file in sorted((ROOT / "tests/ensemble/healthy-3.8.0").iterdir())}
+HEALTHY = {file.name: file.read_bytes() for file in sorted((ROOT / "tests/zookeeper/healthy-3.8.0").iterdir())}
 """A recording of a real ensemble, file by file."""
 TRACES = [replay(schedules.load(data, "schedule")).trace for data in SCHEDULES]
 TRACES += [trace_of(random_trace(seed).events, "per-process", 9) for seed in range(4)]

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import ROOT
-from tests.ensemble import fake_zookeeper, real
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.run.search import Attempt
-from zabcheck.ensemble.verdict.judge import judge
+from tests.zookeeper import fake_zookeeper, real
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.search import Attempt
+from zabcheck.zookeeper.verdict.judge import judge
 
-RECORDINGS = ROOT / "tests/ensemble"
+RECORDINGS = ROOT / "tests/zookeeper"
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)
         return Attempt(schedule, judge(folder), 1.0, interrupted=name == "Ctrl-C")
 
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
     return names
 
 

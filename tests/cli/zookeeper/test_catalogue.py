@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.cli.zookeeper.conftest import fake
-from tests.ensemble import fake_zookeeper
+from tests.zookeeper import fake_zookeeper
 
 CATALOGUE = ("zookeeper", "catalogue")
 

@@ -16,18 +16,18 @@ import pytest
 from invariants import trace
 from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
-from tests.ensemble import fake_zookeeper, real
-from tests.ensemble.disk.disks import disk, zxid
-from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
 from tests.tiers import sweep
-from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Ended
-from zabcheck.ensemble.report.runs import EnsembleSummary, render
-from zabcheck.ensemble.run import execute
+from tests.zookeeper import fake_zookeeper, real
+from tests.zookeeper.disk.disks import disk, zxid
+from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
 from zabcheck.text.pen import text_of
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Ended
+from zabcheck.zookeeper.report.runs import EnsembleSummary, render
+from zabcheck.zookeeper.run import execute
 
 SCHEDULE = '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":0}]}'
-HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
+HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
 
 
 def fake(folder: Path, behaviour: str, version: str = "3.8.0") -> tuple[str, ...]:
@@ -158,7 +158,7 @@ def test_a_proxy_that_dies(zabcheck: Command, monkeypatch: pytest.MonkeyPatch, t
     def fail(*arguments: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("zabcheck.ensemble.run.links.Pipe.feed", fail)
+    monkeypatch.setattr("zabcheck.zookeeper.run.links.Pipe.feed", fail)
     result = zabcheck("zookeeper", "--runs", "1", *fake(tmp_path, "talks"))
     assert (result.code, result.err) == (3, "")
     assert "in 1 run the ensemble failed: the proxy failed: RuntimeError('broken')" in result.out
@@ -347,7 +347,7 @@ def test_keep_keeps_the_data_directories_where_logs_finds_them(
         for server in (1, 2, 3):
             disk(folder / f"server-{server}", {zxid(1, 1): [zxid(1, 1)]}, server=server)
 
-    monkeypatch.setattr("zabcheck.ensemble.run.search.execute", executed)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.execute", executed)
     options = ("zookeeper", "--runs", "1", "--seed", "1", *fake(tmp_path, "serves"), "--format", "json")
     assert zabcheck(*options).json["kept"] == []
     [kept] = zabcheck(*options, "--keep").json["kept"]

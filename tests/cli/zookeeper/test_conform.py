@@ -7,8 +7,8 @@ from docs.generators.zookeeper import extracted
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 
-LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
-HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
+LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
+HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
 
 
 def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: Command, tmp_path: Path) -> None:

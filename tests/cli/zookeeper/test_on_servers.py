@@ -10,13 +10,13 @@ from tests.cli.command import ROOT, process
 from tests.cli.conftest import Command
 from tests.cli.test_documentation import EXAMPLES, shape
 from tests.cli.zookeeper.conftest import RECORDINGS, fake
-from zabcheck.ensemble.recording.records import Chose, Differed
-from zabcheck.ensemble.run.distribution import DEBIAN, Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule, decode
-from zabcheck.ensemble.run.search import Attempt
-from zabcheck.ensemble.verdict.judge import judge
+from zabcheck.zookeeper.recording.records import Chose, Differed
+from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
+from zabcheck.zookeeper.run.search import Attempt
+from zabcheck.zookeeper.verdict.judge import judge
 
-KEPT = ROOT / "tests/protocols/zookeeper/schedules"
+KEPT = ROOT / "tests/zookeeper/model/schedules"
 LOST_WRITE = KEPT / "4712c.schedule.json"
 STALE = KEPT / "2846-abandoned.schedule.json"
 
@@ -34,7 +34,7 @@ def recorded_as(monkeypatch: pytest.MonkeyPatch, recording: str, *further: Chose
             file.writelines(msgspec.json.encode(each) + b"\n" for each in further)
         return Attempt(schedule, judged, 1.0, error="A: state: the model has 2, the server 1" if further else "")
 
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
     return executed
 
 

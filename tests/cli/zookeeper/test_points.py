@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.ensemble import fake_zookeeper
-from zabcheck.ensemble.debugger.catalogue import CATALOGUE
+from tests.zookeeper import fake_zookeeper
+from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
 
 POINTS = ("zookeeper", "points", "--classpath", "pyspark")
 

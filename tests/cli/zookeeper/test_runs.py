@@ -8,12 +8,12 @@ from invariants import PROPERTIES, trace
 from invariants.events import End
 from tests.cli.command import Result, process
 from tests.cli.conftest import Command
-from tests.ensemble.processes import groups_of
-from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Ended
-from zabcheck.ensemble.run.distribution import DEBIAN
-from zabcheck.ensemble.verdict.clients import CLIENT_PROPERTIES
-from zabcheck.ensemble.verdict.judge import SERIOUS, SERIOUS_RULES
+from tests.zookeeper.processes import groups_of
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Ended
+from zabcheck.zookeeper.run.distribution import DEBIAN
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
+from zabcheck.zookeeper.verdict.judge import SERIOUS, SERIOUS_RULES
 
 pytestmark = pytest.mark.zookeeper
 

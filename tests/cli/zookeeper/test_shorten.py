@@ -9,11 +9,11 @@ import pytest
 
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
-from tests.ensemble import fake_zookeeper
+from tests.zookeeper import fake_zookeeper
 from zabcheck.cli.zookeeper.shorten import Shortening
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.draw import draw
-from zabcheck.ensemble.run.schedule import (
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.schedule import (
     AnyChoice,
     EnsembleSchedule,
     Kill,
@@ -24,11 +24,11 @@ from zabcheck.ensemble.run.schedule import (
     Write,
     decode,
 )
-from zabcheck.ensemble.run.search import Attempt
-from zabcheck.ensemble.verdict.judge import judge
+from zabcheck.zookeeper.run.search import Attempt
+from zabcheck.zookeeper.verdict.judge import judge
 
-LOST_WRITE = ROOT / "tests/ensemble/lost-write-3.8.0"
-HEALTHY = ROOT / "tests/ensemble/healthy-3.8.0"
+LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
+HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
 LOST, SOUND = judge(LOST_WRITE), judge(HEALTHY)
 NOWHERE = Distribution("3.8.0", Path("java"), "")
 LONG = 60
@@ -50,7 +50,7 @@ def executes(monkeypatch: pytest.MonkeyPatch, comes_to: Executed) -> list[str]:
         judged = (LOST if came[-1] == "lost" else SOUND)._replace(folder=folder)
         return Attempt(schedule, judged, 1.0, "broken" if came[-1] == "failed" else "", came[-1] == "Ctrl-C")
 
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
     return came
 
 
@@ -141,7 +141,7 @@ def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
         judged = LOST if shown == LOST_WRITE else SOUND
         return Attempt(schedule, judged._replace(folder=folder), 1.0)
 
-    monkeypatch.setattr("zabcheck.ensemble.run.search.attempt", attempt)
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
     fake = ("--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
     result = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "60", *fake)
     assert (result.code, result.err) == (1, "")

@@ -15,8 +15,8 @@ from zabcheck.counterexample.forms.lanes import NUMBERS
 from zabcheck.counterexample.forms.room import Room, Shape, box, breadth, overlap, turned
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
-from zabcheck.ensemble.verdict.judge import judge
 from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.zookeeper.verdict.judge import judge
 
 
 def archived(name: str) -> Story:

@@ -9,10 +9,10 @@ import pytest
 
 from invariants import Broadcast, Deliver, Zxid
 from tests.protocols.external.commands import PYTHON
+from zabcheck.explore.exploration import Refused, explore
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.external.rest import Resting
-from zabcheck.search.explore.exploration import Refused, explore
 from zabcheck.search.run import Replay, Search, replay_on, schedule_of
 from zabcheck.search.swarm import find
 from zabcheck.simulation.choices import AnyChoice, Drain, Overtake, Receive, Request, Reset, Settle

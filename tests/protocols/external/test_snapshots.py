@@ -3,12 +3,12 @@
 import pytest
 
 from tests.protocols.external.commands import KIT, replayed, wrong
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.exploration import COARSE, Refused, certify, explore
+from zabcheck.explore.explored import Exploration
 from zabcheck.protocols.external import pool
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.exploration import COARSE, Refused, certify, explore
-from zabcheck.search.explore.explored import Exploration
 from zabcheck.simulation.choices import Elect
 
 SMALL = Bounds(processes=2, epochs=1, txns=1, timeouts=0, crashes=0)

@@ -9,12 +9,12 @@ from msgspec import Struct, structs
 from invariants import select
 from invariants.quorums import Quorums
 from tests.protocols.ladis.builders import AB, ABC, took_over
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import AddedState, Protocol
 from zabcheck.protocols.ladis.process import Mode, identity
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.space import Space
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find

@@ -6,11 +6,11 @@ from msgspec import structs
 from invariants import Deliver, select
 from invariants.quorums import Quorums
 from tests.protocols.paxos.test_runs import load
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.explored import Explored
+from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.explore.bounds import Bounds
-from zabcheck.search.explore.explored import Explored
-from zabcheck.search.explore.space import Space
 from zabcheck.search.run import replay, schedule_of
 
 COARSE = Switches(sync="atomic", closing="abrupt")

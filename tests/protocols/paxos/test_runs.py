@@ -16,7 +16,7 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Crash
 from zabcheck.simulation.schedule import Schedule
 
-RUNS = Path(__file__).parents[3] / "zabcheck/scenarios/paxos"
+RUNS = Path(__file__).parents[3] / "zabcheck/papers/scenarios/paxos"
 INDEX: dict[str, dict[str, Any]] = msgspec.json.decode(Path(__file__).with_name("runs.json").read_bytes())
 LAST = 4
 """How many of a process's last deliveries the index has."""

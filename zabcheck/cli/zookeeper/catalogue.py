@@ -14,12 +14,12 @@ from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import Java, found_distribution, quick_to_start, save_report, zookeeper
-from zabcheck.ensemble.bugs import catalogue as bugs
-from zabcheck.ensemble.bugs.catalogue import Bug, UnknownBug
-from zabcheck.ensemble.bugs.executed import Executed, not_executable
-from zabcheck.ensemble.report import bugs as reports
-from zabcheck.ensemble.run.distribution import Distribution
 from zabcheck.text.words import counted
+from zabcheck.zookeeper.bugs import catalogue as bugs
+from zabcheck.zookeeper.bugs.catalogue import Bug, UnknownBug
+from zabcheck.zookeeper.bugs.executed import Executed, not_executable
+from zabcheck.zookeeper.report import bugs as reports
+from zabcheck.zookeeper.run.distribution import Distribution
 
 
 def _completed(incomplete: str) -> list[str]:
@@ -122,7 +122,7 @@ class _Executing:
 
     def _execute(self, executed: Executed, distribution: Distribution, folder: Path) -> None:
         """Execute a bug's schedule once; keep the first run that shows the bug, with its report."""
-        from zabcheck.ensemble.run.search import attempt
+        from zabcheck.zookeeper.run.search import attempt
 
         schedule = executed.bug.schedule()
         with bad_path("a folder for the run", folder):

@@ -25,21 +25,21 @@ from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.ensemble.recording.folder import RecordingError
-from zabcheck.ensemble.report import runs as reports
-from zabcheck.ensemble.report.held import held_threads
-from zabcheck.ensemble.report.packets import render_divergence
-from zabcheck.ensemble.report.runs import EnsembleSummary
-from zabcheck.ensemble.report.threads import ThreadOrders
-from zabcheck.ensemble.report.threads import render as thread_orders
-from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.distribution import Distribution, NoZooKeeper, find
-from zabcheck.ensemble.run.draw import draw
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.trace.observe import write_trace
-from zabcheck.ensemble.verdict.judge import SEVEREST, Judged
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.recording.folder import RecordingError
+from zabcheck.zookeeper.report import runs as reports
+from zabcheck.zookeeper.report.held import held_threads
+from zabcheck.zookeeper.report.packets import render_divergence
+from zabcheck.zookeeper.report.runs import EnsembleSummary
+from zabcheck.zookeeper.report.threads import ThreadOrders
+from zabcheck.zookeeper.report.threads import render as thread_orders
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.trace.observe import write_trace
+from zabcheck.zookeeper.verdict.judge import SEVEREST, Judged
 
 SCHEDULE = "schedule.json"
 WORTH_AN_ARCHIVE = 3
@@ -142,7 +142,7 @@ def found_distribution(java: Path | None, home: Path | None, classpath: str | No
 @contextmanager
 def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
     """Yield the same build, made quicker to start if there are enough runs for that to pay."""
-    from zabcheck.ensemble.run.class_archive import class_archive
+    from zabcheck.zookeeper.run.class_archive import class_archive
 
     with ExitStack() as stack:
         if runs >= WORTH_AN_ARCHIVE:
@@ -226,7 +226,7 @@ class Searching:
 
     def _run_all(self, seeds: Sequence[int]) -> None:
         """Do all runs, unless too many fail one after the other."""
-        from zabcheck.ensemble.run.search import attempts
+        from zabcheck.zookeeper.run.search import attempts
 
         failures = 0
         threads = self.threads is not None

@@ -17,18 +17,18 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.judge import recordings_in
-from zabcheck.conformance.conform import Broken, Conformance, Difference, broken_by, in_lines
-from zabcheck.conformance.conform import conform as compare
-from zabcheck.conformance.story import of_recording
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.page import page as page_of
-from zabcheck.ensemble.recording.folder import RecordingError
 from zabcheck.protocols.switches import Release
-from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text, clean, counted
+from zabcheck.zookeeper.conformance.conform import Broken, Conformance, Difference, broken_by, in_lines
+from zabcheck.zookeeper.conformance.conform import conform as compare
+from zabcheck.zookeeper.conformance.story import of_recording
+from zabcheck.zookeeper.model import ZOOKEEPER
+from zabcheck.zookeeper.recording.folder import RecordingError
 
 SCHEDULE = "model.schedule.json"
 """The run of the model, beside the recording."""

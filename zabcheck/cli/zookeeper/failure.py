@@ -13,17 +13,17 @@ from zabcheck.cli.files import bad_path
 from zabcheck.cli.zookeeper.command import save_report
 from zabcheck.cli.zookeeper.conform import PAGE, save_difference, save_minimal
 from zabcheck.cli.zookeeper.shorten import Shortening
-from zabcheck.conformance.conform import Conformance, broken_by
-from zabcheck.conformance.on_servers import CannotBeHad, as_servers_are, translate
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
-from zabcheck.ensemble.bugs.executed import not_executable
-from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.bugs.executed import not_executable
+from zabcheck.zookeeper.conformance.conform import Conformance, broken_by
+from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, as_servers_are, translate
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.verdict.judge import Judged
 
 
 class Failure:

@@ -29,8 +29,14 @@ from zabcheck.cli.zookeeper.command import (
 from zabcheck.cli.zookeeper.conform import PAGE, release_named
 from zabcheck.cli.zookeeper.failure import Failure
 from zabcheck.cli.zookeeper.shorten import MEASURED
-from zabcheck.conformance.conform import Conformance, conform, release_of
-from zabcheck.conformance.gate import (
+from zabcheck.gate import report
+from zabcheck.gate.checks import Outcome, Status
+from zabcheck.protocols.switches import Release
+from zabcheck.text.words import counted
+from zabcheck.zookeeper.bugs.catalogue import BUGS, Bug
+from zabcheck.zookeeper.bugs.executed import Executed, not_executable
+from zabcheck.zookeeper.conformance.conform import Conformance, conform, release_of
+from zabcheck.zookeeper.conformance.gate import (
     CATALOGUE,
     CONFORMANCE,
     SEARCH,
@@ -43,20 +49,14 @@ from zabcheck.conformance.gate import (
     of_conformance,
     of_search,
 )
-from zabcheck.ensemble.bugs.catalogue import BUGS, Bug
-from zabcheck.ensemble.bugs.executed import Executed, not_executable
-from zabcheck.ensemble.report import bugs as reports
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.draw import draw
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.verdict.judge import Judged
-from zabcheck.gate import report
-from zabcheck.gate.checks import Outcome, Status
-from zabcheck.protocols.switches import Release
-from zabcheck.text.words import counted
+from zabcheck.zookeeper.report import bugs as reports
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.verdict.judge import Judged
 
 if TYPE_CHECKING:
-    from zabcheck.ensemble.run.search import Attempt
+    from zabcheck.zookeeper.run.search import Attempt
 
 SERVERS = 3
 SECONDS_EACH = 15
@@ -264,7 +264,7 @@ class Gating:
 
     def _execute(self, schedule: EnsembleSchedule, folder: Path) -> "Attempt":
         """Execute a schedule once. KeyboardInterrupt after Ctrl-C: that execution does not count."""
-        from zabcheck.ensemble.run.search import attempt
+        from zabcheck.zookeeper.run.search import attempt
 
         with bad_path("a folder for the run", folder):
             tried = attempt(schedule, self._distribution, folder)

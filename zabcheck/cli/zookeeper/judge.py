@@ -12,14 +12,14 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import outcome, save_report, story_of, zookeeper
 from zabcheck.counterexample.forms import terminal
-from zabcheck.ensemble.recording.folder import RECORDING, RecordingError
-from zabcheck.ensemble.report import runs as reports
-from zabcheck.ensemble.report.packets import render_packets
-from zabcheck.ensemble.report.runs import EnsembleSummary
-from zabcheck.ensemble.run.schedule import EnsembleSchedule, EnsembleScheduleError, converted
-from zabcheck.ensemble.verdict.judge import Judged
-from zabcheck.ensemble.verdict.judge import judge as judge_recording
 from zabcheck.text.words import as_text
+from zabcheck.zookeeper.recording.folder import RECORDING, RecordingError
+from zabcheck.zookeeper.report import runs as reports
+from zabcheck.zookeeper.report.packets import render_packets
+from zabcheck.zookeeper.report.runs import EnsembleSummary
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError, converted
+from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import judge as judge_recording
 
 
 @command_of(zookeeper)

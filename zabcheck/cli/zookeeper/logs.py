@@ -11,12 +11,12 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
-from zabcheck.ensemble.bugs.traces import traces
-from zabcheck.ensemble.disk.comparison import compare
-from zabcheck.ensemble.disk.contents import DiskContents, DiskError, scan, version_directory
-from zabcheck.ensemble.disk.transaction_log import LogRecord, read_log
-from zabcheck.ensemble.report import logs as zookeeper_logs
 from zabcheck.text.words import counted
+from zabcheck.zookeeper.bugs.traces import traces
+from zabcheck.zookeeper.disk.comparison import compare
+from zabcheck.zookeeper.disk.contents import DiskContents, DiskError, scan, version_directory
+from zabcheck.zookeeper.disk.transaction_log import LogRecord, read_log
+from zabcheck.zookeeper.report import logs as zookeeper_logs
 
 DEEPEST = 3
 """How many levels below the given directory data directories are looked for."""

@@ -8,24 +8,24 @@ from zabcheck.cli.files import bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.replay import repeat
-from zabcheck.conformance.conform import release_of
-from zabcheck.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
-from zabcheck.conformance.story import Where, of_execution
 from zabcheck.counterexample.forms.page import page as page_of
-from zabcheck.ensemble.recording.folder import read
-from zabcheck.ensemble.recording.records import Chose, Differed
-from zabcheck.ensemble.run import schedule as ensemble_schedules
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.in_step_choices import Expect
-from zabcheck.protocols.zookeeper import ZOOKEEPER
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.conformance.conform import release_of
+from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
+from zabcheck.zookeeper.conformance.story import Where, of_execution
+from zabcheck.zookeeper.model import ZOOKEEPER
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Chose, Differed
+from zabcheck.zookeeper.run import schedule as ensemble_schedules
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.in_step_choices import Expect
 
 if TYPE_CHECKING:
-    from zabcheck.ensemble.run.search import Attempt  # it loads the clients' library
+    from zabcheck.zookeeper.run.search import Attempt  # it loads the clients' library
 
 
 class OnServers(NamedTuple):

@@ -9,11 +9,11 @@ from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.verdict import OK
 from zabcheck.cli.zookeeper.command import Classpath, Home, zookeeper
-from zabcheck.ensemble.debugger.catalogue import CATALOGUE
-from zabcheck.ensemble.debugger.class_path import ClassPath, ClassPathError
-from zabcheck.ensemble.debugger.points import PointError, find, located
-from zabcheck.ensemble.report import points as reports
-from zabcheck.ensemble.run.distribution import NoZooKeeper, classpath_of
+from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
+from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
+from zabcheck.zookeeper.debugger.points import PointError, find, located
+from zabcheck.zookeeper.report import points as reports
+from zabcheck.zookeeper.run.distribution import NoZooKeeper, classpath_of
 
 
 def _completed(incomplete: str) -> list[str]:

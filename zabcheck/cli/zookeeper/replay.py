@@ -11,17 +11,17 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import quick_to_start
-from zabcheck.ensemble.debugger.class_path import ClassPathError
-from zabcheck.ensemble.debugger.points import PointError
-from zabcheck.ensemble.run import schedule as schedules
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule, EnsembleScheduleError
-from zabcheck.ensemble.run.stops import places_of
-from zabcheck.ensemble.trace.observe import write_trace
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.debugger.class_path import ClassPathError
+from zabcheck.zookeeper.debugger.points import PointError
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError
+from zabcheck.zookeeper.run.stops import places_of
+from zabcheck.zookeeper.trace.observe import write_trace
 
 if TYPE_CHECKING:
-    from zabcheck.ensemble.run.search import Attempt  # it loads the clients' library
+    from zabcheck.zookeeper.run.search import Attempt  # it loads the clients' library
 
 
 def replay_ensemble(
@@ -103,7 +103,7 @@ def repeat(
     `trace` is where the trace of the first attempt that does is written, else that of the last. BadInput if a file or
     folder cannot be written.
     """
-    from zabcheck.ensemble.run.search import attempt
+    from zabcheck.zookeeper.run.search import attempt
 
     shown = 0
     with (

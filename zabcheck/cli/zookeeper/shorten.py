@@ -6,10 +6,10 @@ from pathlib import Path
 
 from zabcheck.cli.files import bad_path
 from zabcheck.cli.output import interrupts
-from zabcheck.ensemble.run.distribution import Distribution
-from zabcheck.ensemble.run.schedule import EnsembleSchedule
-from zabcheck.ensemble.verdict.judge import Judged
 from zabcheck.text.words import counted
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.verdict.judge import Judged
 
 MEASURED = 5
 """How often the shortest schedule is executed once more, to count how often it shows the same."""
@@ -47,7 +47,7 @@ class Shortening:
 
         KeyboardInterrupt after Ctrl-C: what was found until then stays. BadInput if nothing can be written there.
         """
-        from zabcheck.ensemble.run.minimise import idle_in, minimise
+        from zabcheck.zookeeper.run.minimise import idle_in, minimise
 
         if not seconds:
             return
@@ -69,7 +69,7 @@ class Shortening:
 
     def _shows(self, schedule: EnsembleSchedule) -> bool:
         """Execute a schedule, and say whether it shows the same. What fails by itself says nothing: once more."""
-        from zabcheck.ensemble.run.search import attempt
+        from zabcheck.zookeeper.run.search import attempt
 
         for _ in range(1 + UNLUCKY):
             with bad_path("--out", self._folder.parent):

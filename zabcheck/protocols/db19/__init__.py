@@ -117,3 +117,5 @@ DB19_FIFO = structs.replace(
     summary="Zab as the db-19 lab has it, but on links that keep the order",
     environment=structs.replace(DB19.environment, fifo=True),
 )
+
+PROTOCOLS = (DB19, DB19_FIFO)

@@ -147,3 +147,5 @@ LADIS_2008 = Protocol(
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
 )
+
+PROTOCOLS = (LADIS, LADIS_2008)

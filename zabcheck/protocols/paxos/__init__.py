@@ -135,7 +135,7 @@ def _variant(name: str, summary: str, source: str, fifo: bool = True, **what: ob
     return structs.replace(PAXOS, **told, environment=environment, commutes=fifo, start=start)
 
 
-VARIANTS: tuple[Protocol, ...] = (
+PROTOCOLS: tuple[Protocol, ...] = (
     PAXOS,
     _variant(
         "paxos-unordered",

@@ -98,3 +98,5 @@ ZAB = Protocol(
     commutes=True,
     settled=process.is_settled,
 )
+
+PROTOCOLS = (ZAB,)

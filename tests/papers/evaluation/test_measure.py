@@ -1,0 +1,71 @@
+"""Throughput, latency and recovery: figures by hand, and who judges."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from tests.cli.command import process
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.papers.evaluation.costs import MILLISECOND, SECOND, Costs, Disk
+from zabcheck.papers.evaluation.measure import Judged, Stuck, latency, recovery, throughput
+from zabcheck.papers.evaluation.plan import Plan
+from zabcheck.protocols.base import Effect, Message
+from zabcheck.protocols.zab import ZAB
+from zabcheck.protocols.zab.messages import Ack, AckLd
+from zabcheck.protocols.zab.process import Process
+
+
+@pytest.mark.parametrize("detect", [MILLISECOND, SECOND])
+def test_a_recovery_by_hand(detect: int) -> None:
+    """Server 3 lacks one transaction of epoch 2, which server 2 has; a header takes 480 ns, a zxid 64 more.
+
+    Besides the messages each phase has one sync of server 2; that of server 3 ends before its answer comes.
+    """
+    row = recovery(Judged(), 3, 9, "missing", Disk("d", 100_000, rate=10**8), Costs(), 1, detect)
+    way, sync = 50_000 + 1_000, 100_000 + 600
+    cepoch, newepoch, ack_e = 480 + 2 * 64, 480 + 64, 480 + 8_672
+    assert row.lacked == 1
+    assert row.discovery_ns == cepoch + way + newepoch + way + sync + ack_e + way
+    assert row.synchronization_ns == 480 + way + sync + 480 + way
+    assert row.all_ns == row.discovery_ns + row.synchronization_ns + 480 + way
+    assert row.sent == 76 + 68 + 60 + 1084 + 60 + 60 + 60
+
+
+def test_a_bug_of_the_protocol_is_seen() -> None:
+    """The leader delivers what its network card has not sent to anybody yet, and stops."""
+    judged = Judged()
+    recovery(judged, 5, 9, "full", Plan().disk("cache"), Costs(), 100, 0, mutated("zab", "commit-on-own-ack"))
+    assert "violated" in {row.status for row in judged.rows()}
+
+
+def nothing(process: Process, sender: int, message: Message) -> list[Effect]:
+    """A step that does nothing."""
+    return []
+
+
+def test_a_protocol_that_does_not_get_on_is_no_figure() -> None:
+    """The leader ignores every ACK."""
+    broken = replace(ZAB, steps={**ZAB.steps, Ack: nothing})
+    with pytest.raises(Stuck):
+        throughput(Judged(), 3, None, Costs(), 50, 50, "x", broken)
+    with pytest.raises(Stuck):
+        latency(Judged(), 3, None, Costs(), "x", broken)
+    with pytest.raises(Stuck):
+        latency(Judged(), 3, None, Costs(), "x", replace(ZAB, steps={**ZAB.steps, AckLd: nothing}))
+
+
+def test_the_first_who_deliver_warm_up_and_are_not_counted() -> None:
+    row = throughput(Judged(), 3, None, Costs(), 10, 10, "x")
+    assert row.latency_ns == pytest.approx(10 * 10**9 / row.operations_per_second, rel=0.25)
+
+
+@pytest.mark.slow
+def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
+    options = ["--servers", "3,4", "--operations", "50", "--outstanding", "20", "--history", "20", "--format", "json"]
+    told = []
+    for seed in ("1", "2"):
+        result = process("evaluate", *options, cwd=tmp_path, variables={"PYTHONHASHSEED": seed})
+        told.append({**msgspec.json.decode(result.out), "seconds": 0})
+    assert told[0] == told[1]

@@ -1,0 +1,62 @@
+"""docs/zookeeper-model.md says what is so of versions and defects."""
+
+from pathlib import Path
+
+from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT
+from zabcheck.protocols.switches import Switches, switches_of
+from zabcheck.zookeeper.model.versions import REPAIRS, VERSIONS, Version, version_of
+
+PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model.md").read_text(encoding="utf-8")
+
+
+def rows(first: str) -> list[list[str]]:
+    """The cells of the rows of the table whose first line begins so."""
+    lines = PAGE[PAGE.index(first) :].split("\n\n")[0].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def test_the_page_has_the_table_of_versions() -> None:
+    same = {other: version for version, other in AS_ANOTHER.items()}
+    header = " | ".join(f"{release}, {same[release]}" if release in same else release for release in DISTINCT)
+    told = {name.strip("`"): cells for name, *cells, _ in rows(f"| | {header} | issue |")}
+    assert list(told) == list(Version.__struct_fields__)
+    words = {True: "yes", False: "no"}
+    for column, release in enumerate(DISTINCT):
+        version = VERSIONS[release]
+        for name, cells in told.items():
+            value = getattr(version, name)
+            assert cells[column] == words.get(value, value), (release, name)
+
+
+def test_the_page_names_what_is_found_and_kept() -> None:
+    found = rows("| bug | release |")
+    assert {bug.lower(): (release, grain) for bug, release, grain, *_ in found} == FOUND
+    assert all(f"`{name}`" in PAGE for name in KEPT)
+    errors = rows("| error | release |")
+    assert {bug: (release, grain) for bug, release, grain, *_ in errors} == {
+        name: (release, grain) for name, (release, grain, _) in ERRORS.items()
+    }
+
+
+def test_a_version_that_is_as_another_has_a_name_of_its_own_only() -> None:
+    for version, other in AS_ANOTHER.items():
+        assert VERSIONS[version] == VERSIONS[other]
+    assert len(set(map(VERSIONS.get, DISTINCT))) == len(DISTINCT)
+
+
+def test_defects_are_all_none_or_one_alone() -> None:
+    assert version_of("3.9.3", "all") == VERSIONS["3.9.3"]
+    none = version_of("3.9.3", "none")
+    alone = version_of("3.9.3", "4925")
+    different = [name for name in Version.__struct_fields__ if getattr(none, name) != getattr(alone, name)]
+    assert different == list(REPAIRS["4925"])
+    assert version_of("3.9.5", "4925") == none, "3.9.5 has it no more"
+
+
+def test_a_defect_is_named_by_its_number() -> None:
+    assert switches_of(["defects=2846", "version=3.9.5", "window=2"]) == {
+        "defects": "2846",
+        "version": "3.9.5",
+        "window": 2,
+    }
+    assert Switches().defects == "all"

@@ -1,0 +1,66 @@
+"""Where a run of a real ensemble is no run of Zab any more."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from docs.generators.zookeeper import HEALTHY, LOST_WRITE, extracted
+from invariants import Broadcast
+from zabcheck.zookeeper.report import departure as departing
+from zabcheck.zookeeper.report.departure import KIND, departure
+from zabcheck.zookeeper.report.runs import EnsembleSummary, noticed_in
+from zabcheck.zookeeper.verdict.judge import judge
+
+
+def test_a_healthy_run_is_one_of_zab_to_the_end() -> None:
+    judged = judge(HEALTHY)
+    assert departure(judged) == ""
+    assert KIND not in dict(noticed_in(judged))
+
+
+def test_the_packet_is_told_before_a_property_breaks(tmp_path: Path) -> None:
+    assert departure(judge(extracted("applied-again-3.8.0", tmp_path))) == (
+        "p1 (incarnation 1) accepts the initial history of epoch 2, up to ⟨1,5⟩: that is no instance of step f.2.1 "
+        "(adopt): the initial history of epoch 2 has c3.3⟨1,6⟩ and 1 more, too (line 193, packet 77); "
+        "so `initial history accepted` is false, for n = p1, e = epoch 2, t = c3.3⟨1,6⟩; "
+        "the first property that breaks, primary integrity, does so 50 events later"
+    )
+
+
+def test_the_conjunct_may_be_false_after_a_later_event() -> None:
+    """What server 1 provides changes nothing yet. What it takes from that as initial history does."""
+    assert departure(judge(LOST_WRITE)) == (
+        "p1 (incarnation 1) provides its history up to ⟨1,3⟩ for epoch 3: that is no instance of step f.1.2 "
+        "(promise): it had accepted c3.1⟨1,4⟩ in epoch 2 (line 157, server-1.1.log:52); "
+        "p1 (incarnation 1) accepts the initial history of epoch 3, up to ⟨1,3⟩: `not choosable` is false, "
+        "for e = epoch 1, f = epoch 3, t = c3.1⟨1,4⟩, q = {p2, p3} (line 158, server-1.1.log:52); "
+        "the first property that breaks, invariant 4, does so with it"
+    )
+
+
+def test_reports_have_it_among_what_is_noticed() -> None:
+    judged, summary = judge(LOST_WRITE), EnsembleSummary("3.8.0", 3)
+    summary.add(judged, 7, 1.0)
+    assert dict(noticed_in(judged))[KIND] == summary.noticed[KIND].text == departure(judged)
+    assert KIND not in summary.wrong
+
+
+@pytest.mark.parametrize("properties", [["core"], ["integrity"]])
+def test_who_asks_for_some_properties_is_told_of_these(properties: list[str]) -> None:
+    assert departure(judge(LOST_WRITE, properties)) == ""
+
+
+def test_of_a_trace_with_holes_nothing_is_said() -> None:
+    judged = judge(LOST_WRITE)
+    holes = replace(judged.observation, holes=("a log that cannot be read",))
+    assert departure(judged._replace(observation=holes)) == ""
+
+
+def test_of_more_broadcasts_than_are_cheap_to_judge_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = judge(LOST_WRITE)
+    broadcasts = sum(isinstance(event, Broadcast) for event in judged.observation.events)
+    monkeypatch.setattr(departing, "MOST_BROADCASTS", broadcasts)
+    assert departure(judged) != ""
+    monkeypatch.setattr(departing, "MOST_BROADCASTS", broadcasts - 1)
+    assert departure(judged) == ""

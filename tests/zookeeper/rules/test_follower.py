@@ -1,0 +1,304 @@
+"""Each rule of a follower: a run that keeps it, and the exact divergence of one that does not."""
+
+from tests.zookeeper.judged import breaks, keeps
+from tests.zookeeper.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, packed, records
+from zabcheck.zookeeper.rules.packets import EarlierClaim, judge
+
+AGAIN = """
+closed 2>1
+2>1 FOLLOWERINFO 1:0
+"""
+"""Server 2 begins a new iteration with server 1."""
+
+OTHER_LEADER = """
+closed 2>1
+2>3 FOLLOWERINFO 1:0
+3>2 LEADERINFO 2:0
+"""
+"""Server 2 begins an iteration with server 3, which proposes epoch 2."""
+
+
+def test_f_1_1_an_iteration_begins_with_one_promise() -> None:
+    keeps(DISCOVERY)
+    found = breaks(DISCOVERY, "2>1 FOLLOWERINFO 1:0 again")
+    assert (found.name, found.step, found.server) == ("cepoch_begins", "f.1.1", 2)
+    assert (found.expected, found.seen) == ("one FOLLOWERINFO on a connection", "a second one")
+
+
+def test_f_1_1_a_promise_is_kept() -> None:
+    keeps(DISCOVERY, "start 2", "2>1 FOLLOWERINFO 1:0")
+    found = breaks(DISCOVERY, "start 2", "2>1 FOLLOWERINFO 0:0")
+    assert (found.name, found.step, found.server) == ("cepoch_keeps_the_promise", "f.1.1", 2)
+    assert (found.expected, found.seen) == ("a promise of 1 or a later epoch", "0")
+
+
+def test_f_1_1_a_leader_keeps_the_promise_that_it_made_by_leading() -> None:
+    keeps(DISCOVERY, "1>3 FOLLOWERINFO 1:0")
+    assert breaks(DISCOVERY, "1>3 FOLLOWERINFO 0:0").name == "cepoch_keeps_the_promise"
+
+
+def test_f_1_1_what_is_said_on_an_old_connection_is_older_than_a_promise_on_a_new_one() -> None:
+    """It was read late: no promise of later can be asked of it."""
+    keeps(
+        """
+        2>1 FOLLOWERINFO 0:0
+        3>1 FOLLOWERINFO 0:0
+        1>3 LEADERINFO 1:0
+        1>2 LEADERINFO 1:0
+        2>1 ACKEPOCH 0:0 a=0
+        3>1 ACKEPOCH 0:0 a=0
+        """
+    )
+
+
+def test_f_1_1_a_wiped_disk_may_forget_and_it_is_said() -> None:
+    judged = judge(records(BROADCAST, "wipe 2", "start 2", "2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0"))
+    assert judged.divergences == ()
+    assert judged.notes == ("the disk of server 2 was wiped: it may forget what it had acknowledged",)
+
+
+def test_f_1_2_an_epoch_is_acknowledged_once_it_was_proposed() -> None:
+    keeps("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0 waits", "passed 1>2", "2>1 ACKEPOCH 0:0 a=0")
+    found = breaks("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0 waits", "2>1 ACKEPOCH 0:0 a=0")
+    assert (found.name, found.step, found.server) == ("ack_e_answers", "f.1.2", 2)
+    assert found.seen == "ACKEPOCH before any LEADERINFO was received"
+    assert breaks(DISCOVERY, "2>1 ACKEPOCH 0:0 a=0").seen == "a second one"
+
+
+def test_f_1_2_an_old_promise_does_not_count() -> None:
+    keeps(SYNCHRONIZATION, AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=-1")
+    found = breaks(SYNCHRONIZATION, AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=1")
+    assert (found.name, found.step) == ("ack_e_is_a_new_promise", "f.1.2")
+    assert (found.expected, found.seen) == ("-1, as epoch 1 was promised before", "f.a = 1")
+
+
+def test_f_1_2_a_new_promise_counts() -> None:
+    found = breaks("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=-1")
+    assert (found.expected, found.seen) == ("f.a, as epoch 1 is a new promise after 0", "-1")
+
+
+def test_f_1_2_an_earlier_epoch_is_not_acknowledged() -> None:
+    """The leader chose its epoch before it heard of that promise."""
+    late = "3>1 FOLLOWERINFO 2:0", "1>3 LEADERINFO 1:0"
+    keeps(DISCOVERY, *late)
+    found = breaks(DISCOVERY, *late, "3>1 ACKEPOCH 0:0 a=0")
+    assert (found.expected, found.seen) == ("no answer to epoch 1, as 2 is promised", "ACKEPOCH")
+
+
+def test_f_1_2_an_adopted_epoch_is_kept() -> None:
+    keeps(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:2 a=1")
+    found = breaks(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:2 a=0")
+    assert (found.name, found.step) == ("ack_e_keeps_the_epoch", "f.1.2")
+    assert (found.expected, found.seen) == ("f.a = 1 or later", "f.a = 0")
+
+
+def test_f_1_2_a_leader_that_served_keeps_its_epoch() -> None:
+    follows = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 2:0"
+    keeps(BROADCAST, *follows, "1>3 ACKEPOCH 1:2 a=1")
+    assert breaks(BROADCAST, *follows, "1>3 ACKEPOCH 1:2 a=0").name == "ack_e_keeps_the_epoch"
+
+
+def test_f_1_2_what_was_acknowledged_is_kept() -> None:
+    keeps(BROADCAST, "1>2 PROPOSAL 1:3", "start 2", OTHER_LEADER, "2>3 ACKEPOCH 1:3 a=1")
+    found = breaks(BROADCAST, "start 2", OTHER_LEADER, "2>3 ACKEPOCH 1:1 a=1")
+    assert (found.name, found.step, found.server) == ("ack_e_keeps_the_history", "f.1.2", 2)
+    assert found.expected == "a history up to ⟨1,2⟩, of which its ACK told (packet 13)"
+    assert found.seen == "one up to ⟨1,1⟩"
+    assert found.contradicts == EarlierClaim("ACK", packet=13, zxid=packed("1:2"), restarted=True)
+    found = breaks(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:1 a=1")
+    assert found.contradicts == EarlierClaim("ACK", packet=13, zxid=packed("1:2"), restarted=False)
+
+
+def test_f_1_2_what_a_leader_needed_its_own_vote_for_is_kept() -> None:
+    """With three servers and one follower's ACK the leader's log has to have it; with two ACKs it need not."""
+    follows = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 2:0"
+    assert breaks(BROADCAST, *follows, "1>3 ACKEPOCH 1:1 a=1").name == "ack_e_keeps_the_history"
+    joins = "3>1 FOLLOWERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0", "1>3 DIFF 1:2"
+    brought = "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2", "1>3 NEWLEADER 1:0"
+    third = (
+        "3>1 ACK 1:0",
+        "1>3 UPTODATE -1",
+        "1>2 PROPOSAL 1:3",
+        "1>3 PROPOSAL 1:3",
+        "2>1 ACK 1:3",
+        "3>1 ACK 1:3",
+        "1>2 COMMIT 1:3",
+    )
+    keeps(BROADCAST, *joins, *brought, *third, *follows, "1>3 ACKEPOCH 1:2 a=1")
+
+
+def test_f_1_2_a_history_that_was_cut_may_be_shorter() -> None:
+    cut = BROADCAST, "closed 2>1", "2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:2 a=1"
+    again = "closed 2>3", "2>3 FOLLOWERINFO 2:0", "3>2 LEADERINFO 2:0"
+    keeps(*cut, "3>2 TRUNC 1:1", *again, "2>3 ACKEPOCH 1:1 a=-1")
+    keeps(*cut, "3>2 SNAP 1:1", *again, "2>3 ACKEPOCH 1:1 a=-1")
+    assert breaks(*cut, "3>2 TRUNC 1:1 lost", *again, "2>3 ACKEPOCH 1:1 a=-1").name == "ack_e_keeps_the_history"
+    assert breaks(*cut, "3>2 TRUNC 1:1", *again, "2>3 ACKEPOCH 0:0 a=-1").name == "ack_e_keeps_the_history"
+
+
+def test_f_1_2_a_leader_that_has_its_own_epoch_cut_is_no_reason_to_forget() -> None:
+    """It counts the ACK all the same. What is of an earlier epoch may go."""
+    back = "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:2 a=-1"
+    again = "start 2", "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:1 a=-1"
+    assert breaks(BROADCAST, *back, "1>2 TRUNC 1:1", *again).name == "ack_e_keeps_the_history"
+    keeps(BROADCAST, *back, "1>2 SNAP 1:1", *again)
+    other = "closed 2>1", "2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:2 a=1", "3>2 TRUNC 1:1"
+    keeps(
+        BROADCAST,
+        *other,
+        "start 2",
+        "closed 2>3",
+        "2>3 FOLLOWERINFO 2:0",
+        "3>2 LEADERINFO 2:0",
+        "2>3 ACKEPOCH 1:1 a=-1",
+    )
+
+
+def test_f_1_2_what_the_initial_history_committed_is_kept() -> None:
+    """ACK-LD covers what DIFF brought, if it was committed; what is not has to be acknowledged by itself."""
+    brought = """
+    2>1 FOLLOWERINFO 0:0
+    1>2 LEADERINFO 2:0
+    2>1 ACKEPOCH 0:0 a=0
+    1>2 DIFF 1:2
+    1>2 PROPOSAL 1:1
+    1>2 COMMIT 1:1
+    1>2 PROPOSAL 1:2
+    1>2 COMMIT 1:2
+    1>2 NEWLEADER 2:0
+    2>1 ACK 2:0
+    """
+    again = "start 2", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0"
+    keeps(brought, *again, "2>1 ACKEPOCH 1:2 a=-1")
+    assert breaks(brought, *again, "2>1 ACKEPOCH 1:1 a=-1").name == "ack_e_keeps_the_history"
+    uncommitted = brought.replace("1>2 COMMIT 1:2\n", "")
+    keeps(uncommitted, *again, "2>1 ACKEPOCH 1:1 a=-1")
+
+
+INITIAL = """
+2>1 FOLLOWERINFO 0:0
+1>2 LEADERINFO 2:0
+2>1 ACKEPOCH 0:0 a=0
+1>2 DIFF 1:1
+1>2 PROPOSAL 1:1
+1>2 COMMIT 1:1
+1>2 NEWLEADER 2:0
+"""
+"""Server 1 sends to server 2 a history of one transaction."""
+
+
+def test_f_2_1_an_epoch_is_adopted_with_its_history() -> None:
+    again = "start 2", "2>3 FOLLOWERINFO 2:0", "3>2 LEADERINFO 3:0"
+    keeps(INITIAL, *again, "2>3 ACKEPOCH 1:1 a=2")
+    keeps(INITIAL, *again, "2>3 ACKEPOCH 0:0 a=0")
+    found = breaks(INITIAL, *again, "2>3 ACKEPOCH 0:0 a=2")
+    assert (found.name, found.step, found.server) == ("ack_e_has_the_initial_history", "f.2.1", 2)
+    assert found.expected == "with f.a = 2 the history of that epoch, up to ⟨1,1⟩"
+    assert found.seen == "one up to ⟨0,0⟩"
+
+
+def test_f_2_1_who_adopted_a_history_has_nothing_else() -> None:
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:2 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
+    again = "start 2", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 3:0"
+    keeps(*cut, "2>1 ACK 2:0", *again, "2>1 ACKEPOCH 1:1 a=2")
+    keeps(*cut, *again, "2>1 ACKEPOCH 1:2 a=1")
+    found = breaks(*cut, "2>1 ACK 2:0", *again, "2>1 ACKEPOCH 1:2 a=2")
+    assert (found.name, found.step, found.server) == ("ack_e_has_nothing_else", "f.2.1", 2)
+    assert found.expected == (
+        "nothing later than ⟨1,1⟩, as no leader has sent it more since its ACK of NEWLEADER (packet 6)"
+    )
+    assert found.seen == "a history up to ⟨1,2⟩"
+    assert found.contradicts == EarlierClaim("ACK of NEWLEADER", 6, packed("1:1"), restarted=True, sync="TRUNC")
+    keeps(*cut, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", *again, "2>1 ACKEPOCH 2:1 a=2")
+
+
+def test_f_1_2_what_was_told_of_memory_is_kept() -> None:
+    """Server 2 applied a transaction behind TRUNC, and logged it nowhere: it tells of it, and forgets it."""
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:3 a=1", "1>2 TRUNC 1:1"
+    begun = *cut, "1>2 PROPOSAL 1:2", "1>2 COMMIT 1:2", "closed 2>1"
+    again = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:2 a=-1", "closed 2>1"
+    found = breaks(*begun, *again, "start 2", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:1 a=-1")
+    assert found.name == "ack_e_keeps_the_history"
+    assert found.contradicts == EarlierClaim("ACKEPOCH", 9, packed("1:2"), restarted=True, sync="TRUNC")
+
+
+def test_f_2_1_what_a_server_logged_when_it_led_is_not_on_the_wire() -> None:
+    led = BROADCAST, "closed 2>1", "3>2 FOLLOWERINFO 0:0", "2>3 LEADERINFO 2:0", "3>2 ACKEPOCH 0:0 a=0", "closed 3>2"
+    keeps(*led, "2>3 FOLLOWERINFO 2:0", "3>2 LEADERINFO 3:0", "2>3 ACKEPOCH 2:1 a=1")
+
+
+def test_f_2_1_newleader_is_acknowledged_once_it_was_received() -> None:
+    proposed = DISCOVERY, "1>2 DIFF 0:0"
+    keeps(*proposed, "1>2 NEWLEADER 1:0", "2>1 ACK 1:0")
+    found = breaks(*proposed, "1>2 NEWLEADER 1:0 waits", "2>1 ACK 1:0")
+    assert (found.name, found.step) == ("ack_ld_answers", "f.2.1")
+    assert found.seen == "ACK ⟨1,0⟩ before NEWLEADER was received"
+    assert breaks(*proposed, "1>2 NEWLEADER 1:0", "2>1 ACK 2:0").expected == "ACK of epoch 1"
+
+
+def test_f_2_1_newleader_is_acknowledged_before_any_proposal() -> None:
+    early = DISCOVERY, "1>2 DIFF 0:0", "1>2 PROPOSAL 1:1 lost", "1>2 NEWLEADER 1:0"
+    brought = (
+        "2>1 FOLLOWERINFO 0:0",
+        "1>2 LEADERINFO 2:0",
+        "2>1 ACKEPOCH 0:0 a=0",
+        "1>2 DIFF 1:1",
+        "1>2 PROPOSAL 1:1",
+        "1>2 COMMIT 1:1",
+        "1>2 NEWLEADER 2:0",
+    )
+    keeps(*brought, "2>1 ACK 2:0", "2>1 ACK 1:1")
+    found = breaks(*brought, "2>1 ACK 1:1")
+    assert (found.name, found.step) == ("ack_ld_comes_first", "f.2.1")
+    assert (found.expected, found.seen) == ("ACK of NEWLEADER first", "ACK ⟨1,1⟩")
+    assert judge(records(*early)).divergences[0].name == "proposals_need_an_established_leader"
+
+
+def test_f_2_2_uptodate_is_answered_once_it_was_received() -> None:
+    newleader = DISCOVERY, "1>2 DIFF 0:0", "1>2 NEWLEADER 1:0", "2>1 ACK 1:0"
+    keeps(*newleader, "1>2 UPTODATE -1", "2>1 ACK 1:0")
+    found = breaks(*newleader, "1>2 UPTODATE -1 waits", "2>1 ACK 1:0")
+    assert (found.name, found.step) == ("uptodate_is_answered", "f.2.2")
+    assert found.seen == "a second one, before UPTODATE was received"
+    assert breaks(SYNCHRONIZATION, "2>1 ACK 1:0").seen == "a third one"
+
+
+def test_f_3_2_proposals_are_acknowledged_once_they_were_received() -> None:
+    keeps(SYNCHRONIZATION, "1>2 PROPOSAL 1:1", "1>2 PROPOSAL 1:2", "2>1 ACK 1:1", "2>1 ACK 1:2")
+    found = breaks(SYNCHRONIZATION, "1>2 PROPOSAL 1:1 waits", "2>1 ACK 1:1")
+    assert (found.name, found.step) == ("acks_follow_proposals", "f.3.2")
+    assert found.expected == "ACK of a proposal that it received and has not acknowledged"
+    assert breaks(BROADCAST, "2>1 ACK 1:2").seen == "ACK ⟨1,2⟩"
+
+
+def test_f_3_2_proposals_are_acknowledged_in_order() -> None:
+    found = breaks(SYNCHRONIZATION, "1>2 PROPOSAL 1:1", "1>2 PROPOSAL 1:2", "2>1 ACK 1:2")
+    assert (found.expected, found.seen) == ("ACK ⟨1,1⟩ first", "ACK ⟨1,2⟩")
+
+
+def test_f_3_2_a_proposal_of_the_initial_history_need_not_be_acknowledged_by_itself() -> None:
+    brought = """
+    3>1 FOLLOWERINFO 0:0
+    1>3 LEADERINFO 1:0
+    3>1 ACKEPOCH 0:0 a=0
+    1>3 DIFF 1:2
+    1>3 PROPOSAL 1:1
+    1>3 COMMIT 1:1
+    1>3 PROPOSAL 1:2
+    1>3 COMMIT 1:2
+    1>3 NEWLEADER 1:0
+    3>1 ACK 1:0
+    1>3 UPTODATE -1
+    1>3 PROPOSAL 1:3
+    """
+    keeps(BROADCAST, brought, "3>1 ACK 1:3")
+    keeps(BROADCAST, brought, "3>1 ACK 1:1", "3>1 ACK 1:2", "3>1 ACK 1:3")
+
+
+def test_f_3_2_a_queue_of_an_old_connection_is_not_acknowledged_on_a_new_one() -> None:
+    again = AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:2 a=-1", "1>2 DIFF 1:2", "1>2 NEWLEADER 1:0", "2>1 ACK 1:0"
+    assert breaks(BROADCAST, "1>2 PROPOSAL 1:3", *again, "2>1 ACK 1:3").name == "acks_follow_proposals"
+
+
+def test_f_3_1_and_f_3_3_send_nothing_and_pings_are_not_judged() -> None:
+    keeps(BROADCAST, "1>2 PING 1:2", "2>1 PING 1:2", "2>1 REQUEST 0:0", "2>1 REVALIDATE 0:0", "1>2 SYNC 0:0")

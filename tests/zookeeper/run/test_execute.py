@@ -1,0 +1,407 @@
+"""A run is stopped and its recording says that it is partial, whatever goes wrong; and runs of a real ensemble."""
+
+import errno
+import os
+import re
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event, Timer
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.zookeeper import fake_zookeeper, real
+from tests.zookeeper.processes import groups_of, is_free, ports_of
+from zabcheck.zookeeper.recording.folder import log_file, read
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    Chose,
+    Ended,
+    Exited,
+    NotRead,
+    Paused,
+    Read,
+    Resumed,
+    Started,
+    Stopped,
+    Wiped,
+)
+from zabcheck.zookeeper.run import ensemble as ensembles
+from zabcheck.zookeeper.run import execute
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, free_ports
+from zabcheck.zookeeper.run.schedule import (
+    AnyChoice,
+    Await,
+    Cut,
+    Elected,
+    EnsembleSchedule,
+    Hold,
+    Isolate,
+    Kill,
+    KillAll,
+    Mend,
+    Pause,
+    Release,
+    Resume,
+    Settle,
+    Start,
+    Wait,
+    Write,
+)
+from zabcheck.zookeeper.run.server import Server
+from zabcheck.zookeeper.trace.observe import observe
+from zabcheck.zookeeper.verdict.judge import judge
+
+WAITED = 600.0
+"""Seconds that a schedule would wait for what does not come."""
+
+
+def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+    return EnsembleSchedule(1, "zookeeper", 3, choices)
+
+
+def fake(folder: Path, behaviour: str) -> Distribution:
+    return Distribution("3.8.0", fake_zookeeper.java(folder, behaviour), str(folder))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of the recording."""
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run"
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fake serves no client, however long one waits."""
+    for name in ("CONNECTED_AT_FIRST", "UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
+        monkeypatch.setattr(execute, name, 0.1)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path) -> Iterator[None]:
+    """Every process of the test is gone at its end, and its ports are free."""
+    yield
+    assert groups_of(str(tmp_path)) == set()
+    assert [port for port in ports_of(tmp_path / "run") if not is_free(port)] == []
+
+
+def ended(run: Path) -> Ended:
+    """The last record, which marks the recording as partial; so does what is made of it."""
+    *_, last = read(run)
+    assert isinstance(last, Ended)
+    assert not last.complete
+    assert observe(run).partial == (f"the recording is not complete: {last.error}",)
+    judged = judge(run)
+    assert {verdict.status for verdict in judged.verdicts} <= {"inconclusive", "not exercised"}
+    assert judged.wrong == []
+    return last
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "seconds", "message"),
+    [
+        (
+            "exits",
+            600,
+            r"server \d ended by itself when it was started: java.net.BindException: Address already in use$",
+        ),
+        ("silent", 0.5, r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO "),
+        pytest.param(
+            "chatters",
+            0.5,
+            r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO ",
+            marks=pytest.mark.slow,
+        ),
+        ("nonsense", 600, r"the log of server 1 is not understood; is slf4j bound\? It begins: \x00\ufffd nonsense$"),
+        ("headless", 5, r"nobody led in 5 s$"),
+    ],
+)
+def test_an_ensemble_that_does_not_come_up(
+    behaviour: str, seconds: float, message: str, tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it takes the servers to do what they do: until then, time stands still.
+
+    For what they do at once it stands still throughout: how a server ended may be seen after what it wrote.
+    """
+    start, leader = monotonic(), Ensemble.leader
+    is_time_up = Event()
+
+    def asked(ensemble: Ensemble) -> int | None:
+        is_time_up.set()
+        return leader(ensemble)
+
+    def time() -> float:
+        logs = [log_file(run, number, 0) for number in (1, 2, 3)]
+        if behaviour not in ("headless", "exits", "nonsense") and all(
+            log.exists() and log.stat().st_size for log in logs
+        ):
+            is_time_up.set()
+        return monotonic() if is_time_up.is_set() else 0.0
+
+    monkeypatch.setattr(execute, "UP_AT_FIRST", seconds)
+    monkeypatch.setattr(ensembles, "monotonic", time)
+    monkeypatch.setattr(Ensemble, "leader", asked)  # when all of them serve
+    with pytest.raises(EnsembleError) as raised:
+        execute.execute(schedule(), fake(tmp_path, behaviour), run)
+    assert re.match(message, str(raised.value))
+    assert ended(run).error == str(raised.value)
+    assert monotonic() - start < 600
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_fresh_server_that_leads_nobody_is_started_again(
+    tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would wait for followers for minutes, while the others serve."""
+    waits = Ensemble.await_all
+
+    def await_all(ensemble: Ensemble, seconds: float, condition: Callable[[], bool]) -> bool:
+        if seconds != execute.ALONE_AT_FIRST:
+            return waits(ensemble, seconds, condition)
+        begun = ensemble.servers[2].folder.rglob  # only then it behaves otherwise when it is started again
+        waits(ensemble, WAITED, lambda: bool(ensemble.served(1) and ensemble.served(3) and [*begun("again")]))
+        return condition()
+
+    monkeypatch.setattr(Ensemble, "await_all", await_all)
+    execute.execute(schedule(), fake(tmp_path, "alone"), run)
+    started = [(record.server, record.incarnation) for record in read(run) if isinstance(record, Started)]
+    assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
+    assert [record.server for record in read(run) if isinstance(record, Wiped)] == [2]
+
+
+def test_a_java_that_is_gone(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"^cannot start server 1: .*No such file"):
+        execute.execute(schedule(), Distribution("3.8.0", tmp_path / "java", ""), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_servers_that_serve_no_client_are_told_so(tmp_path: Path, run: Path) -> None:
+    execute.execute(schedule(Write("A", 3), Kill("B"), Start("B")), fake(tmp_path, "serves"), run)
+    *records, last = read(run)
+    assert isinstance(last, Ended)
+    assert last.complete
+    assert [record.server for record in records if isinstance(record, NotRead)] == [1, 2, 3]
+    started = [(record.server, record.incarnation) for record in records if isinstance(record, Started)]
+    assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
+
+
+@pytest.mark.usefixtures("impatient")
+def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run is stopped while the third choice waits, which is not waited for."""
+    stop, pause = Event(), Server.pause
+
+    def paused(server: Server) -> None:
+        pause(server)
+        if server.number == 1:
+            Timer(0.2, stop.set).start()
+
+    monkeypatch.setattr(Server, "pause", paused)
+    begun = monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute(schedule(Pause("A"), Pause("C"), Wait(WAITED)), fake(tmp_path, "serves"), run, stop)
+    assert monotonic() - begun < WAITED
+    records = [*read(run)]
+    assert [record.server for record in records if isinstance(record, Paused)] == [3, 1]
+    assert [record.server for record in records if isinstance(record, Stopped)] == [1, 2, 3]
+    assert not any(isinstance(record, Resumed | Exited) for record in records)
+    assert ended(run).error == "interrupted"
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("choices", "notes"),
+    [
+        (
+            [Kill("B"), Kill("C"), Write("A", 300), Settle(WAITED)],
+            ["only 100 of them: nothing is answered", "some writes have no answer"],
+        ),
+        (
+            [Isolate("A"), Write("A", 300), Settle(WAITED)],
+            ["only 100 of them: nothing is answered", "some writes have no answer"],
+        ),
+        ([KillAll(), Elected(WAITED)], ["nobody leads"]),
+        ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"]),
+    ],
+)
+def test_what_cannot_come_is_not_waited_for(
+    choices: list[AnyChoice], notes: list[str], tmp_path: Path, run: Path
+) -> None:
+    execute.execute(schedule(*choices, Wait(0.0)), fake(tmp_path, "serves"), run)
+    chosen = [record for record in read(run) if isinstance(record, Chose)]
+    assert [record.note for record in chosen if record.note] == notes
+    assert chosen[-1].time - chosen[0].time < 1e6 * WAITED / 2
+
+
+@pytest.mark.usefixtures("impatient")
+def test_what_does_not_apply_is_passed_over(tmp_path: Path, run: Path) -> None:
+    choices = [Start("A"), Resume("A"), Kill("A"), Kill("A"), Pause("A"), Hold("B", "B", "ACK")]
+    execute.execute(schedule(*choices), fake(tmp_path, "serves"), run)
+    notes = [(record.number, record.note) for record in read(run) if isinstance(record, Chose) and record.note]
+    assert [number for number, _ in notes] == [0, 1, 3, 4, 5]
+    assert all(note.startswith("passed over: ") for _, note in notes)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_is_to_stop_is_interrupted(tmp_path: Path, run: Path) -> None:
+    stop = Event()
+    later = Timer(0.5, stop.set)
+    later.start()
+    with pytest.raises(KeyboardInterrupt):
+        execute.execute(schedule(Write("A"), Settle(WAITED), Wait(WAITED)), fake(tmp_path, "serves"), run, stop)
+    later.join()
+    assert ended(run).error == "interrupted"
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    def fail(*arguments: Any, **named: Any) -> Any:
+        raise error
+
+    return fail
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize(
+    ("where", "error", "message"),
+    [
+        (
+            "zabcheck.zookeeper.run.links.Pipe.feed",
+            RuntimeError("broken"),
+            r"^the proxy failed: RuntimeError\('broken'\)$",
+        ),
+        ("zabcheck.zookeeper.run.proxy.Proxy._serve", RuntimeError("broken"), r"RuntimeError\('broken'\)$"),
+        ("zabcheck.zookeeper.run.proxy.Proxy._serve", OSError(errno.EMFILE, "Too many"), r"^the proxy failed: .*Too"),
+    ],
+)
+def test_a_proxy_that_fails(
+    where: str, error: Exception, message: str, tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(where, failing(error))
+    with pytest.raises(EnsembleError, match=message):
+        execute.execute(schedule(*[Wait(0.1)] * 9), fake(tmp_path, "talks"), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_proxy_that_ends_in_the_middle_of_a_run(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from zabcheck.zookeeper.run.proxy import Proxy
+
+    held = Proxy.hold
+
+    def end_and_hold(proxy: Proxy, *arguments: Any) -> None:
+        proxy.close()
+        held(proxy, *arguments)
+
+    monkeypatch.setattr(Proxy, "hold", end_and_hold)
+    with pytest.raises(EnsembleError, match=r"^the proxy has ended: None$"):
+        execute.execute(schedule(Hold("A", "B", "PROPOSAL")), fake(tmp_path, "serves"), run)
+    ended(run)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_recording_for_which_there_is_no_room(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's error comes through, and nothing is left running."""
+    killed = Server.kill
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(Server, "kill", failing(full))
+    with pytest.raises(OSError, match="No space left"):
+        execute.execute(schedule(), fake(tmp_path, "serves"), run)
+    monkeypatch.setattr(Server, "kill", killed)
+
+
+def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr("zabcheck.zookeeper.run.ensemble.LOWEST_PORT", port - 100)
+        monkeypatch.setattr("zabcheck.zookeeper.run.ensemble.HIGHEST_PORT", port + 100)
+        ports = free_ports(150)
+        assert port not in ports
+        assert len({*ports}) == 150
+        assert not {*free_ports(20, other_than=ports)} & {*ports}
+        with pytest.raises(EnsembleError, match=rf"^expected 200 free ports between {port - 100} and .*, found 1\d\d$"):
+            free_ports(200)
+
+
+CALM = schedule(
+    Write("A", 20),
+    Settle(10.0),
+    Kill("C"),
+    Pause("B"),
+    Write("A", 5, 1000),
+    Resume("B"),
+    Settle(10.0),
+    Start("C"),
+    Hold("A", "B", "COMMIT"),
+    Write("B", 3),
+    Await("A", "B", 5.0),
+    Release("A", "B"),
+    Cut("A", "C"),
+    Write("A", 5),
+    Settle(10.0),
+    Mend("A", "C"),
+    Settle(10.0),
+)
+"""Nothing here is more than an ensemble has to stand."""
+
+
+@pytest.mark.xdist_group("ensemble")
+def test_a_real_ensemble_that_is_disturbed_a_little_is_sound(tmp_path: Path, run: Path) -> None:
+    execute.execute(CALM, real.distribution(), run)
+    *records, last = read(run)
+    assert isinstance(last, Ended)
+    assert last.complete
+    assert [record.note for record in records if isinstance(record, Chose) and record.note] == []
+    assert len(ports_of(run)) == 9
+    judged = judge(run)
+    assert judged.observation.partial == ()
+    assert judged.violated == judged.wrong == judged.noticed == []
+    assert judged.findings == judged.known == []
+    holds = {verdict.property for verdict in judged.verdicts if verdict.status == "holds"}
+    assert {"total order", "agreement", "integrity", "invariant 1", "durability", "final agreement"} <= holds
+    assert [(each.server, each.share) for each in judged.coverage] == [(1, 1.0), (2, 1.0), (3, 1.0)]
+    acknowledged = [record for record in records if isinstance(record, Acknowledged)]
+    assert len(acknowledged) == 33
+    reads = [record for record in records if isinstance(record, Read)]
+    assert [len(record.nodes) for record in reads] == [33, 33, 33]
+
+
+@pytest.mark.zookeeper
+def test_a_real_observer_has_what_the_others_have(tmp_path: Path, run: Path) -> None:
+    choices = (
+        Write("D", 20),
+        Settle(10.0),
+        Kill("D"),
+        Write("A", 20),
+        Settle(10.0),
+        Start("D"),
+        Kill("A"),
+        Elected(10.0),
+        Write("D", 10),
+        Settle(10.0),
+    )
+    execute.execute(EnsembleSchedule(2, "zookeeper", 3, choices, observers=1), real.distribution(), run)
+    judged = judge(run)
+    assert judged.wrong == judged.noticed == []
+    assert judged.observation.header.quorums == "weights 1,1,1,0"
+    assert judged.steps.judged["INFORM"] > 20
+    assert [(each.server, each.share) for each in judged.coverage] == [(number, 1.0) for number in (1, 2, 3, 4)]
+    reads = [record for record in read(run) if isinstance(record, Read)]
+    assert len({record.nodes for record in reads}) == 1
+    assert len(reads) == 4
+    assert len(reads[0].nodes) >= 40  # of the last ten some may be lost: the observer may have no leader yet
+
+
+def test_an_exact_execution_ends_with_a_choice_that_is_not_done(tmp_path: Path, run: Path, impatient: None) -> None:
+    """What has nothing to wait for, as writes that nobody answers, does not end it."""
+    choices = Write("B"), Settle(0.1), Kill("C"), Start("C"), Start("C")
+    with pytest.raises(EnsembleError, match=r"^choice 4, start C: passed over: it is up$"):
+        execute.execute(schedule(*choices), fake(tmp_path, "serves"), run, exact=True)
+    assert ended(run).error == "choice 4, start C: passed over: it is up"
+    assert [each.note for each in read(run) if isinstance(each, Chose) and each.note] == [
+        "some writes have no answer",
+        "passed over: it is up",
+    ]

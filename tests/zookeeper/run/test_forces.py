@@ -1,0 +1,215 @@
+"""What of a server's folder is on the disk for certain, as the threads that force it are seen; and power that fails."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from invariants import Crash
+from tests.zookeeper.disk.disks import LOG_HEADER, create, log, record, zxid
+from zabcheck.zookeeper.debugger.debugger import Debugger, Held
+from zabcheck.zookeeper.debugger.jdwp import Location
+from zabcheck.zookeeper.disk.power_loss import FileCut
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Disk, PowerLost, Reached, Record
+from zabcheck.zookeeper.run.distribution import DEBIAN, find
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.forces import WATCHED, Forces
+from zabcheck.zookeeper.run.schedule import (
+    AnyChoice,
+    AwaitStop,
+    EnsembleSchedule,
+    PowerLoss,
+    Settle,
+    Write,
+)
+from zabcheck.zookeeper.run.stops import Stops
+from zabcheck.zookeeper.trace.observe import observe
+from zabcheck.zookeeper.verdict.judge import judge
+
+TXNS = [create(zxid(1, counter)) for counter in range(1, 6)]
+SIZES = [len(LOG_HEADER) + sum(len(record(txn)) for txn in TXNS[:count]) for count in range(6)]
+"""Of a log of the first transactions, by their number."""
+NAME = "log.100000001"
+
+
+class Threads:
+    """Stands in for a debugger: threads come to the points that are watched when a test says so."""
+
+    def __init__(self) -> None:
+        self._watches: dict[str, Callable[[Held], None]] = {}
+
+    def watch(self, places: Any, then: Callable[[Held], None]) -> None:
+        self._watches[places] = then
+
+    def come(self, point: str, thread: int = 1) -> None:
+        self._watches[point](Held(thread, "", Location(1, 1, 1, 0)))
+
+
+class Server:
+    """A server's folder, and its threads."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "version-2"
+        self.folder.mkdir()
+        self.forces = Forces(folder)
+        self.threads = Threads()
+        self.start()
+
+    def start(self) -> None:
+        self.forces.watch(cast(Debugger, self.threads), cast(Any, {name: name for name in WATCHED}))
+
+    def write(self, count: int, name: str = NAME) -> None:
+        (self.folder / name).write_bytes(log(TXNS[:count]))
+
+    def force(self, thread: int = 1) -> None:
+        self.threads.come("log-force", thread)
+        self.threads.come("log-forced", thread)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Server:
+    return Server(tmp_path)
+
+
+def test_a_force_that_has_returned_is_never_undone_and_one_that_has_not_may_be(server: Server) -> None:
+    server.write(2)
+    server.force()
+    server.write(3)
+    server.threads.come("log-force")
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(PowerLoss("A")).cuts == ()
+
+
+def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: Server) -> None:
+    server.write(1)
+    server.threads.come("log-force")
+    server.write(2)
+    server.threads.come("log-forced", 2)  # of another thread, which forced nothing
+    assert server.forces.cut(PowerLoss("A", records=1)).lost == 1
+    server.write(2)
+    server.force()
+    assert server.forces.cut(PowerLoss("A")).lost == 0
+
+
+def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -> None:
+    """It loads that when it starts, and does not force it."""
+    server.write(2)
+    server.force()
+    server.write(3)
+    server.start()
+    server.write(1, "log.100000004")
+    server.force()
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
+
+
+def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(server: Server) -> None:
+    server.write(3)
+    server.force()
+    server.write(0)
+    server.start()
+    server.write(3)
+    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[0], 3),)
+
+
+def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -> None:
+    temporary = server.folder / "snapshot.100000001.tmp"
+    temporary.write_bytes(b"ZKSN")
+    server.threads.come("file-synced")
+    temporary.rename(server.folder / "snapshot.100000001")
+    (server.folder / "snapshot.0").write_bytes(b"ZKSN")
+    assert server.forces.cut(PowerLoss("A")).cuts == ()
+    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == (FileCut("snapshot.0", None, 1),)
+    assert [path.name for path in server.folder.iterdir()] == ["snapshot.100000001"]
+    (server.folder / "snapshot.100000002").write_bytes(b"ZKSN")
+    server.start()
+    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == ()
+
+
+def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
+    assert Forces(tmp_path).cut(PowerLoss("A")).cuts == ()
+
+
+def run_of(folder: Path, *choices: AnyChoice, exact: bool = False) -> Path:
+    """Execute choices with Debian's ZooKeeper; return the folder of the recording."""
+    folder = folder / "run"
+    folder.mkdir()
+    schedule = EnsembleSchedule(2, "zookeeper", 3, choices)
+    execute(schedule, find(classpath=":".join(map(str, DEBIAN))), folder, exact=exact)
+    return folder
+
+
+@pytest.mark.zookeeper
+@pytest.mark.xdist_group("ensemble")
+def test_the_power_fails_before_and_after_a_force(tmp_path: Path) -> None:
+    """B loses the record that it was about to force, but for 30 bytes; C has forced the same record, and keeps it."""
+    folder = run_of(
+        tmp_path,
+        PowerLoss("B", "log-force", bytes=30),
+        PowerLoss("C", "ack-send"),
+        Write("A"),
+        AwaitStop("B", "log-force"),
+        AwaitStop("C", "ack-send"),
+    )
+    records = list(read(folder))
+    assert [each.what for each in records if isinstance(each, Reached)] == ["lost", "lost"]
+    before, after = sorted((each for each in records if isinstance(each, PowerLost)), key=lambda each: -each.lost)
+    assert (before.lost, after.lost, after.files) == (1, 0, {})
+    [(name, size)] = before.files.items()
+    disks = {each.server: each for each in records if isinstance(each, Disk) and each.incarnation == 0}
+    assert len(disks[after.server].log) == len(disks[before.server].log) + 1
+    assert [*disks[before.server].notes] == [
+        f"torn: {name}, byte {(size or 0) - 30}: the first part of a record, and nothing after it"
+    ]
+    lost = [(event.process, event.lost) for event in observe(folder).events if isinstance(event, Crash)]
+    assert sorted(lost) == sorted([(before.server, 1), (after.server, 0)])
+    assert judge(folder).wrong == []
+
+
+@pytest.mark.zookeeper
+@pytest.mark.xdist_group("ensemble")
+def test_an_exact_execution_ends_where_less_is_there_than_is_to_be_kept(tmp_path: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"^choice 2, .*: the power failure of server \d: expected 2 writes to the"):
+        run_of(tmp_path, Write("A"), Settle(10), PowerLoss("B", records=2), exact=True)
+
+
+class Stub:
+    """An ensemble of one server, which is down."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "version-2").mkdir()
+        self.servers = {1: self}
+        self.data = folder
+        self.incarnation = 0
+        self.up = self.paused = False
+
+    def kill(self) -> None:
+        """It is down already."""
+
+
+def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
+    """So no server is started from a folder that is cut in part."""
+    stub = Stub(tmp_path)
+    records: list[Record] = []
+    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    (tmp_path / "version-2" / NAME).mkdir()
+    with pytest.raises(EnsembleError, match=r"^the folder of server 1 cannot be cut: .*Is a directory"):
+        stops.cut_power(1, PowerLoss("A"))
+    assert records == []
+
+
+def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
+    stub = Stub(tmp_path)
+    records: list[Record] = []
+    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    (tmp_path / "version-2" / NAME).write_bytes(log(TXNS[:2]))
+    assert stops.cut_power(1, PowerLoss("A", records=3)) == (
+        "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
+    )
+    [lost] = records
+    assert isinstance(lost, PowerLost)
+    assert (lost.server, lost.lost, lost.files) == (1, 0, {})
+    stub.incarnation = -1
+    assert stops.cut_power(1, PowerLoss("A")) == "passed over: it was never started"

@@ -1,0 +1,330 @@
+"""A schedule for a real ensemble: data that survives its JSON form, drawn by seed."""
+
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from msgspec import structs
+
+from zabcheck.zookeeper.bugs.catalogue import SCHEDULES
+from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.choice import ROLE_FIELDS
+from zabcheck.zookeeper.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
+from zabcheck.zookeeper.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
+from zabcheck.zookeeper.run.schedule import (
+    AnyChoice,
+    AwaitStop,
+    Elected,
+    EnsembleSchedule,
+    EnsembleScheduleError,
+    Fail,
+    Go,
+    Hold,
+    Kill,
+    KillAt,
+    KillAtPoint,
+    PowerLoss,
+    ReadFields,
+    Reset,
+    RollOver,
+    Start,
+    Step,
+    Stop,
+    Write,
+    decode,
+    encode,
+    in_words,
+    is_for_an_ensemble,
+)
+from zabcheck.zookeeper.run.session_choices import SessionChoice
+
+SEEDS = range(300)
+IN_STAGES = [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
+"""Schedules with threads that do not consist of rounds."""
+AT_POINTS: tuple[AnyChoice, ...] = (
+    Stop("A", "ack"),
+    Stop("A", "ack", 3),
+    AwaitStop("A", "ack"),
+    Step("A", "ack"),
+    Go("A", "ack"),
+    KillAtPoint("A", "ack"),
+    Fail("A", "log-force", 2),
+    PowerLoss("A"),
+    PowerLoss("A", bytes=0),
+    PowerLoss("A", "log-force", 2, 1, 20, "lost"),
+    ReadFields("A", ("currentEpoch", "syncQueue")),
+    RollOver("leader"),
+)
+IN_STEP: tuple[AnyChoice, ...] = (
+    OpenedGate(),
+    Meet(("A", "B")),
+    Meet(("A", "B"), "A"),
+    Meet(()),
+    LetThrough("B", "A", "ACKEPOCH", 0x100000002),
+    Leave("A"),
+    Leave("B", "A"),
+    NoticeEnd("A", "B"),
+    Lose("A", "B"),
+    Expect("A", 3, fields={"currentEpoch": 2}, log=(0x100000001,), snapshots=(0,), under_way={"B": ("DIFF",)}),
+)
+
+
+@pytest.mark.parametrize("servers", schedules.SIZES)
+def test_what_is_drawn_survives_its_json_form(servers: int) -> None:
+    for seed in SEEDS:
+        schedule = draw(seed, servers)
+        assert decode(encode(schedule), "x.json") == schedule
+        assert is_for_an_ensemble(encode(schedule))
+
+
+def test_the_examples_of_the_documentation_are_schedules() -> None:
+    files = sorted((Path(__file__).parents[3] / "docs/examples").glob("*.schedule.json"))
+    assert [file.name for file in files] == sorted(
+        [*(file.name for file in SCHEDULES.iterdir()), "zookeeper-lost-write-found.schedule.json"]
+    )
+    for file in files:
+        assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()
+
+
+def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
+    assert draw(7, 3) == draw(7, 3)
+    assert len({draw(seed, 3).choices for seed in SEEDS}) == len(SEEDS)
+
+
+def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
+    drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
+    not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
+    assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in (*AT_POINTS, *IN_STEP)}
+    drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
+    every = [*drawn_too, schedules.StartAll(), *AT_POINTS, *IN_STEP]
+    assert len({in_words(choice) for choice in every}) == len(every)
+
+
+def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_the_gate() -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, IN_STEP)
+    assert schedule.in_step
+    assert schedule.needs_agent
+    assert decode(encode(schedule), "x.json") == schedule
+    for changed, said in (
+        ({"choices": IN_STEP[1:]}, "choices[0]: expected `gate`"),
+        ({"version": 1}, "expected version 2 of a schedule with a gate"),
+        ({"choices": (*IN_STEP, Leave("A", "E"))}, f"choices[{len(IN_STEP)}].peer: expected one of"),
+        ({"choices": (*IN_STEP, Kill("leader"))}, f"choices[{len(IN_STEP)}].server: expected a server, behind a gate"),
+        ({"choices": (*IN_STEP, Meet(("D",)))}, f"choices[{len(IN_STEP)}].servers: expected one of"),
+        ({"choices": (*IN_STEP, Expect("A", 0, fields={"zxid": 1}))}, "no field `zxid`"),
+    ):
+        with pytest.raises(EnsembleScheduleError) as refused:
+            decode(encode(structs.replace(schedule, **changed)), "x.json")
+        assert said in str(refused.value)
+
+
+def test_quorums_that_follow_each_other_share_one_server() -> None:
+    """The search would find little if who is up hardly changed, so that is what the drawing is judged by."""
+    crossed = 0
+    for seed in SEEDS:
+        up, quorums = set("ABC"), []
+        for choice in draw(seed, 3).choices:
+            if isinstance(choice, Kill):
+                up.discard(choice.server)
+            elif isinstance(choice, Start):
+                up.add(choice.server)
+            elif isinstance(choice, Elected):
+                quorums.append(frozenset(up))
+        crossed += any(len(one & other) == 1 for one, other in pairwise(quorums))
+    assert crossed > len(SEEDS) / 5
+
+
+def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
+    """Who is synchronised dies right after its ACK of NEWLEADER, with writes before and another quorum after it."""
+    drawn = 0
+    for seed in SEEDS:
+        choices = draw(seed, 3).choices
+        traps = [
+            i for i, c in enumerate(choices) if isinstance(c, KillAt) and c.kind == "ACK-LD" and c.server == c.sender
+        ]
+        drawn += any(
+            any(isinstance(choice, Write) for choice in choices[:trap])
+            and any(isinstance(choice, Start) for choice in choices[trap + 3 :])
+            for trap in traps
+        )
+    assert drawn > len(SEEDS) / 20
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("{", "x.json: Input data was truncated"),
+        (
+            '{"version":3,"protocol":"zookeeper","servers":3,"choices":[]}',
+            "x.json: Invalid enum value 3 - at `$.version`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"multi","server":"A"}]}',
+            "x.json: expected version 2 of a schedule with sessions, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"observers":1,"choices":[]}',
+            "x.json: expected version 2 of a schedule with observers, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"observers":1,"choices":[{"choice":"kill","server":"E"}]}',
+            "x.json: choices[0].server: expected one of A, B, C, D, leader, found E",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"get","server":"A","of":"D"}]}',
+            "x.json: choices[0].of: expected one of A, B, C, leader, found D",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"read","server":"A","fields":["currentEpoch","maxCommitedLog"]}]}',
+            "x.json: choices[0].fields: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":[]}]}',
+            "x.json: Expected `array` of length >= 1 - at `$.choices[0].fields`",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ak"}]}',
+            "x.json: no point `ak`; did you mean `ack`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"stop","server":"A","point":"ack","nth":0}]}',
+            "x.json: Expected `int` >= 1 - at `$.choices[0].nth`",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,'
+            '"choices":[{"choice":"powerloss","server":"A","point":"log-forc"}]}',
+            "x.json: no point `log-forc`; did you mean `log-force`?",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A","bytes":-1}]}',
+            "x.json: Expected `int` >= 0 - at `$.choices[0].bytes`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A"}]}',
+            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
+            "x.json: Invalid enum value 4 - at `$.servers`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill"}]}',
+            "x.json: Object missing required field `server` - at `$.choices[0]`",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill","server":"D"}]}',
+            "x.json: choices[0].server: expected one of A, B, C, leader, found D",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":99}]}',
+            "x.json: Expected `float` <= 30.0 - at `$.choices[0].seconds`",
+        ),
+    ],
+)
+def test_what_is_no_schedule_is_told_in_one_line(text: str, complaint: str) -> None:
+    with pytest.raises(EnsembleScheduleError, match=re.escape(complaint)):
+        decode(text.encode(), "x.json")
+
+
+def test_a_schedule_of_the_simulator_is_not_taken_for_one() -> None:
+    assert not is_for_an_ensemble(b'{"version":1,"protocol":"zab","processes":3,"choices":[]}')
+    assert not is_for_an_ensemble(b'{"version":1,"protocol":"zookeeper","processes":3,"choices":[]}')
+    assert not is_for_an_ensemble(b"[]")
+    assert not is_for_an_ensemble(b"\xff")
+
+
+def test_stops_survive_their_json_form() -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (*AT_POINTS, Kill("A")))
+    assert decode(encode(schedule), "x.json") == schedule
+    assert schedule.points == ("ack", "log-force")
+    assert draw(1, 3).points == ()
+    assert b'{"choice":"stop","server":"A","point":"ack","nth":3}' in encode(schedule)
+
+
+def test_a_saved_one_has_a_choice_a_line() -> None:
+    schedule = EnsembleSchedule(1, "zookeeper", 3, (Kill("A"), Hold("A", "B", "NEWLEADER")))
+    assert encode(schedule).decode() == (
+        '{"version":1,"protocol":"zookeeper","servers":3,"choices":[\n'
+        '  {"choice":"kill","server":"A"},\n'
+        '  {"choice":"hold","sender":"A","receiver":"B","kind":"NEWLEADER"}\n]}\n'
+    )
+
+
+def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None:
+    everywhere = set(CATALOGUE) - {"learner-start-threads", "learner-append", "learner-force"}
+    seen = set()
+    for schedule in IN_STAGES:
+        assert schedule.version == 2
+        assert decode(encode(schedule), "x.json") == schedule
+        assert set(schedule.points) <= everywhere
+        stops = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Stop)]
+        goes = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Go)]
+        assert set(goes) <= set(stops)
+        seen |= set(schedule.points)
+    assert seen == {*JOINING, *BRINGING, *LEAVING, *LOGGING, *FAILING, *LOSING}
+    assert draw(7, 3, threads=True) == draw(7, 3, threads=True)
+
+
+def test_with_threads_disks_fail_now_and_then() -> None:
+    """Both kinds are drawn, and most schedules have none: what follows would hide what threads alone do."""
+    for kind in (Fail, PowerLoss):
+        shown = sum(any(isinstance(choice, kind) for choice in schedule.choices) for schedule in IN_STAGES)
+        assert 0 < shown < len(IN_STAGES) / 4
+    assert not any(isinstance(choice, Fail | PowerLoss) for seed in SEEDS for choice in draw(seed, 3).choices)
+
+
+def test_with_sessions_a_schedule_is_the_same_and_sessions_act_in_between() -> None:
+    for seed in SEEDS:
+        schedule = draw(seed, 3, sessions=True)
+        assert schedule.version == 2
+        assert decode(encode(schedule), "x.json") == schedule
+        rest = tuple(choice for choice in schedule.choices if not isinstance(choice, SessionChoice))
+        assert rest == draw(seed, 3).choices
+        assert schedule.has_sessions or seed != 1
+
+
+@pytest.mark.parametrize("observers", [1, 2])
+def test_with_observers_a_schedule_is_the_same_and_something_happens_to_them_in_between(observers: int) -> None:
+    seen = set()
+    for seed in SEEDS:
+        schedule = draw(seed, 3, observers=observers)
+        assert (schedule.version, schedule.observers) == (2, observers)
+        assert decode(encode(schedule), "x.json") == schedule
+        of_observers = [choice for choice in schedule.choices if {*"DE"} & {*_roles(choice)}]
+        rest = tuple(choice for choice in schedule.choices if choice not in of_observers)
+        assert rest == draw(seed, 3).choices
+        seen |= {type(choice) for choice in of_observers}
+    assert seen == {Write, Kill, Start, Reset}
+
+
+def _roles(choice: AnyChoice) -> list[str]:
+    return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None))]
+
+
+def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
+    """As it takes for an ACK of before a TRUNC to count."""
+    found = 0
+    for schedule in IN_STAGES:
+        choices = schedule.choices
+        for number, choice in enumerate(choices):
+            held = [each for each in choices[:number][-8:] if isinstance(each, Stop) and each.point in LOGGING]
+            found += isinstance(choice, Reset) and len({each.server for each in held}) >= 2
+    assert found > len(IN_STAGES) / 4
+
+
+@pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
+def test_which_thread_is_meant_is_said_in_words(nth: int, words: str) -> None:
+    assert in_words(Stop("A", "ack", nth)) == f"hold {words} thread of A that comes to ack"

@@ -1,0 +1,245 @@
+"""Sessions do what a schedule says, against a service in memory; and what they record of a faulty one is told."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from time import monotonic, sleep
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from tests.zookeeper import real
+from tests.zookeeper.client_service import Fault, Service, State
+from tests.zookeeper.recordings import Recording
+from zabcheck.zookeeper.recording.records import Read, Record, Replied, Requested, Session
+from zabcheck.zookeeper.run import session_client
+from zabcheck.zookeeper.run.clients import Client
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
+from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.schedule import Elected, EnsembleSchedule, Kill, Settle, StartAll
+from zabcheck.zookeeper.run.session_choices import (
+    Delete,
+    EndSession,
+    Ephemeral,
+    Get,
+    Move,
+    Multi,
+    SessionChoice,
+    SetData,
+    session_in_words,
+)
+from zabcheck.zookeeper.run.sessions import NO_CONNECTION, Sessions
+from zabcheck.zookeeper.trace.incarnations import read_sorted
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
+from zabcheck.zookeeper.verdict.judge import judge
+
+PATIENCE = 60.0
+ROLES = {"A": 1, "B": 2}
+
+
+class Servers:
+    """Two services in place of an ensemble, the sessions of both, and what was recorded."""
+
+    def __init__(self, fault: Fault = "") -> None:
+        state = State()
+        self.records: list[Record] = []
+        self.services = {1: Service(state, fault), 2: Service(state)}
+        self.servers = {number: SimpleNamespace(client_port=each.port) for number, each in self.services.items()}
+        self.sessions = Sessions(cast(Ensemble, self), self.records.append)
+
+    def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
+        until = monotonic() + PATIENCE
+        while not condition():
+            if monotonic() > until:
+                return False
+            sleep(0.002)
+        return True
+
+    def may_serve(self) -> list[int]:
+        return [*self.services]
+
+    def do(self, *choices: SessionChoice) -> None:
+        """Do these, each of which waits for the answers to the one before."""
+        for choice in choices:
+            assert self.sessions.apply(choice, ROLES) == "", choice
+            assert self.await_all(PATIENCE, self.sessions.all_answered)
+
+    def read(self, *others: Service) -> None:
+        """Read what these servers have in the end, which are the two if no others are named."""
+        for number, service in enumerate(others or self.services.values(), start=1):
+            client = Client(number, service.port, [].append)
+            assert self.await_all(PATIENCE, partial(getattr, client, "connected"))
+            read = client.read_all(PATIENCE)
+            client.close()
+            assert isinstance(read, Read)
+            self.records.append(read)
+
+    def judged(self, folder: Path) -> dict[str, ClientVerdict]:
+        """Judge what was recorded, from its file."""
+        recording = Recording(folder)
+        recording.start(1, 2, 3)
+        for record in self.records:
+            recording.record.record(record)
+        recording.end(1, 2, 3)
+        return {each.property: each for each in judge_clients(history_of(read_sorted(folder)))}
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [record for record in self.records if isinstance(record, kind)]
+
+    def close(self) -> None:
+        self.sessions.leave()
+        for service in self.services.values():
+            service.close()
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Servers]:
+    """Two servers, with the fault that is the fixture's parameter."""
+    monkeypatch.setattr(session_client, "RETRY", 0.002)
+    monkeypatch.setattr(session_client, "SILENCE", 0.01)
+    servers = Servers(getattr(request, "param", ""))
+    yield servers
+    servers.close()
+
+
+EVERYTHING = (
+    SetData("A", 3),
+    SetData("A", 2, versioned=True),
+    SetData("B", of="A"),
+    Multi("A", 3),
+    Get("A", 2),
+    Delete("A", 2),
+    Ephemeral("A", 2),
+    Ephemeral("B", 1),
+)
+
+
+def test_what_sessions_ask_for_is_done_in_its_order(served: Servers, tmp_path: Path) -> None:
+    served.do(*EVERYTHING)
+    served.do(Move("A", "B"), Get("A"), EndSession("A"), Get("B", of="A"))
+    served.read()
+    nodes = served.services[1].state.nodes
+    assert sorted(nodes) == ["/e12-3", "/m11-9", "/r11"]
+    assert nodes["/r11"].version == 9
+    assert nodes["/r11"].data.startswith(b"11.")
+    asked = [(each.client, each.what) for each in served.of(Requested)]
+    assert asked[:6] == [(11, "create"), *[(11, "set")] * 5]
+    assert {each.error for each in served.of(Replied)} == {"", "NodeExists"}
+    assert [each.client for each in served.of(Session)] == [11, 12]
+    verdicts = served.judged(tmp_path)
+    assert {each.status for each in verdicts.values()} == {"holds"}
+    assert [each.judged for each in verdicts.values()] == [4, 2, 18, 3]
+
+
+def test_a_session_that_ends_is_followed_by_another(served: Servers) -> None:
+    served.do(Ephemeral("A"), EndSession("A"), Ephemeral("A"))
+    one, other = served.of(Session)
+    assert one.session != other.session
+    assert [*served.services[1].state.nodes] == ["/e11-3"]
+
+
+def test_a_silent_session_hears_that_it_has_expired(served: Servers) -> None:
+    served.do(Ephemeral("A"), EndSession("A", "expire"))
+    served.services[1].state.end(served.of(Session)[0].session, "")
+    assert served.await_all(PATIENCE, served.sessions.all_settled)
+    served.do(Get("A"))
+    assert len(served.of(Session)) == 2
+
+
+def test_what_has_no_answer_when_a_session_moves_gets_none(served: Servers) -> None:
+    served.do(SetData("A"))
+    with served.services[1]._lock:  # it does not answer
+        assert served.sessions.apply(SetData("A", 2), ROLES) == ""
+        assert served.sessions.apply(Move("A", "B"), ROLES) == ""
+        assert served.await_all(PATIENCE, served.sessions.all_answered)
+    assert [each.error for each in served.of(Replied)][-2:] == ["ConnectionLoss"] * 2
+    served.do(Get("A"))
+    assert len(served.of(Session)) == 1
+
+
+def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
+    assert served.sessions.apply(Move("A", "B"), ROLES) == "passed over: it has not begun"
+    assert served.sessions.apply(EndSession("A"), ROLES) == "passed over: it has not begun"
+    assert served.sessions.apply(Delete("A"), ROLES) == "only 0 of them: nothing is answered, or nothing is left"
+
+
+def test_a_server_that_cannot_answer_is_not_waited_for(served: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(served, "may_serve", lambda: [2])
+    monkeypatch.setattr(session_client, "RETRY", PATIENCE)
+    assert served.sessions.apply(SetData("A"), ROLES) == NO_CONNECTION
+    assert served.of(Requested) == []
+
+
+PLANTED: list[tuple[Fault, list[SessionChoice], str]] = [
+    ("stale reads", [SetData("A", 3), Get("A")], "session order"),
+    ("overtaking", [SetData("A", 5)], "session order"),
+    ("ephemerals stay", [Ephemeral("A"), EndSession("A")], "ephemeral nodes"),
+    ("sets are lost", [SetData("A", 3)], "changes last"),
+]
+
+
+@pytest.mark.parametrize(("served", "choices", "broken"), PLANTED, indirect=["served"])
+def test_a_server_with_a_fault_is_told(
+    served: Servers, choices: list[SessionChoice], broken: str, tmp_path: Path
+) -> None:
+    """From its socket to the verdict; the same is sound without the fault."""
+    served.do(*choices)
+    if broken != "session order":
+        served.read()
+    verdicts = served.judged(tmp_path)
+    assert [name for name, each in verdicts.items() if each.status == "violated"] == [broken]
+
+
+@pytest.mark.parametrize("served", ["nonsense"], indirect=True)
+def test_an_answer_that_is_none_ends_the_run(served: Servers) -> None:
+    served.sessions.apply(SetData("A"), ROLES)  # the first of its requests may be answered before the second is sent
+    assert served.await_all(PATIENCE, served.sessions.all_answered)
+    with pytest.raises(EnsembleError, match=r"^client 11 cannot understand server 1: byte 0: an answer to request 101"):
+        served.sessions.apply(SetData("A"), ROLES)
+    with pytest.raises(EnsembleError):
+        served.sessions.all_settled()
+
+
+def test_a_server_whose_snapshot_was_altered_is_told(served: Servers, tmp_path: Path) -> None:
+    served.do(SetData("B", 2), SetData("A", 2))
+    altered = served.services[1].altered("/r11", b"other")
+    served.read(served.services[1], altered)
+    altered.close()
+    verdicts = served.judged(tmp_path)
+    assert verdicts["data agreement"].status == "violated"
+    assert verdicts["data agreement"].violation is not None
+    first, second = verdicts["data agreement"].violation.witness
+    assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    assert [(node.path, node.version) for node in (*first.states, *second.states)] == [("/r11", 2), ("/r11", 2)]
+
+
+def test_each_choice_has_words_of_its_own() -> None:
+    choices = {*EVERYTHING, Move("A", "B"), EndSession("A"), EndSession("A", "expire"), Get("A", of="B"), Get("A")}
+    assert len({session_in_words(choice) for choice in choices}) == len(choices)
+
+
+@pytest.mark.zookeeper
+def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path) -> None:
+    choices = (
+        *EVERYTHING,
+        Settle(10.0),
+        Move("B", "C"),
+        Get("B", 2, of="A"),
+        SetData("B", 3),
+        EndSession("A"),
+        Settle(10.0),
+        Kill("A"),
+        Ephemeral("C", 2),
+        SetData("C", 5, versioned=True),
+        Elected(5.0),
+        EndSession("C", "expire"),
+        Get("B", 3),
+        StartAll(),
+    )
+    execute(EnsembleSchedule(2, "zookeeper", 3, choices), real.distribution(), tmp_path)
+    judged = judge(tmp_path)
+    assert judged.wrong == judged.noticed == []
+    assert {each.property: each.status for each in judged.clients} == dict.fromkeys(CLIENT_PROPERTIES, "holds")
+    assert all(each.share == 1.0 for each in judged.coverage)

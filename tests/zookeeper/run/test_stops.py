@@ -1,0 +1,282 @@
+"""Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
+
+import os
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from tests.zookeeper import fake_zookeeper, real
+from tests.zookeeper.notation import packed
+from zabcheck.zookeeper.debugger.agent import port_told
+from zabcheck.zookeeper.debugger.fields import FIELDS
+from zabcheck.zookeeper.recording.folder import log_file, read
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    Chose,
+    Disk,
+    Ended,
+    FieldsRead,
+    Killed,
+    Reached,
+    Record,
+    ZxidSet,
+)
+from zabcheck.zookeeper.report.runs import what_was_done
+from zabcheck.zookeeper.run import stops
+from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.schedule import (
+    AnyChoice,
+    AwaitStop,
+    Elected,
+    EnsembleSchedule,
+    Fail,
+    Go,
+    Pause,
+    ReadFields,
+    Resume,
+    RollOver,
+    Settle,
+    Start,
+    Step,
+    Stop,
+    Wait,
+    Write,
+    decode,
+)
+from zabcheck.zookeeper.run.server import LIMITS, PATIENT_LIMITS, configuration
+from zabcheck.zookeeper.verdict.judge import judge
+
+EXAMPLES = Path(__file__).parents[3] / "docs/examples"
+
+
+def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+    return EnsembleSchedule(2, "zookeeper", 3, choices)
+
+
+def fake(folder: Path, behaviour: str) -> Distribution:
+    """A Java that is none, with the jars of PySpark."""
+    return Distribution("3.9.5", fake_zookeeper.java(folder, behaviour), real.classpath())
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """The folder of the recording."""
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run"
+
+
+def notes(records: list[Record]) -> dict[int, str]:
+    """Why choices did nothing, by number."""
+    return {record.number: record.note for record in records if isinstance(record, Chose) and record.note}
+
+
+def test_a_point_that_this_version_lacks_is_told_before_anything_is_started(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"has no point `learner-start-threads`: .* near it: learner-"):
+        execute(schedule(Stop("A", "learner-start-threads")), fake(tmp_path, "serves"), run)
+    assert list(run.iterdir()) == []
+
+
+def test_a_java_without_the_agent_is_told(tmp_path: Path, run: Path) -> None:
+    with pytest.raises(EnsembleError, match="needs the JDK's debug agent, and this Java comes without it"):
+        execute(schedule(Stop("A", "ack")), fake(tmp_path, "agentless"), run)
+
+
+def test_an_agent_that_does_not_come_up_is_told(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stops, "AGENT_UP", 0.01)
+    with pytest.raises(EnsembleError, match=r"the debug agent of server 1 was not there in 0\.01 s"):
+        execute(schedule(Stop("A", "ack")), fake(tmp_path, "silent"), run)
+
+
+def test_servers_whose_threads_are_held_wait_long() -> None:
+    for patient, (init, sync) in ((False, LIMITS), (True, PATIENT_LIMITS)):
+        text = configuration("d", 1, {1: (2, 3)}, patient)
+        assert f"initLimit={init}\nsyncLimit={sync}\n" in text
+
+
+HELD = schedule(
+    Stop("B", "sync-force"),
+    Stop("C", "sync-force"),
+    Stop("C", "sync-force"),
+    Write("A"),
+    AwaitStop("B", "sync-force"),
+    AwaitStop("C", "sync-force"),
+    Settle(0.3),
+    ReadFields("B", tuple(FIELDS)),
+    ReadFields("A", tuple(FIELDS)),
+    Step("B", "sync-force"),
+    AwaitStop("B", "sync-force"),
+    Stop("B", "leader-propose"),
+    AwaitStop("B", "leader-propose", 0.1),
+    Pause("C"),
+    Go("C", "sync-force"),
+    Resume("C"),
+    Go("B", "sync-force"),
+    Settle(10.0),
+    Go("B", "log-roll"),
+    Step("B", "log-roll"),
+    AwaitStop("B", "log-roll"),
+)
+"""Neither follower forces its log, until one may."""
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_a_write_is_acknowledged_when_the_thread_that_logs_it_may_go_on(run: Path) -> None:
+    execute(HELD, real.distribution(), run)
+    records = list(read(run))
+    assert notes(records) == {
+        2: "passed over: something is to be stopped there already",
+        6: "some writes have no answer",
+        12: "no thread came",
+        14: "passed over: it stands still",
+        18: "passed over: nothing is to be stopped there",
+        19: "passed over: no thread is held there",
+        20: "passed over: nothing is to be stopped there",
+    }
+    reached = [record for record in records if isinstance(record, Reached)]
+    assert [(each.point, each.what) for each in reached] == [("sync-force", "held")] * 2
+    assert all(each.thread == f"SyncThread:{each.server}" for each in reached)
+    acknowledged = [record for record in records if isinstance(record, Acknowledged)]
+    released = next(record for record in records if isinstance(record, Chose) and record.number == 16)
+    assert len(acknowledged) == 1
+    assert acknowledged[0].time > released.time
+    follower, leader = [record.values for record in records if isinstance(record, FieldsRead)]
+    sessions = follower["lastProcessedZxid"]
+    assert sessions is not None
+    for values in (follower, leader):
+        assert values.items() >= {"acceptedEpoch": 1, "currentEpoch": 1, "lastProcessedZxid": sessions}.items()
+        assert (values["minCommittedLog"], values["maxCommittedLog"]) == (packed("1:1"), sessions)
+        assert (values["syncQueue"], values["commitQueue"]) == (0, 0)
+    assert (follower["toFlush"], follower["pendingTxns"], follower["outstandingProposals"]) == (1, 1, None)
+    assert (leader["toFlush"], leader["pendingTxns"], leader["outstandingProposals"]) == (0, None, 1)
+    assert (leader["lastProposed"], leader["lastCommitted"]) == (sessions + 1, sessions)
+    assert any("outstandingProposals 1, lastProposed ⟨1," in words for _, words in what_was_done(run))
+    assert any("SyncThread" in words and "is held" in words for _, words in what_was_done(run))
+    assert isinstance(records[-1], Ended)
+    assert records[-1].complete
+    assert judge(run).wrong == []
+    for server in (1, 2, 3):
+        port = port_told(log_file(run, server, 0).read_text())
+        assert port is not None
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A's thread that proposes is held inside the leader's monitor, which an ACK needs: so B has nothing to commit.
+
+    No follower acknowledges the proposal before until then, so that the ACK does come too late.
+    """
+    monkeypatch.setattr("zabcheck.zookeeper.run.execute.EXACT_PATIENCE", 1.0)
+    choices = (
+        Stop("B", "ack"),
+        Stop("C", "ack"),
+        Stop("A", "leader-propose-send", 2),
+        Stop("B", "follower-commit"),
+        Write("A", 2),
+        AwaitStop("A", "leader-propose-send", 0.0),
+        Go("B", "ack"),
+        Go("B", "follower-commit"),
+    )
+    with pytest.raises(EnsembleError) as raised:
+        execute(schedule(*choices), real.distribution(), run, exact=True)
+    told = str(raised.value)
+    assert told.startswith("choice 7, let the thread of B at follower-commit go on: no thread came; server ")
+    assert re.search(r"; server (\d): ProcessThread\(sid:\1 cport:-1\): is held at leader-propose-send;", told)
+    assert re.search(r"; server \d: (SyncThread|Learner).* waits for a monitor that ProcessThread", told)
+    assert told.count(": its main thread is in ") == 3
+    assert "its main thread is in Leader.lead" in told
+    *_, ended = read(run)
+    assert isinstance(ended, Ended)
+    assert (ended.complete, ended.error) == (False, told)
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_a_full_disk_ends_the_server_that_logs(run: Path) -> None:
+    choices = (Fail("C", "log-force"), Write("A"), AwaitStop("C", "log-force"), Settle(5.0), Start("C"))
+    execute(schedule(*choices), real.distribution(), run)
+    records = list(read(run))
+    assert [record.what for record in records if isinstance(record, Reached)] == ["failed"]
+    logs = [log_file(run, server, 0).read_text() for server in (1, 2, 3)]
+    assert sum("java.io.IOException: No space left on device" in log for log in logs) == 1
+    assert judge(run).wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_a_follower_that_is_killed_behind_its_epoch_loses_nothing_in_a_version_that_logs_first(run: Path) -> None:
+    """ZOOKEEPER-4643; 3.8.0 loses a write with this schedule."""
+    name = "zookeeper-4643.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
+    [reached] = [record for record in read(run) if isinstance(record, Reached)]
+    assert (reached.point, reached.what) == ("learner-epoch-written", "killed")
+    assert reached.server in [record.server for record in read(run) if isinstance(record, Killed)]
+    assert judge(run).wrong == []
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("ensemble")
+def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
+    """A write is acknowledged of which only one server has a record; no version that was run does better."""
+    name = "zookeeper-ack-before-trunc.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
+    assert notes(list(read(run))) == {}
+    assert {"durability", "commits_are_kept_by_a_quorum"} <= set(judge(run).wrong)
+
+
+def debian() -> Distribution:
+    """Find ZooKeeper 3.8.0 as Debian packages it."""
+    return find(classpath=os.pathsep.join(map(str, DEBIAN)))
+
+
+def test_a_version_that_refuses_a_gap_is_not_made_to_roll_over(run: Path) -> None:
+    rolls = EnsembleSchedule(2, "zookeeper", 3, (RollOver("leader", 2),))
+    said = "`rollover` leaves a gap in the zxids, and ZooKeeper 3.9.5 refuses gaps"
+    with pytest.raises(EnsembleError, match=f"^{re.escape(said)}$"):
+        execute(rolls, Distribution("3.9.5", Path("java"), ""), run)
+
+
+@pytest.mark.zookeeper
+def test_a_counter_that_rolls_over_ends_the_epoch(run: Path) -> None:
+    """All but what is in the way is done in the next epoch, and nothing is wrong."""
+    choices = (
+        Write("A", 3),
+        Settle(10.0),
+        RollOver("leader", 2),
+        Write("A", 2),
+        Settle(10.0),
+        Write("A", 3),
+        Wait(1.0),
+    )
+    after = (Elected(10.0), Write("B", 3), Settle(10.0))
+    execute(EnsembleSchedule(2, "zookeeper", 3, (*choices, *after), patient=False), debian(), run)
+    records = [*read(run)]
+    [jump] = [record for record in records if isinstance(record, ZxidSet)]
+    assert (jump.before >> 32, jump.after) == (1, 0x1_FFFF_FFFC)
+    last = {txn.zxid for record in records if isinstance(record, Disk) for txn in record.log if txn.zxid > jump.before}
+    assert min(last) == 0x1_FFFF_FFFD
+    assert 0x2_0000_0001 in last
+    assert not last & {0x1_FFFF_FFFF, 0x2_0000_0000}
+    judged = judge(run)
+    assert judged.wrong == judged.noticed == []
+    assert judged.counts.epochs == 2
+
+
+@pytest.mark.zookeeper
+def test_3_8_0_loses_a_write_that_it_acknowledged(run: Path) -> None:
+    """ZOOKEEPER-4712, with Debian's ZooKeeper: a follower that leaves between NEWLEADER and UPTODATE."""
+    name = "zookeeper-lost-write.schedule.json"
+    execute(decode((EXAMPLES / name).read_bytes(), name), debian(), run)
+    judged = judge(run)
+    assert notes(list(read(run))) == {}
+    assert "durability" in judged.wrong
+    assert "ZOOKEEPER-4712" in [each.issue.key for each in judged.known]

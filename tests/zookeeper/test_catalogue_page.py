@@ -1,0 +1,40 @@
+"""docs/zookeeper-catalogue.md has the bugs for which a schedule is kept, in the order of the known issues."""
+
+from docs.generators.zookeeper_catalogue import (
+    DIFFERENCES,
+    EXAMPLES,
+    MINIMAL,
+    PAGE,
+    RECORDED,
+    SHOWN,
+    VERSIONS,
+    differs,
+    made,
+    model_says,
+)
+from zabcheck.zookeeper.bugs.catalogue import BUGS, SCHEDULES
+
+
+def test_the_page_and_the_copies_of_the_schedules_are_up_to_date() -> None:
+    told = made()
+    assert told.keys() == {PAGE, *(EXAMPLES / file.name for file in SCHEDULES.iterdir())}
+    assert {path: path.read_text(encoding="utf-8") for path in told} == told
+
+
+def test_figures_are_of_versions_that_were_run_and_fit_what_is_known_of_the_bug() -> None:
+    """What was shown was shown in a version that has the bug by the sources, and in the one that the schedule names."""
+    assert list(SHOWN) == [bug.name for bug in BUGS]
+    for bug in BUGS:
+        figures = SHOWN[bug.name]
+        assert figures.keys() <= VERSIONS.keys()
+        assert figures[bug.schedule().zookeeper][0]
+        for version, (shown, times) in figures.items():
+            assert 0 <= shown <= times
+            assert bug.known.affects(version) or not shown
+
+
+def test_where_the_model_and_the_servers_differ_the_reason_is_told() -> None:
+    assert list(RECORDED) == list(SHOWN)
+    assert MINIMAL.keys() <= SHOWN.keys()
+    told = [bug for bug in SHOWN if any(differs(bug, version, model_says(bug, version)) for version in VERSIONS)]
+    assert told == list(DIFFERENCES)

@@ -1,0 +1,42 @@
+"""What a snapshot has replaced in memory, and the log still has (2832)."""
+
+import pytest
+
+from invariants import EMPTY, Chain, Txn, Zxid
+from zabcheck.zookeeper.trace.replaced import Replaced
+
+ABANDONED, LATER = Txn(Zxid(1, 1), "a"), Txn(Zxid(2, 1), "b")
+BEFORE, BEHIND = Zxid(0, 0), Zxid(2, 0)
+
+
+def replaced(*ends: Zxid) -> Replaced:
+    """Of a server with a transaction, which takes over empty snapshots that end so."""
+    found = Replaced()
+    history = Chain.of([ABANDONED])
+    for end in ends:
+        found.take_over(history, EMPTY, end)
+        history = EMPTY
+    return found
+
+
+@pytest.mark.parametrize(
+    ("ends", "comes_back"),
+    [((), False), ((BEHIND,), False), ((BEFORE,), True), ((BEHIND, BEFORE), True), ((BEHIND, BEHIND), False)],
+)
+def test_it_comes_back_behind_a_snapshot_that_ends_before_it(ends: tuple[Zxid, ...], comes_back: bool) -> None:
+    assert replaced(*ends).may_come_back(ABANDONED.zxid) is comes_back
+
+
+def test_what_the_snapshot_has_was_not_replaced() -> None:
+    found = Replaced()
+    found.take_over(Chain.of([ABANDONED, LATER]), Chain.of([ABANDONED]), BEFORE)
+    assert not found.may_come_back(ABANDONED.zxid)
+    assert found.may_come_back(LATER.zxid)
+
+
+def test_what_is_cut_off_or_proposed_again_does_not_come_back() -> None:
+    cut, kept, brought = replaced(BEFORE), replaced(BEFORE), replaced(BEFORE)
+    cut.cut(Zxid(0, 0))
+    kept.cut(ABANDONED.zxid)
+    brought.bring(ABANDONED.zxid)
+    assert [each.may_come_back(ABANDONED.zxid) for each in (cut, kept, brought)] == [False, True, False]

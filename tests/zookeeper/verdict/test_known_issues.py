@@ -1,0 +1,422 @@
+"""Each signature: a run that looks like the issue, and one that nearly does."""
+
+import pytest
+from msgspec import structs
+
+from invariants import Zxid
+from tests.zookeeper.notation import BROADCAST, records
+from tests.zookeeper.recordings import zxid
+from zabcheck.zookeeper.rules.packets import judge
+from zabcheck.zookeeper.trace.notes import CAME_BACK
+from zabcheck.zookeeper.verdict.findings import LATE, Finding
+from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
+from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver
+
+
+def said(server: int, text: str) -> Finding:
+    """A finding, of which signatures read only these two."""
+    return Finding("error", server, 0, "", text, "")
+
+
+def looks_like(version: str, *texts: str, findings: tuple[Finding, ...] = ()) -> dict[str, str]:
+    """The issues that a run looks like, and why."""
+    divergences = judge(records(*texts)).divergences
+    return {each.issue.key: each.why for each in recognise(version, divergences, findings)}
+
+
+NULL = "java.lang.NullPointerException"
+AT = "\tat org.apache.zookeeper.server.quorum."
+
+DIFF = """
+2>1 FOLLOWERINFO 1:0
+1>2 LEADERINFO 2:0
+2>1 ACKEPOCH 1:1 a=1
+1>2 DIFF 1:3
+1>2 PROPOSAL 1:2
+1>2 COMMIT 1:2
+1>2 PROPOSAL 1:3
+1>2 COMMIT 1:3
+1>2 NEWLEADER 2:0
+"""
+"""Server 2 is brought two transactions."""
+TRUNC = DIFF.replace("ACKEPOCH 1:1", "ACKEPOCH 1:5").replace("DIFF 1:3", "TRUNC 1:1")
+"""It is cut first."""
+AGAIN = "closed 2>1", "2>3 FOLLOWERINFO 2:0", "3>2 LEADERINFO 3:0"
+RESTART = "start 2", *AGAIN
+
+
+def test_1653_a_server_cannot_load_its_epoch() -> None:
+    text = "Unable to load database on disk java.io.IOException: The current epoch, 1, is older than the last zxid, 7"
+    found = looks_like("3.8.0", findings=(said(1, "something else"), said(2, text)))
+    assert found == {"ZOOKEEPER-1653": "server 2 says 'is older than the last zxid'"}
+    other = "The accepted epoch, 1 is less than the current epoch, 2"
+    assert looks_like("3.8.0", findings=(said(2, other),)) == {}
+    assert looks_like("3.4.14", findings=(said(2, text),)) == {}
+
+
+def test_2846_a_leader_sends_what_its_log_has_although_a_snapshot_overtook_it() -> None:
+    """Server 1 has in its log what was never committed, and not what its snapshot brought."""
+    told = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 3:0", "2>1 ACKEPOCH 2:3 a=2"
+    cut = "1>2 TRUNC 1:9", "1>2 PROPOSAL 2:4", "1>2 COMMIT 2:4", "1>2 NEWLEADER 3:0"
+    divergences = judge(records(*told, *cut)).divergences
+    note = "what its snapshot up to ⟨2,3⟩ holds is inferred from the history of server 2"
+
+    def looks(version: str, note: str) -> dict[str, str]:
+        return {each.issue.key: each.why for each in recognise(version, divergences, notes=[note])}
+
+    why = "server 1 had taken over a snapshot up to ⟨2,3⟩; as a leader it sends PROPOSAL ⟨2,4⟩ instead of the proposal "
+    for version in ("3.6.3", "3.8.0", "3.9.5"):
+        assert looks(version, f"server 1: {note}") == {"ZOOKEEPER-2846": f"{why}that follows ⟨1,9⟩"}
+    assert looks("3.8.0", f"server 2: {note}") == {}
+    assert looks("3.4.14", f"server 1: {note}") == {}
+    for outside in ("⟨1,0⟩", "⟨1,9⟩", "⟨2,4⟩"):
+        assert looks("3.8.0", f"server 1: {note.replace('⟨2,3⟩', outside)}") == {}
+
+
+BROUGHT_TOO_MUCH = (
+    *("2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:8 a=1", "3>2 DIFF 1:8", "3>2 NEWLEADER 2:0"),
+    *("2>3 ACK 2:0", "3>2 UPTODATE -1", "3>2 PROPOSAL 2:1", "2>3 ACK 2:1", "closed 2>3"),
+    *("1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 3:0", "1>3 ACKEPOCH 1:9 a=1", "3>1 DIFF 1:9", "3>1 PROPOSAL 2:1"),
+)
+"""Server 3 has brought server 2 ⟨1,8⟩ before ⟨2,1⟩, and brings server 1 ⟨1,9⟩ before it."""
+
+
+def test_a_history_that_has_too_much_has_no_hole() -> None:
+    """As it was seen in a run of the fifth report: nothing is left out, and the snapshot is from before anything."""
+    divergences = judge(records(*BROUGHT_TOO_MUCH)).divergences
+    assert [each.name for each in divergences] == ["proposals_continue_one_history"]
+    note = "server 3: what its snapshot up to ⟨1,0⟩ holds is inferred from the history of server 1"
+    for version in ("3.8.0", "3.9.3", "3.9.5"):
+        assert recognise(version, divergences, notes=[note]) == []
+
+
+def test_3642_a_snapshot_was_taken_over_in_memory_only() -> None:
+    begun = DIFF.replace("ACKEPOCH 1:1", "ACKEPOCH 0:0").replace("DIFF 1:3", "SNAP 1:1").partition("1>2 NEWLEADER")[0]
+    told = "closed 2>1", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:3 a=-1"
+    found = looks_like("3.6.2", begun, *told, *RESTART, "2>3 ACKEPOCH 0:0 a=1")
+    assert found == {
+        "ZOOKEEPER-3642": "server 2 was started again without what its ACKEPOCH (packet 11) told of, behind SNAP"
+    }
+    assert looks_like("3.6.3", begun, *told, *RESTART, "2>3 ACKEPOCH 0:0 a=1") == {}
+    assert looks_like("3.6.2", begun, *told, *AGAIN, "2>3 ACKEPOCH 0:0 a=1") == {}
+
+
+@pytest.mark.parametrize(
+    ("version", "key"),
+    [
+        ("3.6.2", "ZOOKEEPER-3911"),
+        ("3.6.3", "ZOOKEEPER-4646, ZOOKEEPER-4785"),
+        ("3.8.0", "ZOOKEEPER-4646, ZOOKEEPER-4785"),
+        ("3.9.1", "ZOOKEEPER-4646, ZOOKEEPER-4785"),
+    ],
+)
+def test_3911_4646_4785_the_diff_was_acknowledged_and_not_logged(version: str, key: str) -> None:
+    found = looks_like(version, DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:2 a=2")
+    assert found == {
+        key: "server 2 was started again without what its ACK of NEWLEADER (packet 10) told of, behind DIFF"
+    }
+
+
+def test_4646_needs_a_crash_and_a_version_that_has_it() -> None:
+    assert list(looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:2 a=2")) == ["ZOOKEEPER-4712"]
+    assert looks_like("3.8.5", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:2 a=2") == {}
+    acknowledged = "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", "2>1 ACK 2:1"
+    assert looks_like("3.8.0", DIFF, *acknowledged, *RESTART, "2>3 ACKEPOCH 1:3 a=2") == {}
+
+
+def test_4394_a_commit_finds_no_proposal() -> None:
+    trace = (
+        f"Exception when following the leader\n{NULL}: because pif is null\n{AT}Learner.syncWithLeader(Learner.java)"
+    )
+    found = looks_like("3.8.0", findings=(said(2, trace),))
+    assert found == {"ZOOKEEPER-4394": "server 2 says 'NullPointerException' in Learner.syncWithLeader"}
+    elsewhere = f"{NULL}\n{AT}Learner.registerWithLeader(Learner.java)"
+    other = f"java.io.EOFException\n{AT}Learner.syncWithLeader(Learner.java)"
+    assert looks_like("3.8.0", findings=(said(2, elsewhere), said(3, other))) == {}
+    assert looks_like("3.9.2", findings=(said(2, trace),)) == found
+    assert looks_like("3.9.3", findings=(said(2, trace),)) == {}
+
+
+def test_4409_an_acknowledgement_finds_no_connection() -> None:
+    trace = f"{NULL}: learner.sock\n{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
+    assert looks_like("3.8.0", findings=(said(3, trace),)) == {
+        "ZOOKEEPER-4409": "server 3 says 'NullPointerException' in SendAckRequestProcessor"
+    }
+    assert looks_like("3.9.3", findings=(said(3, trace),)) == {}
+    assert looks_like("3.8.0", findings=(said(3, trace.replace("SendAck", "Sync")),)) == {}
+
+
+def test_4643_the_epoch_is_written_before_its_history() -> None:
+    found = looks_like("3.8.0", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=2")
+    assert found == {"ZOOKEEPER-4643": "server 2 has the epoch, without its history (packet 12)"}
+    assert looks_like("3.8.0", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=1") == {}
+    assert looks_like("3.9.2", DIFF, *RESTART, "2>3 ACKEPOCH 1:1 a=2") == {}
+
+
+def test_4643_is_also_a_disk_with_the_epoch_alone_whoever_leads_next() -> None:
+    note = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,4⟩"
+    [found] = recognise("3.8.0", (), notes=("other", note))
+    assert (found.issue.key, found.why) == ("ZOOKEEPER-4643", note)
+    assert recognise("3.9.2", (), notes=(note,)) == []
+    assert recognise("3.8.0", (), notes=(note.replace("without", "with"),)) == []
+
+
+def test_4685_a_proposal_is_acknowledged_before_newleader() -> None:
+    found = looks_like("3.8.0", DIFF, "2>1 ACK 1:2", "2>1 ACK 2:0")
+    assert found == {"ZOOKEEPER-4685": "server 2 sends ACK ⟨1,2⟩ before its ACK of NEWLEADER (packet 10)"}
+    assert looks_like("3.8.0", DIFF, "2>1 ACK 2:0", "2>1 ACK 1:2") == {}
+    assert looks_like("3.9.3", DIFF, "2>1 ACK 1:2", "2>1 ACK 2:0") == {}
+
+
+def test_4712_an_old_thread_goes_on_logging() -> None:
+    found = looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:5 a=2")
+    assert found == {
+        "ZOOKEEPER-4712": "server 2 has a history up to ⟨1,5⟩ after an ACK of NEWLEADER behind DIFF (packet 10), "
+        "and nobody has sent it that since"
+    }
+    assert looks_like("3.9.3", DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:5 a=2") == {}
+
+
+def test_4712_memory_is_not_brought_up_to_the_log() -> None:
+    found = looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:1 a=2")
+    assert found == {
+        "ZOOKEEPER-4712": "server 2 goes on from before its ACK of NEWLEADER (packet 10), "
+        "and was not started again since"
+    }
+    assert looks_like("3.8.0", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:3 a=2") == {}
+    assert looks_like("3.9.3", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:1 a=2") == {}
+
+
+def test_4837_what_was_cut_comes_back() -> None:
+    found = looks_like("3.9.5", TRUNC, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:5 a=2")
+    assert list(found) == ["ZOOKEEPER-4837"]
+    assert looks_like("3.9.5", TRUNC, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:3 a=2") == {}
+    assert looks_like("3.9.5", DIFF, "2>1 ACK 2:0", *AGAIN, "2>3 ACKEPOCH 1:5 a=2") == {}
+
+
+def test_4837_is_also_a_snapshot_that_is_newer_than_the_cut() -> None:
+    note = "server 3: told to truncate after ⟨1,103⟩, it goes on from its snapshot up to ⟨1,203⟩"
+    assert [(each.issue.key, each.why) for each in recognise("3.9.5", (), notes=("other", note))] == [
+        ("ZOOKEEPER-4837", note)
+    ]
+    assert recognise("3.9.5", (), notes=("server 3: told to truncate after ⟨1,103⟩",)) == []
+
+
+def test_2832_what_a_snapshot_replaced_is_read_from_the_log_again() -> None:
+    note = f"server 3: ⟨1,1⟩ {CAME_BACK}"
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), notes=("other", note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-2832", note)
+    assert recognise("3.9.5", (), notes=(note.replace("before", "behind"),)) == []
+
+
+def test_4925_a_leader_passes_a_hole_on() -> None:
+    hole = DIFF.replace("1>2 PROPOSAL 1:2\n1>2 COMMIT 1:2\n", "")
+    found = looks_like("3.9.3", hole)
+    assert found == {
+        "ZOOKEEPER-4925": "server 1 leads, and leaves out transactions: PROPOSAL ⟨1,3⟩ instead of the proposal that "
+        "follows ⟨1,1⟩"
+    }
+    assert looks_like("3.9.2", hole) == {}
+    assert looks_like("3.9.4", hole) == {}
+    assert looks_like("3.9.3", DIFF) == {}
+
+
+def test_4925_a_leader_leaves_out_the_end_of_an_earlier_epoch() -> None:
+    """As it was seen in a run of 3.9.3: server 1 was brought up to ⟨1,3⟩, then ⟨2,1⟩, and sends ⟨2,1⟩ alone."""
+    led = DIFF, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", "2>1 ACK 2:1", "1>2 COMMIT 2:1", "closed 2>1"
+    told = "3>2 FOLLOWERINFO 1:0", "2>3 LEADERINFO 3:0", "3>2 ACKEPOCH 1:1 a=1", "2>3 DIFF 2:1"
+    found = looks_like("3.9.3", *led, *told, "2>3 PROPOSAL 2:1")
+    assert found == {
+        "ZOOKEEPER-4925": "server 2 leads, and leaves out transactions: ⟨1,1⟩ before it instead of ⟨1,3⟩ before ⟨2,1⟩, "
+        "as packet 12 showed"
+    }
+    whole = "2>3 PROPOSAL 1:2", "2>3 COMMIT 1:2", "2>3 PROPOSAL 1:3", "2>3 COMMIT 1:3", "2>3 PROPOSAL 2:1"
+    assert looks_like("3.9.3", *led, *told, *whole) == {}
+
+
+def test_4925_a_leader_cuts_what_it_does_not_remember() -> None:
+    """It told f.a = 1 itself, and told a later end than it sends."""
+    before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
+    found = looks_like("3.9.3", *before, *cut)
+    assert found == {
+        "ZOOKEEPER-4925": "server 1 leads, and brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
+        "server 2 told with f.a = 1"
+    }
+    assert looks_like("3.9.5", *before, *cut) == {}
+
+
+def test_5094_memory_was_ahead_of_the_log() -> None:
+    begun = TRUNC.partition("1>2 NEWLEADER")[0]
+    told = "closed 2>1", "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:3 a=-1"
+    found = looks_like("3.9.5", begun, *told, *RESTART, "2>3 ACKEPOCH 1:1 a=1")
+    assert found == {
+        "ZOOKEEPER-5094": "server 2 was started again without what its ACKEPOCH (packet 11) told of, behind TRUNC"
+    }
+    assert looks_like("3.9.5", begun, *told, *RESTART, "2>3 ACKEPOCH 1:3 a=1") == {}
+    restarted_first = "start 2", *told, *RESTART, "2>3 ACKEPOCH 1:1 a=1"
+    assert looks_like("3.9.5", begun, *restarted_first) == {}
+
+
+def test_5094_is_also_a_log_that_goes_on_behind_what_it_lacks() -> None:
+    brought = "which a synchronisation with TRUNC brought that was broken off"
+    note = f"server 2: its log lacks ⟨1,5⟩, {brought}, and goes on with ⟨1,6⟩"
+    for version in ("3.6.3", "3.8.0", "3.9.3", "3.9.5"):
+        [found] = recognise(version, (), notes=("other", note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-5094", note)
+    assert recognise("3.9.5", (), notes=(note.replace("TRUNC", "DIFF"),)) == []
+
+
+def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
+    mismatch = "Message:Digests are not matching. Value is Zxid. Value:4294967373"
+    found = looks_like("3.6.3", findings=(said(1, mismatch), said(2, f"{mismatch}: {LATE}")))
+    assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
+    assert looks_like("3.6.3", findings=(said(2, mismatch),)) == {}
+    assert looks_like("3.5.9", findings=(said(2, f"{mismatch}: {LATE}"),)) == {}
+
+
+def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
+    older = Behind(2, "/r13", zxid(1, 7), zxid(1, 8))
+    mismatch = Finding("digest mismatch", 2, 0, "", "Digests are not matching", "")
+    [found] = recognise("3.9.5", (), [mismatch], behind=[older])
+    assert (found.issue.key, found.why) == (
+        "ZOOKEEPER-3598",
+        "the digest of server 2 does not fit, and in the end it has /r13 as of ⟨1,7⟩, though it has delivered ⟨1,8⟩, "
+        "which changes that node, too",
+    )
+    assert recognise("3.9.5", (), [structs.replace(mismatch, server=1)], behind=[older]) == []
+    assert recognise("3.9.5", (), [structs.replace(mismatch, kind="error")], behind=[older]) == []
+
+
+def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> None:
+    """As it was seen in a run of 3.8.0: it has acknowledged ⟨1,5⟩ itself, and cuts a follower that has ⟨1,4⟩."""
+    before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
+    cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
+    why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
+    found = looks_like("3.8.0", *before, *cut, findings=(said(1, LATE),))
+    assert found == {
+        "ZOOKEEPER-3598": f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
+        "server 2 told with f.a = 1"
+    }
+    other = looks_like("3.8.0", *before, *cut, findings=(said(3, LATE),))
+    assert other == {"ZOOKEEPER-3598": why.replace("server 1", "server 3")}
+    assert looks_like("3.8.0", *before, *cut) == {}
+
+
+def test_a_healthy_run_looks_like_nothing() -> None:
+    for version in ("3.6.2", "3.6.3", "3.8.0", "3.9.3", "3.9.5"):
+        assert looks_like(version, DIFF, "2>1 ACK 2:0", "1>2 UPTODATE -1", "2>1 ACK 2:0") == {}
+
+
+def test_a_sentence_names_the_issue_and_the_evidence() -> None:
+    [found] = recognise("3.8.0", judge(records(DIFF, "2>1 ACK 1:2")).divergences)
+    assert found.sentence() == (
+        "this looks like ZOOKEEPER-4685 (a proposal of the initial history is acknowledged before NEWLEADER): "
+        "server 2 sends ACK ⟨1,2⟩ before its ACK of NEWLEADER (packet 10)"
+    )
+
+
+def test_versions_are_compared_by_their_numbers() -> None:
+    assert parsed("3.10.0") > parsed("3.9.5")
+    assert parsed("3.5.3-beta") == (3, 5, 3)
+    with pytest.raises(ValueError, match=r"expected a version such as .*, found 'debian'"):
+        parsed("debian")
+
+
+def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
+    keys = [issue.key for issue in ISSUES if issue.key != NO_NUMBER]
+    assert len(keys) == len(ISSUES) - 5
+    assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
+    assert len({issue.title for issue in ISSUES}) == len(ISSUES)
+    numbers = [int(key.split(",")[0].removeprefix("ZOOKEEPER-")) for key in keys]
+    assert numbers == sorted(set(numbers))
+    for issue in ISSUES:
+        bounds = [bound for pair in issue.affected for bound in pair if bound is not None]
+        assert bounds == sorted(bounds, key=parsed), issue.key
+
+
+def test_4712_is_also_a_server_that_tells_of_less_than_it_had_without_having_been_started_again() -> None:
+    def why(version: str, restarted: bool) -> dict[str, str]:
+        forgot = [Forgot(1, Zxid(1, 103), Zxid(1, 106), restarted)]
+        return {each.issue.key: each.why for each in recognise(version, (), (), forgot)}
+
+    text = "server 1 has acknowledged a history up to ⟨1,106⟩, and tells of ⟨1,103⟩, without having been started again"
+    assert why("3.8.0", restarted=False) == {"ZOOKEEPER-4712": text}
+    assert why("3.8.0", restarted=True) == {}
+    assert why("3.9.3", restarted=False) == {}
+
+
+def test_a_leader_that_forgot_is_one_of_three_by_its_version_and_life() -> None:
+    """Server 2 acknowledged ⟨1,3⟩, and brings server 3 ⟨1,1⟩ only."""
+    leads = "3>2 FOLLOWERINFO 1:0", "2>3 LEADERINFO 3:0", "3>2 ACKEPOCH 1:1 a=1", "2>3 DIFF 1:1", "2>3 NEWLEADER 3:0"
+    closed = DIFF, "2>1 ACK 2:0", "closed 2>1"
+    assert list(looks_like("3.8.0", *closed, *leads)) == ["ZOOKEEPER-4712"]
+    assert list(looks_like("3.8.0", *closed, "start 2", *leads)) == ["ZOOKEEPER-4646, ZOOKEEPER-4785"]
+    assert list(looks_like("3.9.3", *closed, *leads)) == ["ZOOKEEPER-4925"]
+    assert looks_like("3.9.5", *closed, *leads) == {}
+
+
+def test_an_ack_of_before_a_trunc_is_counted() -> None:
+    """Server 2 acknowledges ⟨1,3⟩, comes back, and is told to cut it off: the leader commits by its old ACK."""
+    proposed = BROADCAST, "1>2 PROPOSAL 1:3", "2>1 ACK 1:3"
+    back = "closed 2>1", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:3 a=-1"
+    cut = "1>2 TRUNC 1:2", "1>2 PROPOSAL 1:3", "1>2 NEWLEADER 1:0"
+    for version in ("3.6.3", "3.9.5"):
+        assert looks_like(version, *proposed, *back, *cut, "1>2 COMMIT 1:3") == {
+            NO_NUMBER: "server 1 leads, and sends COMMIT after the ACK of server 2, which was told since to cut it off "
+            "(TRUNC ⟨1,2⟩, packet 20)"
+        }
+    assert looks_like("3.9.5", *proposed, "1>2 COMMIT 1:3", *back, "1>2 DIFF 1:3", "1>2 NEWLEADER 1:0") == {}
+
+
+def test_a_truncation_to_what_the_log_lacks_keeps_a_record() -> None:
+    note = "server 3: told to truncate after ⟨2,1⟩, which its log does not have, it keeps ⟨3,1⟩ in its log"
+    assert recognise("3.9.5", (), notes=(note.replace(", which its log does not have", ""),)) == []
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), notes=(note,))
+        assert (found.issue.key, found.why) == (NO_NUMBER, note)
+
+
+FAILED = (
+    "Severe unrecoverable error, from thread : SyncThread:2, java.io.IOException: No space left on device, "
+    "at org.apache.zookeeper.server.persistence."
+)
+AT_A_RECORD, WITHIN = (FAILED + where for where in ("FileTxnSnapLog.append(x:1)", "FileTxnLog.append(x:1)"))
+
+
+def test_4882_a_server_goes_on_after_a_disk_error() -> None:
+    found = looks_like("3.9.5", findings=(said(2, AT_A_RECORD),))
+    assert found == {"ZOOKEEPER-4882": "server 2 says 'Severe unrecoverable error' in SyncThread"}
+    assert looks_like("3.4.9", findings=(said(2, AT_A_RECORD),)) == {}
+    assert looks_like("3.9.5", findings=(said(2, AT_A_RECORD.replace("IOException", "EOFException")),)) == {}
+
+
+def test_a_server_has_forgotten_what_it_logged_behind_half_a_record() -> None:
+    told = DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:1 a=2"
+    assert looks_like("3.9.5", *told, findings=(said(2, WITHIN),))[NO_NUMBER] == (
+        "server 2 was started again after a write failed within a record, without what its ACK (packet 10) told of"
+    )
+    for server, text in ((2, AT_A_RECORD), (1, WITHIN)):
+        assert NO_NUMBER not in looks_like("3.9.5", *told, findings=(said(server, text),))
+    again = [each for each in told if each != "start 2"]
+    assert NO_NUMBER not in looks_like("3.9.5", *again, findings=(said(2, WITHIN),))
+
+
+def test_a_snapshot_that_was_acknowledged_is_lost_with_the_power() -> None:
+    note = "server 1: when its power failed it lost snapshot.100000004, which it had not forced"
+    [found] = recognise("3.9.5", (), notes=(note,))
+    assert (found.issue.key, found.why) == (NO_NUMBER, note)
+    assert recognise("3.9.5", (), notes=(note.replace("lost", "kept"),)) == []
+
+
+def test_a_leader_counts_as_applied_what_it_has_numbered() -> None:
+    passed_over = [PassedOver(2, Zxid(2, 1), 3, 1, Zxid(1, 8))]
+    for version in ("3.6.3", "3.9.5"):
+        [found] = recognise(version, (), passed_over=passed_over)
+        assert (found.issue.key, found.why) == (
+            NO_NUMBER,
+            "server 2 led, and has broadcast ⟨2,1⟩; as leader of epoch 3 it brings server 1 a history up to ⟨1,8⟩, "
+            "though it was not started again in between",
+        )
+    assert recognise("3.4.9", (), passed_over=passed_over) == []

@@ -1,0 +1,24 @@
+"""Exhaustive search: every state that a protocol can reach within stated bounds. `explore` and `certify` ask for it.
+
+There are very many states, made of few distinct components, processes and connections; each of these is stored once
+and has a number (`components`, as in SPIN's collapse compression). What a choice does depends on the process that moves
+and on its connections alone, and changes no other. So it is executed once for each combination of these, with the
+protocol's own step functions; from then on it is looked up (`local_states`). There is no second model. The same holds
+for the properties: what a judge makes of the events of a step depends on these events and on what it knew before, its
+*monitor* (`monitors`). So a state is a row of numbers: a local state for each process, which is that process with the
+connections that it has opened, then what was used of the bounds, and a monitor.
+
+`successors` tells what comes after a state; `space` is the search itself, breadth first. The states are kept by
+`visited`; those of a large search by `compact`, with numpy, and by
+`spilled` once memory is used up. Within a level the order is
+that of discovery: the result is the same on every machine, for any number of `workers`. States that differ in the names
+of processes alone are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no
+lengths, so where something breaks, a search without it follows (`shortest`). `liveness` asks of each state of a search
+whether a leader gets on from there. `exploration` puts all this together, and replays what is found.
+"""
+
+from zabcheck.explore.bounds import UNLIMITED, Bounds
+from zabcheck.explore.exploration import Refused, certify, explore
+from zabcheck.explore.explored import Exploration
+
+__all__ = ["UNLIMITED", "Bounds", "Exploration", "Refused", "certify", "explore"]

@@ -1,0 +1,350 @@
+"""The tables of a search as arrays of numpy, in which many entries are looked up at once.
+
+They have what the tables of `local_states`, `monitors` and `symmetry` have, under the same numbers. What is missing is
+filled in there, entry by entry, and then taken over: there is no second way to make a component.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from copy import copy
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from zabcheck.explore.at_once.index import (
+    MISSING,
+    NONE,
+    NOT_ANY,
+    Bools,
+    Index,
+    Ints,
+    Table,
+    distinct,
+    extended,
+    flat_places,
+    hashes,
+    of_each,
+    up_to,
+)
+from zabcheck.explore.at_once.judging import FEW, Judging
+from zabcheck.explore.at_once.parts import Moves, Parts
+from zabcheck.explore.tables.local_states import HELD, LocalStates, Move, mask_of
+from zabcheck.explore.tables.monitors import Monitors
+from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.symmetry import Symmetry
+
+
+class Arrays:
+    """What can be looked up in a search, by the numbers that its tables give."""
+
+    def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
+        self._tables: tuple[LocalStates, Monitors, Symmetry | None] | None = (local_states, monitors, symmetry)
+        """What fills in entries, and where they are taken over from; None if these arrays stay as they are."""
+        self._bounds, self._faults = local_states.bounds, local_states.faults
+        self.size = len(local_states.components.ids)
+        self.is_reduced = local_states.reduced
+        # By local state.
+        self._links: Ints = np.empty((0, self.size), np.int64)
+        """The link that it has opened to each process."""
+        self.may_join = self._may_be_held = NOT_ANY
+        self._flags = self._settled_with = self._matters = self.kinds = NONE
+        self._digests = NONE
+        """The digest if it was asked for, else MISSING."""
+        self.moves = Moves.none(self.size)
+        # By expansion: its moves are the next `count` ones from `start` on.
+        self._expansions = Index(2 + self.size)
+        self.eager = self.at_once = NOT_ANY
+        self.start = self.count = NONE
+        self._judging: Judging | None = Judging(monitors)
+        """What fills in what is known after many steps; None as for `_tables`."""
+        self._parts = Parts(local_states)
+        """Of what expansions are put together."""
+        self._singles = Index(2 + self.size)
+        self._single = np.array([MISSING])
+        """By number in `_singles`, from 1 on: the move, or MISSING if the bounds forbid it."""
+        self._linked, self._masks, self._after = Table(3), Table(1), Table(2)
+        self._broken = NOT_ANY
+        """By monitor: whether a property is violated."""
+        self._monitor_digests = NONE
+        """By monitor: its digest if that was asked for, else MISSING."""
+        self.renamings = [] if symmetry is None else symmetry.renamings
+        self._numbers_of = {names: number for number, names in enumerate(self.renamings)}
+        self._names = np.array(self.renamings)
+        self._renamed, self._monitors_renamed = Table(2), Table(2)
+        self._taken: dict[Hashable, int] = {}
+        """By table: how many of its entries were taken over."""
+        components = local_states.components
+        sets = ([p for p in components.ids if bits >> p - 1 & 1] for bits in range(1 << self.size))
+        self._is_quorum = np.array([components.quorums.contains(members) for members in sets])
+
+    @property
+    def leads(self) -> Bools:
+        """By local state: `LocalStates.leads`."""
+        return self._parts.leads
+
+    @property
+    def following(self) -> Ints:
+        """By local state: `LocalStates.following`."""
+        return self._parts.following
+
+    # Taking over.
+
+    def refresh(self) -> None:
+        """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
+        if self._tables is None:
+            return
+        states, monitors, symmetry = self._tables
+        if len(self._links) < len(states.made_of):
+            self._take_local_states(states)
+        self._parts.refresh()
+        if new := self._new("singles", states.singles):
+            self._take_singles(new)
+        if new := self._new("linked", states.linked):
+            self._linked.extend([key for key, _ in new], [value for _, value in new])
+        if new := self._new("after", monitors.known_after):
+            self._after.extend([key for key, _ in new], [value for _, value in new])
+        if len(self._broken) < len(monitors.broken):
+            broken = [each is not None for each in monitors.broken[len(self._broken) :]]
+            self._broken = extended(self._broken, np.array(broken, np.bool_))
+            self._monitor_digests = extended(self._monitor_digests, np.full(len(broken), MISSING))
+        if symmetry is not None:
+            self._take_renamed(states, monitors, symmetry)
+
+    def _take_local_states(self, states: LocalStates) -> None:
+        links = np.array([each[1:] for each in states.made_of[len(self._links) :]], np.int64)
+        self._links = extended(self._links, links.reshape(-1, self.size))
+        self.may_join = up_to(self.may_join, states.may_join)
+        self._may_be_held = up_to(self._may_be_held, states.may_be_held)
+        self._settled_with = up_to(self._settled_with, states.settled_with)
+        self._flags, self._matters = up_to(self._flags, states.flags), up_to(self._matters, states.matters)
+        self._digests = extended(self._digests, np.full(len(links), MISSING))
+
+    def _take_renamed(self, states: LocalStates, monitors: Monitors, symmetry: Symmetry) -> None:
+        if len(self.kinds) < len(symmetry.kinds):
+            self.kinds = up_to(self.kinds, symmetry.kinds)
+        taken = self._taken.get("local states renamed", 0)
+        if new_names := states.all_renamed[taken:]:
+            self._taken["local states renamed"] = len(states.all_renamed)
+            keys = [(self._numbers_of[names], local_state) for names, local_state, _ in new_names]
+            self._renamed.extend(keys, [twin for *_, twin in new_names])
+        if new := self._new("renamed", monitors.known_renamed):
+            keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in new]
+            self._monitors_renamed.extend(keys, [value for _, value in new])
+
+    def frozen(self) -> "Arrays":
+        """Return these arrays as they are now, without the tables, so that they can be sent to another process.
+
+        There expansions are put together of the parts that are known now. In this process that must not be.
+        O(all local states and monitors), of which digests may be needed there.
+        """
+        self.refresh()
+        if self.renamings:
+            self.digests(np.arange(len(self._digests)))
+            self.monitor_digests(np.arange(len(self._monitor_digests)))
+        frozen = copy(self)
+        frozen._tables, frozen._judging, frozen._parts = None, None, self._parts.frozen()
+        return frozen
+
+    def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        """Return the last entries of a table, those that were not taken over yet."""
+        taken, self._taken[name] = self._taken.get(name, 0), len(table)
+        return list(islice(reversed(table.items()), len(table) - taken))[::-1] if len(table) > taken else []
+
+    def _take_singles(self, new: list[tuple[tuple[int, ...], Move | None]]) -> None:
+        self._singles.extend([key for key, _ in new])
+        possible = np.array([move is not None for _, move in new], np.bool_)
+        numbers = len(self.moves.choice) + np.cumsum(possible) - 1
+        self._single = extended(self._single, np.where(possible, numbers, MISSING))
+        moves = [move for _, move in new if move is not None]
+        if not moves:
+            return
+        choices, costs, local_states, _, events, raised = zip(*moves, strict=True)
+        links = [(place, other, link) for place, move in enumerate(moves) for other, link in move.links]
+        places, others, numbers = np.array(links, np.int64).reshape(-1, 3).T
+        changed = np.full((len(moves), self.size), MISSING)
+        changed[places, others] = numbers
+        columns = *map(np.array, (choices, costs, local_states, events, raised)), changed
+        self.moves = self.moves.and_also(Moves(*columns))
+
+    def _put_together(self, keys: Ints) -> None:
+        """Fill in the expansions that have these keys, which differ; of arrays that are frozen, as far as can be."""
+        try:
+            new = self._parts.expanded(keys, self._find)
+        except MayLeave:
+            if self._tables is None:
+                return  # the search itself comes across it
+            raise
+        self._expansions.extend(keys[new.known])
+        self.start = extended(self.start, len(self.moves.choice) + np.cumsum(new.counts) - new.counts)
+        self.count = extended(self.count, new.counts)
+        self.eager, self.at_once = extended(self.eager, new.eager), extended(self.at_once, new.at_once)
+        self.moves = self.moves.and_also(new.moves)
+
+    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0. Only in arrays
+    # that are frozen something may be MISSING.
+
+    def _find(
+        self,
+        table: Index | Table,
+        columns: Sequence[Ints],
+        fill: Callable[..., object] | None,
+        fill_many: Callable[..., object] | None = None,
+    ) -> Ints:
+        """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so.
+
+        If it lacks more than a few, `fill_many` does the same for all of them, which are given as one array for each of
+        their integers.
+        """
+        found = table.find(*columns)
+        if fill is not None:
+            missing = np.flatnonzero(found == MISSING)
+            if missing.size:
+                some = [column[missing] for column in columns]
+                keys = distinct(some)
+                if fill_many is None or len(keys) < FEW:
+                    for key in keys:
+                        fill(*key)
+                else:
+                    fill_many(*map(np.array, zip(*keys, strict=True)))
+                self.refresh()
+                found[missing] = table.find(*some)
+        return found
+
+    def masks(self, used: Ints) -> Ints:
+        """Return `LocalStates.mask` of each."""
+        found = self._masks.find(used)
+        if (found == MISSING).any():
+            new = np.unique(used[found == MISSING]).tolist()
+            self._masks.extend([(each,) for each in new], [mask_of(each, self._bounds) for each in new])
+            found = self._masks.find(used)
+        return found
+
+    def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
+        """Return the number of what a process can do in each state, or MISSING."""
+        local_states = of_each(rows, processes)
+        at = np.flatnonzero(self._may_be_held.take(local_states) & (masks & self._faults == 0))
+        if at.size:
+            masks = masks.copy()
+            masks[at[self._are_held(rows[at], local_states[at])]] |= HELD
+        key = masks & self._matters.take(local_states), local_states, *self._links_to(rows, processes)
+        found = self._expansions.find(*key)
+        missing = np.flatnonzero(found == MISSING)
+        while missing.size:
+            some, there = [column[missing] for column in key], len(self._expansions)
+            _, first = np.unique(hashes(some), return_index=True)  # those that differ, but for some of one hash
+            self._put_together(np.column_stack([column[first] for column in some]))
+            if len(self._expansions) == there:
+                break  # they cannot be filled in here
+            found[missing] = self._expansions.find(*some)
+            missing = missing[found[missing] == MISSING]
+        return found
+
+    def _are_held(self, rows: Ints, local_states: Ints) -> Bools:
+        """Return `LocalStates.is_held` of processes in these local states, which are settled."""
+        leaders = self._settled_with[local_states]
+        own = self._settled_with[of_each(rows, leaders - 1)]
+        members = self._settled_with[rows[:, : self.size]] == leaders[:, None]
+        held: Bools = (own == leaders) & self.are_quorums(members)
+        return held
+
+    def are_quorums(self, members: Bools) -> Bools:
+        """Return which sets of processes are quorums; the last axis has the processes."""
+        found: Bools = self._is_quorum[_members(members)]
+        return found
+
+    def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
+        """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
+        local_states = of_each(rows, processes)
+        fill = None if self._tables is None else self._tables[0].try_single
+        found = self._find(self._singles, (choices, local_states, *self._links_to(rows, processes)), fill)
+        return self._single.take(found - MISSING), found == MISSING
+
+    def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
+        links, size = self._links.ravel(), self.size
+        return [links.take(rows[:, other] * size + processes) for other in range(size)]
+
+    def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools, Bools]:
+        """Return the states after a move of a process, where something was missing, and where something breaks."""
+        size, after = self.size, rows.copy()
+        link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
+        observe_many = None if self._judging is None else self._judging.after
+        missing = np.zeros(len(rows), np.bool_)
+        after.ravel()[flat_places(after, processes)] = self.moves.local_state.take(moves)
+        changed = self.moves.changed.take(moves, axis=0)
+        for other in range(size):
+            at = np.flatnonzero(changed[:, other] != MISSING)
+            found = self._find(self._linked, (after[at, other], processes[at] + 1, changed[at, other]), link)
+            after[at, other] = found
+            missing[at] |= found == MISSING
+        after[:, size] += self.moves.cost.take(moves)
+        events = self.moves.events.take(moves)
+        at = np.flatnonzero(events)
+        after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe, observe_many)
+        missing[at] |= found == MISSING
+        return after, missing, ~missing & (self.moves.raised.take(moves) | self._broken.take(after[:, size + 1]))
+
+    def may_be_eager(self, rows: Ints) -> Ints:
+        """Return `LocalStates.may_be_eager` of each."""
+        flags = self._flags.take(rows[:, 0])
+        for process in range(1, self.size):
+            flags |= self._flags.take(rows[:, process])
+        return (flags & flags >> 8 & 0xFF) | flags >> 16
+
+    def learn_kinds(self, rows: Ints) -> Bools:
+        """Return of which states the kinds of the processes are known."""
+        if self._tables is not None and rows[:, : self.size].max(initial=-1) >= len(self.kinds):
+            symmetry = self._tables[2]
+            assert symmetry is not None, "only with symmetry there are kinds"
+            symmetry.learn()
+            self.refresh()
+        known: Bools = np.all(rows[:, : self.size] < len(self.kinds), axis=1)
+        return known
+
+    def renamed(self, rows: Ints, naming: Ints) -> tuple[Ints, Bools]:
+        """Return the states when each process has its new name, and where something was missing."""
+        renamed, missing = rows.copy(), np.zeros(len(rows), np.bool_)
+        names, each = self._names[naming], np.arange(len(rows))
+        rename, monitor = (None, None) if self._tables is None else (self._rename, self._rename_monitor)
+        for process in range(self.size):
+            twins = self._find(self._renamed, (naming, rows[:, process]), rename)
+            renamed[each, names[:, process + 1] - 1] = twins
+            missing |= twins == MISSING
+        at = np.flatnonzero(rows[:, -1])  # the first monitor stays as it is
+        many = None if self._judging is None else self._rename_monitors
+        renamed[at, -1] = twins = self._find(self._monitors_renamed, (naming[at], rows[at, -1]), monitor, many)
+        missing[at] |= twins == MISSING
+        return renamed, missing
+
+    def _rename(self, naming: int, local_state: int) -> None:
+        assert self._tables is not None, "these arrays are filled"
+        self._tables[0].renamed(local_state, self.renamings[naming])
+
+    def _rename_monitor(self, naming: int, monitor: int) -> None:
+        assert self._tables is not None, "these arrays are filled"
+        self._tables[1].renamed(monitor, self.renamings[naming])
+
+    def _rename_monitors(self, naming: Ints, monitors: Ints) -> None:
+        assert self._judging is not None, "these arrays are filled"
+        self._judging.renamed(monitors, [self.renamings[each] for each in naming.tolist()])
+
+    def digests(self, local_states: Ints) -> Ints:
+        """Return `Symmetry.digest` of each."""
+        lacking = np.unique(local_states[self._digests[local_states] == MISSING])
+        if lacking.size:
+            symmetry = None if self._tables is None else self._tables[2]
+            assert symmetry is not None, "frozen arrays have all digests"
+            self._digests[lacking] = [symmetry.digest(each) for each in lacking.tolist()]
+        return self._digests[local_states]
+
+    def monitor_digests(self, monitors: Ints) -> Ints:
+        """Return `Monitors.digest` of each."""
+        lacking = np.unique(monitors[self._monitor_digests[monitors] == MISSING])
+        if lacking.size:
+            assert self._tables is not None, "frozen arrays have all digests"
+            self._monitor_digests[lacking] = [self._tables[1].digest(each) for each in lacking.tolist()]
+        return self._monitor_digests[monitors]
+
+
+def _members(table: Bools) -> Ints:
+    """Return, for each set of processes, a number with a bit for each that is in it."""
+    return table @ (1 << np.arange(table.shape[-1]))

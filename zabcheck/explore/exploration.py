@@ -1,0 +1,468 @@
+"""An exhaustive search as a Python caller asks for it: what it says is proved, and the runs that it gives are real.
+
+    from zabcheck.explore import Bounds, explore
+
+    found = explore("zab", bounds=Bounds(processes=2, epochs=2, txns=2))
+    assert found.whole and found.broken is None, found.counterexample
+
+Two things are taken for granted in a `Space` that need not be so.
+
+- Processes are interchangeable (`symmetry`); they are not where ids win ties, or (f.a, f.zxid) tells no history. That
+  hides no violation, but may make one up. So a run that is found is replayed, and if the simulator shows the violation
+  under no names, all is searched again without.
+- A process does not go on with an iteration that it has left (`Invariant.leave`). If one does, all is searched again,
+  and no property forgets anything.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec import Struct, structs
+
+from invariants import EpochProgress, Integrity, Invariant, select
+from invariants.base import WentOn
+from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.explored import Exploration, Progress
+from zabcheck.explore.liveness.rests import LeftAlone, find_undone
+from zabcheck.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
+from zabcheck.explore.sharing.workers import cpu_seconds
+from zabcheck.explore.shortest import NotTried, Shortest, search, shorter, used_by
+from zabcheck.explore.space import Space
+from zabcheck.explore.tables.components import EpochUnknown
+from zabcheck.explore.tables.judges import judged_in_every_state
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.adapter import register
+from zabcheck.protocols.base import CannotTellApart, Protocol
+from zabcheck.protocols.own import Process
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.goals import GOALS
+from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.nodes import PREFIX
+
+if TYPE_CHECKING:
+    from zabcheck.explore.sharing.on_spark import Spark
+
+MOST_PROCESSES = 5
+"""With more, there are more renamings than pay, and more states than can be visited."""
+
+SMALL = Bounds(processes=3, epochs=2, txns=2, timeouts=0, crashes=1, cuts=0)
+"""The bounds of a search that asks for no others: the smallest ones in which Zab exercises every property.
+
+An order takes two transactions, a leader before takes two epochs, and a crash leads from one to the other, and to
+deliveries that are repeated; a time-out would only add to that."""
+
+COARSE = Switches(sync="atomic", closing="abrupt")
+"""The switches of a search that asks for no others: with the letter of the paper there are many more states."""
+
+BY_VOTE = structs.replace(COARSE, elections="oracle")
+"""The same for a protocol whose processes vote: an election names who has the greatest vote of a quorum."""
+
+_UNKNOWN = (("elections", "together"), ("application", "key-value"))
+"""Values of switches that an exhaustive search does not know."""
+
+
+class Refused(ValueError):
+    """What is asked for cannot be explored, for this `reason`.
+
+    `argument` names the argument at fault, if the reason alone does not tell, and `value` what is wrong in it.
+    """
+
+    def __init__(self, argument: str | None, value: str | None, reason: str) -> None:
+        where = [each for each in (argument, value) if each is not None]
+        super().__init__(f"{' '.join(where)}: {reason}" if where else reason)
+        self.argument = argument
+        self.value = value
+        self.reason = reason
+
+
+class _Question(Struct, frozen=True):
+    """What is asked. `schedule` has no choices; those of `steps` are to be certified, if there are any.
+
+    `protocol` is the one that `schedule` names, resolved. `liveness`: whether to follow what undisturbed leaders come
+    to; `rests`: whether to follow what the ensemble comes to when it is left alone. `forgetful`: as in `Space`.
+    """
+
+    protocol: Protocol
+    schedule: Schedule
+    quorums: Quorums
+    bounds: Bounds
+    properties: tuple[type[Invariant], ...]
+    liveness: bool
+    rests: bool
+    symmetry: bool
+    reduction: bool
+    forgetful: bool = True
+    steps: tuple[AnyChoice, ...] = ()
+
+    def space(self, reduction: bool) -> Space:
+        """A search that has not begun."""
+        return Space(
+            self.protocol,
+            self.quorums,
+            self.schedule.switches,
+            self.bounds,
+            self.properties,
+            symmetry=self.symmetry,
+            reduction=reduction,
+            moments=self.liveness or self.rests,
+            forgetful=self.forgetful,
+        )
+
+
+class _Limits(NamedTuple):
+    """How a search is run: in how much memory, in bytes, and in which folder when that is used up, by how many
+    processes or by Spark, what is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
+    """
+
+    memory: float
+    folder: Path | None
+    spark: "Spark | None"
+    workers: int
+    on_progress: Callable[[Progress], None] | None
+    on_followed: Callable[[int, int], None] | None
+    look_for_interrupt: Callable[[], None]
+
+
+class _Found(NamedTuple):
+    """What a search found: the property that `choices` break, if one; or the choices after which the code `raised`."""
+
+    shortest: Shortest
+    followed: Followed | None
+    alone: LeftAlone | None
+    broken: str | None
+    choices: tuple[AnyChoice, ...]
+    raised: bool
+    interrupted: bool
+
+
+def explore(
+    protocol: str | type[Process] | Protocol = "zab",
+    *,
+    mutant: str | None = None,
+    bounds: Bounds = SMALL,
+    quorums: str = MAJORITY,
+    switches: Switches = COARSE,
+    properties: Iterable[str] | None = None,
+    symmetry: bool = True,
+    reduction: bool = True,
+    workers: int = 1,
+    memory: float = float("inf"),
+    folder: Path | None = None,
+    spark: "Spark | None" = None,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+    on_followed: Callable[[int, int], None] | None = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
+) -> Exploration:
+    """Visit every state of a protocol within `bounds`: prove that nothing breaks there, or give the shortest run.
+
+    `protocol` is the name of one ("zab", or "module:Class"), a subclass of `zabcheck.Process`, or a `Protocol`; with
+    the bug `mutant` of the catalogue, if one is named. `quorums` names the quorum system, as in "weights 2,1,1".
+    `properties` are names of properties, or of groups of them; None: those that the protocol is judged by. If one of
+    liveness is among them (`LIVENESS`), and no other breaks, it is also followed what undisturbed leaders come to.
+
+    `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
+    search; what is found does not depend on their number. When this process uses `memory` bytes, the states go to files
+    in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy, or if the
+    tables alone take that much, the search ends unfinished. With `spark` large levels are
+    expanded there, with the states in its folder. `checkpoint` is a file that is written now and then; with `resume`
+    the search goes on from there. `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises
+    ends the search, whose figures so far are returned, and writes the checkpoint. `on_progress` is told how far the
+    search is, `on_followed` in how many of all states leaders were followed: with the number of states, and of those.
+
+    The simulator has replayed the counterexample, so it is real.
+
+    Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
+    CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
+    `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
+    Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
+    """
+    start = cpu_seconds()
+    try:
+        checked = _resolved(protocol, mutant)
+        wanted = select(checked.properties if properties is None else tuple(properties))
+    except ValueError as error:
+        raise Refused(None, None, str(error)) from error
+    for name, value in _UNKNOWN:
+        if getattr(switches, name) == value:
+            reason = "expected another value, an exhaustive search does not know that"
+            raise Refused("switches", f"{name}={value}", reason)
+    if not 1 <= bounds.processes <= MOST_PROCESSES:
+        raise Refused("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
+    schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
+    _refuse_other_channels(schedule, checked)
+    question = _Question(
+        checked,
+        schedule,
+        _quorums(schedule),
+        bounds,
+        _judged(wanted),
+        liveness=any(kind in LIVENESS for kind in wanted),
+        rests=EpochProgress in wanted and "quiesce" not in checked.environment.never,
+        symmetry=symmetry,
+        reduction=reduction,
+    )
+    limits = _Limits(memory, folder, spark, workers, on_progress, on_followed, look_for_interrupt)
+    return _answer(question, limits, start, checkpoint, resume)
+
+
+def certify(
+    schedule: Schedule,
+    *,
+    protocol: Protocol | None = None,
+    limits: Mapping[str, int] | None = None,
+    properties: Iterable[str] | None = None,
+    symmetry: bool = True,
+    workers: int = 1,
+    memory: float = float("inf"),
+    folder: Path | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
+) -> Exploration:
+    """Tell whether a counterexample is the shortest run that violates its property, within what that run uses.
+
+    It is if `tried` is one less than `certified`, the steps of the run; a shorter run is the `counterexample`, and if
+    neither is so, the search ended unfinished. `protocol` is what the schedule names, if that is looked up already.
+    `limits` are bounds, by name, that are to be wider than what the run uses. A shorter run may violate any of the
+    `properties`; None: the one that `schedule.violates` names, or the run does. Or the run ends with an error of the
+    code that is modelled; then a shorter one does so, too, or violates integrity. The rest is as in `explore`.
+
+    Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
+    of processes that an exhaustive search does not know.
+    """
+    start = cpu_seconds()
+    if schedule.processes > MOST_PROCESSES:
+        raise Refused("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
+    try:
+        checked = named_by(schedule) if protocol is None else protocol
+        asked_for = select(None if properties is None else tuple(properties))
+    except ValueError as error:
+        raise Refused(None, None, str(error)) from error
+    _refuse_other_channels(schedule, checked)
+    # An application changes nothing of what is broadcast and delivered. Where nobody votes, an election that is one
+    # choice is several here.
+    switches = structs.replace(schedule.switches, application="none")
+    if switches.elections == "together":
+        switches = structs.replace(switches, elections="apart")
+    schedule = structs.replace(schedule, switches=switches)
+    try:
+        steps, least = used_by(checked, schedule)
+    except NotTried as kind:
+        raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
+    if excess := least.excess():
+        raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
+    replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
+    broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
+    if not broken and (replayed.raised is None or not replayed.raised.is_modelled):
+        reason = f"expected a run that violates {schedule.violates or 'a property'}; it does not"
+        raise Refused("schedule", None, reason)
+    question = _Question(
+        checked,
+        structs.replace(schedule, violates=next(iter(broken), None), choices=()),
+        _quorums(schedule),
+        structs.replace(least, **(limits or {})),
+        _judged(select([next(iter(broken), Integrity.name)]) if properties is None else asked_for),
+        liveness=False,
+        rests=False,
+        symmetry=symmetry,
+        reduction=False,
+        steps=steps,
+    )
+    return _answer(question, _Limits(memory, folder, None, workers, on_progress, None, look_for_interrupt), start)
+
+
+# What is asked.
+
+
+def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> Protocol:
+    """Return the protocol with the mutant: the one object that is searched, replayed and told of.
+
+    A schedule names it, so a class, or a protocol that zabcheck does not have, is registered by its name.
+    """
+    if isinstance(protocol, str):
+        return mutated(protocol, mutant)
+    if isinstance(protocol, Protocol) and mutant is None and protocol.mutant is not None:
+        return protocol
+    return mutated(register(protocol).name, mutant)
+
+
+def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
+    """Refuse a protocol whose connections are not opened by followers, or do not keep the order."""
+    which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
+    if checked.environment.mesh:
+        raise Refused(
+            *which,
+            "expected one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
+            "`zabcheck run` does",
+        )
+    if not checked.environment.fifo:
+        raise Refused(
+            *which,
+            "expected channels that keep the order, as nothing overtakes in an exhaustive search; `zabcheck run` "
+            "knows others",
+        )
+
+
+def _quorums(schedule: Schedule) -> Quorums:
+    try:
+        return quorums_of(schedule.quorums, schedule.processes)
+    except ValueError as error:
+        raise Refused("quorums", None, str(error)) from None
+
+
+def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
+    kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
+    if not kinds:
+        reason = "expected one that can be judged in every state, so none of the group `liveness`"
+        raise Refused("properties", None, reason)
+    return kinds
+
+
+# What is answered.
+
+
+def _answer(
+    question: _Question, limits: _Limits, start: float, checkpoint: Path | None = None, resume: bool = False
+) -> Exploration:
+    """Search, and replay what is found. If that is not real, search again without symmetry, and forget nothing."""
+    try:
+        try:
+            found = _search(question, limits, checkpoint, resume)
+        except WentOn:
+            question = structs.replace(question, forgetful=False)
+            found = _search(question, limits)
+        replayed = _replayed(question, found)
+        if not _is_real(found, replayed):
+            question = structs.replace(question, symmetry=False, forgetful=False)
+            found = _search(question, limits)
+            replayed = _replayed(question, found)
+    except (CannotTellApart, EpochUnknown) as error:
+        raise Refused("protocol", question.schedule.protocol, str(error)) from None
+    if not _is_real(found, replayed):
+        assert question.protocol.name.startswith(PREFIX), "the simulator does what was looked up"
+        reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
+        raise Refused("protocol", question.schedule.protocol, reason)
+    return _exploration(question, found, replayed, cpu_seconds() - start)
+
+
+def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
+    """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
+    memory, folder, spark, workers, on_progress, on_followed, look = limits
+    if question.steps:
+        shortest = shorter(
+            question.space,
+            question.steps,
+            memory,
+            on_progress,
+            workers=workers,
+            folder=folder,
+            look_for_interrupt=look,
+        )
+    else:
+        shortest = search(
+            question.space,
+            question.reduction,
+            memory,
+            on_progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+            folder=folder,
+            spark=spark,
+            look_for_interrupt=look,
+        )
+    explored = shortest.found
+    followed, alone, interrupted = None, None, explored.interrupted
+
+    def told(done: int) -> None:
+        look()
+        if on_followed is not None:
+            on_followed(explored.states, done)
+
+    if explored.whole and (question.liveness or question.rests) and checkpoint is not None:
+        shortest.space.checkpoint(checkpoint)  # of the states alone: what follows them fills the tables, in no journal
+    try:
+        if explored.whole and question.liveness:
+            followed = find_trap(shortest.space, told)
+        if explored.whole and question.rests and (followed is None or followed.trap is None):
+            alone = find_undone(shortest.space, told)
+    except ValueError as error:
+        raise Refused("properties", None, str(error)) from None
+    except KeyboardInterrupt:
+        interrupted = True
+    for each in (followed, alone):
+        if each is not None and each.trap is not None:
+            trap = each.trap
+            return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
+    return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
+
+
+def _replayed(question: _Question, found: _Found) -> Replay | None:
+    """Have the simulator execute the run that was found, if one was: under names of processes that make it real."""
+    if not found.choices:
+        return None
+    symmetry = found.shortest.space.symmetry
+    judged = None if found.broken is None else [found.broken]
+    for choices in [found.choices] if symmetry is None else symmetry.under_all_names(found.choices):
+        schedule = structs.replace(question.schedule, choices=choices, violates=found.broken)
+        replayed = replay_on(question.protocol, schedule, judged)
+        if _is_real(found, replayed):
+            break
+    return replayed
+
+
+def _is_real(found: _Found, replayed: Replay | None) -> bool:
+    """Whether the simulator shows what was found."""
+    if replayed is None:
+        return True
+    if found.raised:
+        return replayed.raised is not None
+    return replayed.verdicts[0].status == "violated"
+
+
+def _exploration(question: _Question, found: _Found, replayed: Replay | None, seconds: float) -> Exploration:
+    shortest, followed = found.shortest, found.followed
+    explored, schedule = shortest.found, question.schedule
+    exercised = [name for name, was in explored.exercised.items() if was]
+    if followed is not None and followed.checked:
+        exercised += [kind.name for kind in LIVENESS]
+    unexercised = [name for name, was in explored.exercised.items() if not was]
+    if followed is not None and not followed.checked and not found.interrupted:
+        unexercised += [kind.name for kind in LIVENESS]
+    if found.alone is not None:
+        (exercised if found.alone.exercised else unexercised).append(EpochProgress.name)
+    values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
+    system = [schedule.quorums] if schedule.quorums != MAJORITY else []
+    return Exploration(
+        protocol=schedule.protocol,
+        mutant=schedule.mutant,
+        bounds=question.bounds.in_words(),
+        settings=(*system, *(f"{name} {value}" for name, value in values.items())),
+        symmetry=shortest.space.symmetry is not None,
+        reduction=shortest.space.reduced,
+        states=explored.states,
+        transitions=explored.transitions,
+        depth=explored.depth,
+        components=explored.components,
+        whole=explored.whole,
+        broken=found.broken,
+        steps=len(found.choices),
+        tried=shortest.tried,
+        certified=len(question.steps),
+        followed=0 if followed is None else followed.checked,
+        trap=next((each.trap.kind for each in (followed, found.alone) if each is not None and each.trap), None),
+        exercised=tuple(exercised),
+        unexercised=tuple(unexercised),
+        goals=explored.goals,
+        unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
+        switched_off=explored.switched_off,
+        seconds=round(seconds, 2),
+        counterexample=replayed,
+        interrupted=found.interrupted,
+    )

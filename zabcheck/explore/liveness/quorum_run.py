@@ -1,0 +1,152 @@
+"""A run of some processes that nobody disturbs, as look-ups: each step is executed once, by the protocol's own code."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from zabcheck.explore.tables.components import NOTHING, Components, Link, Outcome
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.network import End
+from zabcheck.simulation.next_state import LocalProcess
+from zabcheck.simulation.stabilise import Waiting, a_round
+
+_MORE_ROUNDS = 100
+"""A continuation that is not quiet after this many more rounds is taken for one that never is."""
+
+Places = tuple[tuple[int, ...], ...]
+"""By process: its number and that of its link to each process, as in `Components`; nothing outside the quorum."""
+
+
+class Ending(NamedTuple):
+    """What comes of one continuation from one state: a property that is violated, code that raised, or neither."""
+
+    broken: str | None
+    raised: bool
+
+    @property
+    def is_trap(self) -> bool:
+        return self.raised or self.broken is not None
+
+
+class OutcomeTable:
+    """The table of what the choices of continuations make of a process and its links."""
+
+    def __init__(self, components: Components) -> None:
+        self.components = components
+        self._outcomes: dict[Hashable, Outcome | None] = {}
+
+    def outcome(self, places: Places, process: int, choice: AnyChoice, requests: int) -> Outcome | None:
+        """Return what the choice makes of the process; None if it is not enabled. O(1) if it was asked before."""
+        component, *opened = places[process - 1]
+        links_to = [each[process] for each in places]
+        key = (choice, component, requests, *opened, *links_to)
+        if key not in self._outcomes:
+            self._outcomes[key] = self.components.execute(component, opened, links_to, choice, requests)
+        return self._outcomes[key]
+
+
+class QuorumRun:
+    """A run of a quorum from `places` on, after `requests` requests. `events` has what it shows, by number."""
+
+    def __init__(self, steps: OutcomeTable, quorum: tuple[int, ...], places: Places, requests: int) -> None:
+        self._steps = steps
+        self._quorum = quorum
+        self._requests = requests
+        self.places = places
+        self.events: list[int] = []
+        self.raised = False
+
+    def take(self, wanted: Iterable[Choice]) -> None:
+        """Take these choices, as far as they are enabled, until one raises. Each is asked for when the last is done."""
+        for choice in wanted:
+            if self.raised:
+                break
+            if not isinstance(choice, choices.Heal | choices.Wake):  # nothing stands in the way of anything in a search
+                self._take(choice)
+
+    def _take(self, choice: Any) -> None:
+        process: int = choice.process
+        outcome = self._steps.outcome(self.places, process, choice, self._requests)
+        self._requests += isinstance(choice, choices.Request)
+        if outcome is None:
+            return
+        places = list(self.places)
+        for index, link in outcome.links_to:
+            component, *links = places[index]
+            links[process - 1] = link
+            places[index] = (component, *links)
+        places[process - 1] = (outcome.process, *outcome.opened)
+        self.places = tuple(places)
+        if outcome.events != NOTHING:
+            self.events.append(outcome.events)
+        self.raised = outcome.raised
+
+    def process(self, process: int) -> LocalProcess:
+        """Return a process as it is now."""
+        return self._steps.components.processes[self.places[process - 1][0]]
+
+    def waiting(self) -> Waiting:
+        """Return what `Simulator.waiting` tells, for the quorum."""
+        found = []
+        for follower, leader, link in self._links():
+            if link.connection.to_follower:
+                found.append((follower, leader, len(link.connection.to_follower)))
+            to_leader = len(link.connection.to_leader)
+            if to_leader and self.process(leader).leads and link.connection.leader_end is not End.CLOSED:
+                found.append((leader, follower, to_leader))
+        return found
+
+    def may_broadcast(self, process: int) -> bool:
+        """Return what `Simulator.may_broadcast` does."""
+        state = self.process(process).state
+        return state is not None and self._steps.components.protocol.can_broadcast(state)
+
+    def highest_epoch(self, process: int) -> int:
+        """Return what `Simulator.highest_epoch` does."""
+        state, highest_epoch = self.process(process).state, self._steps.components.protocol.highest_epoch
+        return 0 if state is None or highest_epoch is None else highest_epoch(state)
+
+    def settle(self) -> bool:
+        """Take rounds until one would do nothing; False if that is never."""
+        seen: set[Places] = set()
+        while not self.raised and not self._is_quiet():
+            if self.places in seen or len(seen) == _MORE_ROUNDS:
+                return False
+            seen.add(self.places)
+            self.take(a_round(self._quorum, self.waiting(), self.threads()))
+        return True
+
+    def _is_quiet(self) -> bool:
+        return not self.waiting() and not self.unsynced() and not self.threads()
+
+    @property
+    def ids(self) -> range:
+        return self._steps.components.ids
+
+    def unsynced(self) -> list[int]:
+        """Return what `Simulator.unsynced` tells, for the quorum."""
+        return [member for member in self._quorum if self.process(member).disk.unsynced]
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return what `Simulator.threads` tells, for the quorum."""
+        threads = self._steps.components.threads.items()
+        up = [(member, state) for member in self._quorum if (state := self.process(member).state) is not None]
+        return [(member, name) for member, state in up for name, busy in threads if busy(state)]
+
+    def closed(self) -> list[tuple[int, int]]:
+        """Return what `Simulator.closed` tells, for the quorum."""
+        return [each for _, _, link in self._links() for each in link.connection.unnoticed()]
+
+    def link(self, follower: int, leader: int) -> Link | None:
+        """Return the link that a process has opened to another; None if there is none."""
+        return self._steps.components.links[self.places[follower - 1][leader]]
+
+    def has_unread_links(self) -> bool:
+        return any(link.is_unread for _, _, link in self._links())
+
+    def _links(self) -> Iterator[tuple[int, int, Link]]:
+        for follower in self._quorum:
+            for leader in self._quorum:
+                link = self.link(follower, leader)
+                if link is not None:
+                    yield follower, leader, link

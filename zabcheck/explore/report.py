@@ -1,0 +1,157 @@
+"""What an exhaustive search has shown, in words: what is proved, within which bounds, and what these switched off."""
+
+from collections.abc import Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.explored import Exploration
+from zabcheck.text.pen import BOLD, Drawing, Pen
+from zabcheck.text.words import counted
+
+CHAIN_BITS = 63
+"""The bits of the hash by which two histories are told apart."""
+
+
+_TRAPS = {
+    "trap": "from some state a leader that nobody disturbs does not get on, and nothing is left to be done",
+    "lasso": "from some state a leader that nobody disturbs does not get on, and that goes on for ever",
+    "late": "from some state a leader that nobody disturbs gets on only later than it should",
+    "rest": "left alone in some state, the ensemble comes to rest, and what its epoch owes is not done",
+    "raised": "from some state the protocol's code raises, although nobody disturbs it",
+}
+"""By the kind of trap (`zabcheck.explore.liveness.undisturbed`)."""
+
+
+_ERRORS = "errors raised"
+"""The setting in which an error of the code that is modelled ends a run."""
+
+
+def render(found: Exploration) -> RenderableType:
+    """Return a few sentences that say what was shown, the first one in bold."""
+    return Drawing(lambda pen: _lines(pen, found), None)
+
+
+def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
+    return [pen.write(line, BOLD if not number else "") for number, line in enumerate(sentences(found))]
+
+
+def sentences(found: Exploration) -> list[str]:
+    """Return what was shown, then within which bounds and how."""
+    components = counted(found.components, "component", "components")
+    within = ", ".join([found.bounds, *found.settings])
+    rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
+    size = (
+        f"{counted(found.states, 'state', 'states')}"
+        + (" (up to the names of processes)" if found.symmetry else "")
+        + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
+        f"made of {components}; "
+        f"{found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+    )
+    said = [result(found), f"{'the bounds' if found.whole else _what(found) + ', within'}: {within}", size]
+    pairs = counted(found.followed, "pair", "pairs")
+    if found.followed:
+        said.append(
+            f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
+            if found.trap is None
+            else f"it is the first of the states in which a leader does not get on; {pairs} tried"
+        )
+    if found.whole:
+        said.append(
+            "moves that the bounds switched off, besides what they count: "
+            + ", ".join(f"{name} {n:,}" for name, n in found.switched_off.items())
+            if found.switched_off
+            else "the bounds switched nothing off but what they count"
+        )
+        said.append(
+            f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
+            f"{components} that has a chance of less than {_chance(found.components):.0e}"
+        )
+        if found.unreached and not found.certified:
+            said.append(f"not seen in any run: {', '.join(found.unreached)}")
+        if found.interrupted:
+            said.append("what leaders come to was not followed to its end, and nothing is proved of it")
+    return said
+
+
+def _what(found: Exploration) -> str:
+    return found.protocol + (f" with mutant {found.mutant}" if found.mutant else "")
+
+
+def result(found: Exploration) -> str:
+    """Return the result in one sentence."""
+    what = _what(found)
+    fewer = f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    if found.certified and found.raised:
+        return f"{what} has an error in {found.steps} steps instead of {found.certified}, and {_least(found)}"
+    if found.certified and found.broken is not None:
+        return f"{found.broken} is violated in {found.steps} steps instead of {found.certified}, and {_least(found)}"
+    if found.certified:
+        does = "has an error" if _ERRORS in found.settings else "violates it"
+        if found.tried == found.certified - 1:
+            return f"certified: no run of fewer than {found.certified} steps {does}; {fewer}"
+        return f"not finished: whether a run of fewer than {found.certified} steps {does} is not known; {fewer}"
+    if found.trap is not None:
+        return f"{found.broken} is violated: {_TRAPS[found.trap]}"
+    if found.broken is not None:
+        return f"{found.broken} is violated, and {_least(found)}"
+    if found.raised:
+        return f"{what} has an error, and {_least(found)}"
+    if found.interrupted:
+        return "interrupted: nothing was found in what was done so far, and nothing is proved of the rest"
+    if not found.whole:
+        return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
+    if not found.unexercised:
+        proved = counted(len(found.exercised), "property", "properties")
+        return f"proved: {what} violates none of {proved} in any state within the bounds"
+    idle = ", ".join(found.unexercised)
+    if not found.exercised:
+        return f"nothing is proved: no state of {what} within the bounds exercised {idle}"
+    judged = len(found.exercised) + len(found.unexercised)
+    return (
+        f"proved for {len(found.exercised)} of {judged} properties, which {what} violates in no state within the "
+        f"bounds; not exercised, and so not proved: {idle}"
+    )
+
+
+def next_step(found: Exploration, bounds: Bounds | None) -> str:
+    """Return what to do after a search that proves less than it was asked to; nothing if it proves all.
+
+    `bounds` are those of the search; None if a run was to be certified.
+    """
+    if not found.whole:
+        return "more --memory, or smaller bounds"
+    if not found.unexercised or bounds is None:
+        return ""
+    raised = [f"{option} {enough}" for option, now, enough in _enough(bounds) if 0 <= now < enough]
+    more = "wider bounds yet: --txns, --epochs, --timeouts, --crashes" if not raised else ", ".join(raised)
+    return f"{more}; if nothing helps, `zabcheck run` tells whether any run exercises them"
+
+
+def _enough(bounds: Bounds) -> Sequence[tuple[str, int, int]]:
+    """Return options with their values, and those with which the protocols of zabcheck exercise every property.
+
+    Two transactions have an order, two epochs a leader before, and what is delivered again is so after a crash.
+    """
+    return (
+        ("--processes", bounds.processes, 2),
+        ("--txns", bounds.txns, 2),
+        ("--epochs", bounds.epochs, 2),
+        ("--crashes", bounds.crashes, 1),
+    )
+
+
+def _least(found: Exploration) -> str:
+    has = "has an error, or violates" if found.raised else "violates"
+    if found.tried == found.steps - 1:
+        return f"no shorter run within the bounds {has} any property that was judged"
+    return (
+        f"whether a run of fewer than {found.steps} steps {has} any is not known: "
+        f"every run of up to {counted(found.tried, 'step', 'steps')} was tried"
+    )
+
+
+def _chance(components: int) -> float:
+    """Return a bound of the chance that two of n histories have one hash, n²/2ᵇ⁺¹ for b bits: the birthday bound."""
+    return components * components / (1 << (CHAIN_BITS + 1))

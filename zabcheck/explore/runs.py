@@ -1,0 +1,57 @@
+"""The run that leads to a state of a search, of which the search keeps only from which state it came, and how."""
+
+from itertools import pairwise
+from typing import Protocol
+
+from zabcheck.explore.states.visited import How, States
+from zabcheck.explore.tables.local_states import STOPS_READING, LocalStates
+from zabcheck.explore.tables.renaming import Names, renamed_choice
+from zabcheck.explore.tables.successors import Row, Successors
+from zabcheck.simulation.choices import AnyChoice
+
+
+class Searched(Protocol):
+    """A search, as far as it tells how its states were found."""
+
+    local_states: LocalStates
+    successors: Successors
+    namings: dict[Names, int]
+    """By renaming: its number."""
+
+    @property
+    def states(self) -> States: ...
+
+    def canonical(self, row: Row) -> tuple[Row, Names]: ...
+
+
+def run_to(space: Searched, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
+    """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
+
+    The state is counted from 0 on in the order of `Space.rows`. O(steps), and O(states) without numpy.
+    """
+    known, namings = space.states, list(space.namings)
+    found, how = [next(known.rows(state, state + 1))], list[How]()
+    while state:
+        how.append(known.how(state))
+        state = how[-1].before
+        found.append(next(known.rows(state, state + 1)))
+    choices: list[AnyChoice] = []
+    originally = tuple(range(len(space.local_states.components.ids) + 1))  # by what a process is called now
+    for (before, after), (_, by, naming) in zip(pairwise(reversed(found)), reversed(how), strict=True):
+        names = namings[naming]
+        for number in _path(space, before, by, after, names):
+            if number != STOPS_READING:
+                choice = space.local_states.choices[number]
+                assert choice is not None
+                choices.append(renamed_choice(choice, originally))
+        back = {name: process for process, name in enumerate(names)}
+        originally = tuple(originally[back[name]] for name in range(len(names)))
+    return tuple(choices), originally
+
+
+def _path(space: Searched, row: Row, first: int, after: Row, names: Names) -> list[int]:
+    """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
+    for found in space.successors.of(row):
+        if found.first == first and (after, names) == space.canonical(tuple(found.row)):
+            return found.choices()
+    raise AssertionError("a state was reached from the one before it")

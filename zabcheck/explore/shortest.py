@@ -1,0 +1,182 @@
+"""The shortest run that breaks a property, in fine steps; and how much a known one uses.
+
+The reduced search finds out whether anything breaks, and is fast. But it does not keep lengths: a transition of it may
+be several steps, and it makes some moves before they are needed. So where something breaks, an unreduced search
+follows. It need not go further than the run that is known, and tries each run of fewer steps.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, structs
+
+from invariants import Event
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.explored import Explored, Progress
+from zabcheck.explore.space import Space
+from zabcheck.explore.states.checkpoint import EVERY
+from zabcheck.explore.tables.components import highest_epoch
+from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.protocols.base import Protocol, StepRaised
+from zabcheck.search.run import simulate
+from zabcheck.simulation import choices
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.schedule import Schedule
+
+if TYPE_CHECKING:
+    from zabcheck.explore.sharing.on_spark import Spark
+
+TRIED = (
+    choices.Crash,
+    choices.Elect,
+    choices.Hear,
+    choices.Lead,
+    choices.Notice,
+    choices.Receive,
+    choices.Recover,
+    choices.Request,
+    choices.Reset,
+    choices.Run,
+    choices.Snapshot,
+    choices.Sync,
+    choices.Timeout,
+)
+"""The kinds of choices of a run that can be certified; `Lead` only as an election by vote, which is one step."""
+
+OnProgress = Callable[[Progress], None] | None
+
+
+class Shortest(Struct, frozen=True):
+    """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does.
+
+    `space` is the search that `found` was found by.
+    """
+
+    found: Explored
+    tried: int
+    space: Space
+
+
+def search(
+    space: Callable[[bool], Space],
+    reduction: bool,
+    memory: float = float("inf"),
+    on_progress: OnProgress = None,
+    *,
+    workers: int = 1,
+    checkpoint: Path | None = None,
+    resume: bool = False,
+    folder: Path | None = None,
+    spark: "Spark | None" = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
+) -> Shortest:
+    """Search; if something breaks, search again for the shortest run that does.
+
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two, and `spark` for
+    it. For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
+    search leaves the run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is
+    searched without it, and without a checkpoint.
+    """
+
+    def explored(first: Space, checkpoint: Path | None, resume: bool) -> Explored:
+        return first.explore(
+            memory,
+            on_progress,
+            workers=workers,
+            checkpoint=checkpoint,
+            resume=resume,
+            folder=folder,
+            spark=spark.apart() if spark is not None and checkpoint is None else spark,
+            every=EVERY if spark is None else 0.0,
+            look_for_interrupt=look_for_interrupt,
+        )
+
+    first = space(reduction)
+    try:
+        found = explored(first, checkpoint, resume)
+    except MayLeave:
+        first = space(False)
+        found = explored(first, None, resume=False)
+    if not found.choices or not first.reduced:
+        return Shortest(found, found.tried, first)
+    del first  # what it has in memory is of no use any more, and the next one needs more
+    second = shorter(
+        space,
+        found.choices,
+        memory,
+        on_progress,
+        workers=workers,
+        folder=folder,
+        look_for_interrupt=look_for_interrupt,
+    )
+    if second.found.choices:
+        return second
+    return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, space(reduction))
+
+
+def shorter(
+    space: Callable[[bool], Space],
+    known: Sequence[AnyChoice],
+    memory: float = float("inf"),
+    on_progress: OnProgress = None,
+    *,
+    workers: int = 1,
+    folder: Path | None = None,
+    look_for_interrupt: Callable[[], None] = lambda: None,
+) -> Shortest:
+    """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
+    levels = len(known) - 1
+    unreduced = space(False)
+    found = unreduced.explore(
+        memory, on_progress, levels=levels, workers=workers, folder=folder, look_for_interrupt=look_for_interrupt
+    )
+    return Shortest(found, levels if found.whole else found.tried, unreduced)
+
+
+class NotTried(ValueError):
+    """A run has a choice of a kind that is not in `TRIED`. The message is the name of the kind."""
+
+
+def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
+    """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none.
+
+    The steps are those that a search would make: an election by vote that only ends iterations is a time-out for each.
+    Where a step raises, the run ends.
+    """
+    whole = simulate(protocol, schedule, lambda _: None)
+    with suppress(StepRaised):
+        for each in schedule.choices:
+            whole.execute(each)
+    epoch, steps, used, shown = 0, list[Choice](), Counter[type[Choice]](), list[Event]()
+    again = simulate(protocol, schedule, shown.append)
+    for choice in whole.executed:
+        if not isinstance(choice, TRIED) or (isinstance(choice, choices.Request) and choice.value is not None):
+            raise NotTried(type(choice).__name__.lower())
+        told = (choice.leader, *choice.followers) if isinstance(choice, choices.Lead) else ()
+        if isinstance(choice, choices.Elect):
+            told = (choice.process,)
+        leaves = [process for process in again.ids if process in told and again.following[process] != NOBODY]
+        with suppress(StepRaised):  # the last one
+            again.execute(choice)
+        if isinstance(choice, choices.Lead) and again.following[choice.leader] != choice.leader:
+            steps += map(choices.Timeout, leaves)
+        else:
+            steps.append(choice)
+        used[type(choice)] += 1
+        used[choices.Timeout] += len(leaves)
+        epoch = max(epoch, *(highest_epoch(protocol, state, shown) for state in again.states))
+        shown.clear()
+    bounds = Bounds(
+        schedule.processes,
+        epoch,
+        used[choices.Request],
+        used[choices.Timeout],
+        used[choices.Crash],
+        used[choices.Reset],
+        used[choices.Snapshot],
+    )
+    return tuple(steps), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED

@@ -1,0 +1,245 @@
+"""A checkpoint: how far a search is, in one file, so that it can go on after its process was killed.
+
+No table is in it. Its journal says what was put into the tables, and that is done again, with the protocol's own step
+functions. Of each state it has the row, and which state it was reached from. So it takes 27 bytes a state (of three
+processes), and going on from it takes a small part of the time that it took to get there.
+
+The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`visited.Portion`),
+then the SHA-256 of all that. It is written beside and renamed when it is on the disk, so there is always a whole one.
+"""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from sys import byteorder
+from time import monotonic
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import Struct
+
+from invariants import Invariant
+from invariants.quorums import Quorums
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.states.visited import HOW, PORTION, Portion
+from zabcheck.explore.tables.journal import Journal
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.switches import Switches
+
+FORMAT = 7
+EVERY = 30.0
+"""Seconds that pass at least between two checkpoints."""
+
+_SHARE = 20
+"""Writing takes at most one of this many seconds."""
+_CHUNK = 1 << 20
+_DIGEST = hashlib.sha256().digest_size
+
+
+class CheckpointError(ValueError):
+    """A file is no checkpoint that the search can go on from; the message names it, and what was expected."""
+
+
+class Position(Struct, frozen=True):
+    """How far a search is.
+
+    Of its states, in the order of discovery, those before `expanded` were expanded; those from `level` on were found
+    from the current level, which is `depth` steps deep. `over`: the search has gone on to a level that has no states.
+    """
+
+    expanded: int = 0
+    level: int = 1
+    depth: int = 0
+    transitions: int = 0
+    over: bool = False
+
+
+class Reached(Struct):
+    """All that a search has to know to go on.
+
+    `states`: how many there are. Those of them that are not `beside` the checkpoint, in files of their own, are in
+    `portions`, PORTION at a time, with rows of `width` bytes each; it can be iterated once. `sizes` has the numbers of
+    entries of the tables.
+    """
+
+    position: Position
+    journal: Journal
+    states: int
+    beside: int
+    width: int
+    portions: Iterable[Portion]
+    sizes: dict[str, int]
+
+
+class _Header(Struct):
+    format: int
+    zabcheck: str
+    byteorder: str
+    settings: dict[str, str]
+    position: Position
+    sizes: dict[str, int]
+    states: int
+    beside: int
+    width: int
+    journal: int
+    """The length of the journal, in bytes."""
+
+
+class Checkpoints:
+    """The checkpoint of one search, at `path`. `settings` must be the same, by name, when the search goes on."""
+
+    def __init__(self, path: Path, settings: Mapping[str, str], every: float = EVERY) -> None:
+        self.path = path
+        self.settings = dict(settings)
+        self.every = every
+        self._due = monotonic() + every
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write a checkpoint."""
+        return monotonic() >= self._due
+
+    def write(self, reached: Reached) -> None:
+        """Write a checkpoint, whole or not at all. OSError if that fails. O(states), a second for some millions."""
+        start = monotonic()
+        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+        digest = hashlib.sha256()
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for piece in self._pieces(reached):
+                    digest.update(piece)
+                    file.write(piece)
+                file.write(digest.digest())
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(name, 0o644)
+            os.replace(name, self.path)
+        except BaseException:
+            os.unlink(name)
+            raise
+        end = monotonic()
+        self._due = end + max(self.every, (end - start) * _SHARE)
+
+    def _pieces(self, reached: Reached) -> Iterator[bytes]:
+        journal = msgspec.msgpack.encode(reached.journal)
+        header = _Header(
+            FORMAT,
+            version("zabcheck"),
+            byteorder,
+            self.settings,
+            reached.position,
+            reached.sizes,
+            reached.states,
+            reached.beside,
+            reached.width,
+            len(journal),
+        )
+        yield msgspec.json.encode(header) + b"\n"
+        yield journal
+        for portion in reached.portions:
+            yield from portion
+
+    def read(self) -> Reached:
+        """Return what the checkpoint holds.
+
+        CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
+        """
+        try:
+            file = self.path.open("rb")
+        except OSError as error:
+            raise CheckpointError(f"{self.path}: expected a checkpoint: {error.strerror}") from None
+        try:
+            line = file.readline(_CHUNK)
+            header = self._header(line)
+            self._refuse_if_damaged(file)
+            file.seek(len(line))
+            journal = msgspec.msgpack.decode(file.read(header.journal), type=Journal)
+        except BaseException:
+            file.close()
+            raise
+        portions = _portions(file, header.states - header.beside, header.width)
+        states, beside = header.states, header.beside
+        return Reached(header.position, journal, states, beside, header.width, portions, header.sizes)
+
+    def _refuse_if_damaged(self, file: BinaryIO) -> None:
+        """CheckpointError if the digest at the end is not that of what comes before."""
+        left = file.seek(0, os.SEEK_END) - _DIGEST
+        digest = hashlib.sha256()
+        file.seek(0)
+        while left > 0 and (content := file.read(min(left, _CHUNK))):
+            digest.update(content)
+            left -= len(content)
+        if left or file.read() != digest.digest():
+            raise CheckpointError(f"{self.path}: expected a whole checkpoint, found one that is damaged or cut short")
+
+    def _header(self, line: bytes) -> _Header:
+        try:
+            format_ = msgspec.json.decode(line, type=dict[str, Any])["format"]
+            found = msgspec.json.decode(line, type=_Header) if format_ == FORMAT else None
+        except (msgspec.MsgspecError, KeyError):
+            raise CheckpointError(f"{self.path}: expected a checkpoint, found another file") from None
+        if found is None:
+            raise CheckpointError(f"{self.path}: expected a checkpoint of format {FORMAT}, found format {format_}")
+        expected = {"zabcheck": version("zabcheck"), "byteorder": byteorder, **self.settings}
+        was = {"zabcheck": found.zabcheck, "byteorder": found.byteorder, **found.settings}
+        for name in expected | was:
+            if expected.get(name) != was.get(name):
+                raise CheckpointError(
+                    f"{self.path}: expected a checkpoint with {name} `{expected.get(name)}`, found `{was.get(name)}`"
+                )
+        return found
+
+    def refuse(self) -> CheckpointError:
+        """Return the error for a checkpoint whose journal no longer leads to the same tables."""
+        return CheckpointError(f"{self.path}: expected a checkpoint that this version of the code made")
+
+
+def _portions(file: BinaryIO, states: int, width: int) -> Iterator[Portion]:
+    """Read the states, which come next in the file, and close it."""
+    with file:
+        for start in range(0, states, PORTION):
+            number = min(PORTION, states - start)
+            before, by, names = (file.read(number * size) for size in HOW)
+            yield Portion(before, by, names, file.read(number * width))
+
+
+def settings_of(
+    protocol: Protocol,
+    quorums: Quorums,
+    switches: Switches,
+    bounds: Bounds,
+    properties: Iterable[type[Invariant]],
+    **how: bool,
+) -> dict[str, str]:
+    """Return by name all that a search depends on: another one cannot go on from its checkpoint."""
+    return {
+        "protocol": protocol.name,
+        "steps": steps_of(protocol),
+        "mutant": str(protocol.mutant),
+        "bounds": bounds.in_words(),
+        "quorums": quorums.name,
+        "switches": msgspec.json.encode(switches).decode(),
+        "properties": ", ".join(kind.name for kind in properties),
+        **{name: str(value).lower() for name, value in how.items()},
+    }
+
+
+def steps_of(protocol: Protocol) -> str:
+    """Return a short digest of the functions' names that a protocol is made of, and of its environment.
+
+    A mutant has others, or another one.
+    """
+    fields = {name: getattr(protocol, name) for name in protocol.__struct_fields__}
+    names = [f"{name} {_name(value)}" for name, value in fields.items() if callable(value)]
+    names += [f"{name} {value}" for name, value in fields.items() if isinstance(value, bool)]
+    names += [f"environment {protocol.environment}"]
+    names += [f"{kind.__qualname__} {_name(step)}" for kind, step in protocol.steps.items()]
+    return hashlib.sha256("\n".join(sorted(names)).encode()).hexdigest()[:12]
+
+
+def _name(function: Any) -> str:
+    named = function if hasattr(function, "__qualname__") else type(function)
+    return f"{named.__module__}.{named.__qualname__}"

@@ -1,0 +1,464 @@
+"""The local states of processes, as numbers, and the table of the moves that lead from them.
+
+A *local state* is a process together with the connections that it has opened: a state of n processes has n of them.
+There are few distinct ones and very many states. What a process can do depends on its local state and on the
+connections to it, which belong to the local states of others. But each choice depends on the links between the process
+and one other, which it names, and not on the rest. So what a process can do is put together of *parts*, one for each
+other process, and one of the choices that name nobody. The first time that a search asks for a part, its choices are
+executed (`components`), with the protocol's own step functions; from then on they are looked up. There is no second
+model of the protocol.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from zabcheck.explore.bounds import (
+    CRASH,
+    CUT,
+    FREE,
+    REQUEST,
+    SNAPSHOT,
+    TIMEOUT,
+    UNLIMITED,
+    Bounds,
+    requests_in,
+)
+from zabcheck.explore.tables.alternatives import Alternatives
+from zabcheck.explore.tables.components import (
+    ACCEPTED,
+    NO_CONNECTION,
+    NOTHING,
+    Components,
+    Executed,
+    Link,
+    Outcome,
+    Pair,
+    between,
+    named_by,
+)
+from zabcheck.explore.tables.content import of_disk
+from zabcheck.explore.tables.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
+from zabcheck.explore.tables.renaming import Names
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation import choices
+from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.network import End
+from zabcheck.simulation.next_state import LocalProcess
+
+STOPS_READING = 0
+"""The number of the move by which a follower stops reading from its connection. It is no choice, and no step."""
+
+_COUNT = 40
+"""The bit of a mask from which on it has the number of requests."""
+_NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
+HELD = 1 << _COUNT - 1
+"""The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
+
+OF_LINKS = CUT | HELD
+"""The bits of a mask that the moves depend on which name another process."""
+
+DOWN = -1
+"""Whom a process follows that is not up."""
+
+_LAST = 1 << 16
+"""The place of the move by which a follower stops reading."""
+
+ORDINARY, POPS, NOTICES = range(3)
+"""What may make a leader's move the only one to try: it takes a message out of a queue and does nothing else, or it
+notices that a follower has left.
+"""
+
+
+class Part(NamedTuple):
+    """A move as far as it depends on the process and the links between it and the one other that the choice names.
+
+    `place`: where among the moves of the process. `kind`: ORDINARY, POPS or NOTICES.
+    """
+
+    place: int
+    choice: int
+    cost: int
+    kind: int
+    executed: Executed
+
+
+class Move(NamedTuple):
+    """What a process can do, by the number of the choice, and what becomes of its local state and of links to it.
+
+    `cost` is added to what was used of the bounds. `links` has, for each link to this process that changes, the index
+    of the local state that it belongs to, and its new number.
+    """
+
+    choice: int
+    cost: int
+    local_state: int
+    links: tuple[tuple[int, int], ...]
+    events: int
+    raised: bool
+
+
+class Expansion(NamedTuple):
+    """What a process can do within the bounds.
+
+    `eager`: no move of another process has to be tried before these (`reduction`). `at_once`: nor does the state before
+    these moves have to be kept.
+    """
+
+    eager: bool
+    at_once: bool
+    moves: tuple[Move, ...]
+
+
+def mask_of(used: int, bounds: Bounds) -> int:
+    """Return `LocalStates.mask`."""
+    affordable = bounds.affordable(used)
+    requests = requests_in(used) if affordable & REQUEST else 0
+    return affordable | requests << _COUNT
+
+
+class LocalStates:
+    """The local states and moves of one search; with `reduced`, partial-order reduction leaves moves out.
+
+    With `moments`, a follower that is held (`is_held`) may stop reading all the same.
+    """
+
+    def __init__(
+        self,
+        components: Components,
+        switches: Switches,
+        bounds: Bounds,
+        *,
+        reduced: bool,
+        moments: bool,
+    ) -> None:
+        self.components = components
+        self.bounds = bounds
+        self.reduced = reduced
+        self._is_abrupt = switches.closing == "abrupt"
+        self._votes = components.protocol.vote is not None
+        lazy = reduced and self._is_abrupt and not self._votes
+        self.is_lazy = lazy and not any(map(self._leads_on_alone, components.ids))
+        """Whether elections are put off (`reduction`)."""
+        self.by_messages = switches.elections == "fle"
+        """Whether processes elect by messages, and nobody names a leader."""
+        assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
+        self.alternatives = Alternatives(components, switches, bounds)
+        self.choices = self.alternatives.choices
+        overflows = REQUEST if bounds.txns > switches.counter_limit else FREE
+        self.holds = reduced and not moments and not self._votes
+        self.faults = TIMEOUT | CRASH | CUT | overflows
+        """The costs of all moves by which an iteration may end that is not about to end."""
+        self.reads_at_once = reduced and not moments and self._votes and overflows == FREE
+        self.made_of: list[tuple[int, ...]] = []
+        """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
+        self._size = len(components.ids)
+        links_to: list[list[int]] = [[] for _ in range(self._size + 1)]
+        self._links_to = links_to
+        """By process, then by the number of a local state: the link that this has opened to the process."""
+        self._link_to = [links.__getitem__ for links in links_to]
+        self.ids: list[int] = []
+        """By number: the id of the process."""
+        self.stances: list[Stance] = []
+        """By number: which of its moves have to be tried."""
+        self.may_read: list[bool] = []
+        """By number: whether it reads at once if no fault can come any more, and it goes on following."""
+        self.leads: list[bool] = []
+        """By number: whether the process leads, or wants to."""
+        self.may_join: list[bool] = []
+        """By number: whether it is up, and in no iteration."""
+        self.following: list[int] = []
+        """By number: whom the process follows, itself if it leads, or NOBODY; DOWN if it is not up."""
+        self.flags: list[int] = []
+        """By number: the bits from which `may_be_eager` tells which processes may have an eager move."""
+        self.settled_with: list[int] = []
+        """By number: the leader with which the process is settled (`Protocol.settled`), or NOBODY; a leader: itself."""
+        self.may_be_held: list[bool] = []
+        """By number: whether it is settled, and would stop reading if it were not held."""
+        self.switched_off: dict[str, int] = {}
+        """By the name of a bound: how many different moves it forbade."""
+        self._forbidden: set[tuple[int, int, Pair]] = set()
+        """The choices that the bound on epochs forbids, each with the process and the links that it depends on."""
+        self.matters: list[int] = []
+        """By number: the bits of a mask that its moves depend on; only a leader takes requests."""
+        self._ids: dict[tuple[int, ...], int] = {}
+        self.known_parts: dict[tuple[int, int, int, int], tuple[Part, ...]] = {}
+        self.expansions: dict[tuple[int, ...], Expansion] = {}
+        self.singles: dict[tuple[int, ...], Move | None] = {}
+        self.linked: dict[tuple[int, int, int], int] = {}
+        self._renamed: dict[Names, dict[int, int]] = {}
+        self.all_renamed: list[tuple[Names, int, int]] = []
+        """The names, a local state, and what it is under these: all that was asked, in order."""
+        self._masks: dict[int, int] = {}
+        no_links = (NO_CONNECTION,) * len(components.ids)
+        self.start = tuple(self.numbered(process, *no_links) for process in components.start)
+
+    def _leads_on_alone(self, process: int) -> bool:
+        """Whether a process does something as soon as it is told to lead, and not only when it hears of a follower."""
+        start, no_links = self.components.start[process - 1], [NO_CONNECTION] * len(self.components.ids)
+        outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
+        return outcome is None or outcome.raised or not self._only_waits(start, outcome)
+
+    def _only_waits(self, process: int, outcome: Outcome | Executed) -> bool:
+        """Whether the process with this number showed nothing and wrote nothing."""
+        before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
+        return outcome.events == NOTHING and before == after
+
+    def numbered(self, *local_state: int) -> int:
+        """Return the number of a local state, which is made of these (`made_of`). O(1) if it was asked before."""
+        number = self._ids.get(local_state)
+        if number is None:
+            self.components.journal.append(("local states", local_state))
+            number = self._ids[local_state] = len(self.made_of)
+            self.made_of.append(local_state)
+            for links_to, link in zip(self._links_to[1:], local_state[1:], strict=True):
+                links_to.append(link)
+            component = self.components.processes[local_state[0]]
+            opened = [None, *(self.components.links[link] for link in local_state[1:])]
+            stance_ = self._stance(component, opened)
+            self.ids.append(component.id)
+            self.stances.append(stance_)
+            self.may_read.append(self.reads_at_once and may_read_at_once(component, opened))
+            self.leads.append(component.leads)
+            self.matters.append(~0 if component.leads or not self.reduced else _NO_REQUESTS)
+            self.may_join.append(component.is_up and not component.halted and component.following == NOBODY)
+            self.following.append(component.following if component.is_up else DOWN)
+            self.flags.append(self._flags(component, opened, stance_) if self.reduced else 0)
+            settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
+            self.settled_with.append(settled_with)
+            self.may_be_held.append(settled_with != NOBODY and stance_.may_stop_reading)
+            self.components.filled_in.append(("local states", local_state, number))
+        return number
+
+    def _stance(self, component: LocalProcess, opened: list[Link | None]) -> Stance:
+        if not self.reduced:
+            return ALL
+        if self._votes:
+            return stance_of_voter(component)
+        return stance(component, opened, self.bounds.timeouts == UNLIMITED, self._is_abrupt, self.is_lazy)
+
+    def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
+        settled = self.components.protocol.settled
+        if settled is None or component.following == NOBODY or not settled(component.state):
+            return NOBODY
+        link = self.components.links[local_state[component.following]]
+        if link is not None and (link.is_closed or link.connection.leader_end is not End.OPEN):
+            return NOBODY
+        return component.following
+
+    def _flags(self, component: LocalProcess, opened: list[Link | None], stance_: Stance) -> int:
+        """Return a bit for each process that this one has sent something, or closed a connection to.
+
+        Of the bits from 8 on its own one says that it leads; of those from 16 on, that its stance is eager.
+        """
+        touched = 0
+        for leader, link in enumerate(opened):
+            if link is not None and (link.connection.to_leader or link.is_closed):
+                touched |= 1 << leader
+        may_read = self.reads_at_once and component.following != NOBODY
+        eager = not component.leads and (may_read or stance_.eager)
+        return touched | component.leads << component.id + 8 | eager << component.id + 16
+
+    def may_be_eager(self, row: Sequence[int]) -> int:
+        """Return a bit for each process that may have an eager move: a leader only if a message or a closing came.
+
+        O(1), and much faster than to look the moves up.
+        """
+        flags = 0
+        for local_state in row[: self._size]:
+            flags |= self.flags[local_state]
+        return (flags & flags >> 8 & 0xFF) | flags >> 16
+
+    def mask(self, used: int) -> int:
+        """Return what of `used` decides what can be done next: the affordable costs, and the number of requests."""
+        found = self._masks.get(used)
+        if found is None:
+            found = self._masks[used] = mask_of(used, self.bounds)
+        return found
+
+    def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
+        """Return what `process` can do in the state with this row. O(1) if it was asked before."""
+        local_state = row[process - 1]
+        if not mask & self.faults and self.may_be_held[local_state] and self.is_held(row, process):
+            mask |= HELD
+        links_to = map(self._link_to[process], row[: self._size])
+        key = (mask & self.matters[local_state], local_state, *links_to)
+        try:
+            return self.expansions[key]
+        except KeyError:
+            return self.expand(*key)
+
+    def is_held(self, row: Sequence[int], process: int) -> bool:
+        """Whether a process and a quorum are settled with a leader: without a fault it never leaves. O(processes)."""
+        settled_with = self.settled_with
+        leader = settled_with[row[process - 1]]
+        if leader == NOBODY or settled_with[row[leader - 1]] != leader:
+            return False
+        components = self.components
+        return components.quorums.contains([p for p in components.ids if settled_with[row[p - 1]] == leader])
+
+    def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
+        """Return what this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
+
+        O(1) if it was asked before.
+        """
+        key = (choice, row[process - 1], *map(self._link_to[process], row[: self._size]))
+        try:
+            return self.singles[key]
+        except KeyError:
+            return self.try_single(*key)
+
+    def try_single(self, number: int, local_state: int, *links_to: int) -> Move | None:
+        """Fill in what `single` looks up: a choice and a local state, by number, and the links to it. O(1) steps."""
+        key = (number, local_state, *links_to)
+        self.components.journal.append(("singles", key))
+        component, *opened = self.made_of[local_state]
+        choice = self.choices[number]
+        assert choice is not None
+        named = named_by(choice)
+        before = between(named, opened, links_to)
+        executed = self.components.executed(component, choice, 0, before)
+        found = None
+        if executed is not None and executed.epoch > self.bounds.epochs:
+            self._forbid(number, component, before)
+        elif executed is not None:
+            waits = executed.raised or self._only_waits(component, executed)
+            told = self.is_lazy and isinstance(choice, choices.Elect)
+            assert waits or not told, "who is told a leader only waits"
+            found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
+        self.singles[key] = found
+        self.components.filled_in.append(("singles", key, None))
+        return found
+
+    def _forbid(self, choice: int, process: int, before: Pair) -> None:
+        """Note that the bound on epochs forbids this choice of this process, by number, with these links."""
+        self._forbidden.add((choice, process, before))
+        self.switched_off["epochs"] = len(self._forbidden)
+
+    def with_link(self, local_state: int, leader: int, link: int) -> int:
+        """Return the same local state with another link to `leader`. O(1) if it was asked before."""
+        key = (local_state, leader, link)
+        found = self.linked.get(key)
+        if found is None:
+            changed = list(self.made_of[local_state])
+            changed[leader] = link
+            found = self.linked[key] = self.numbered(*changed)
+            self.components.filled_in.append(("linked", key, None))
+        return found
+
+    def renamings(self, names: Names) -> dict[int, int]:
+        """Return what local states are when each process has its new name, as far as that was asked before. O(1)."""
+        return self._renamed.setdefault(names, {})
+
+    def renamed(self, local_state: int, names: Names) -> int:
+        """Return the same local state when each process has its new name. O(1) if it was asked before."""
+        known = self.renamings(names)
+        found = known.get(local_state)
+        if found is None:
+            self.components.journal.append(("local states renamed", (local_state, names)))
+            process, *links = self.made_of[local_state]
+            renamed = [NO_CONNECTION] * len(links)
+            for leader, link in enumerate(links, 1):
+                renamed[names[leader] - 1] = self.components.renamed_link(link, names)
+            twin = self.components.renamed_process(process, names), *renamed
+            self.components.filled_in.append(("local states renamed", (local_state, names), twin))
+            found = known[local_state] = self.numbered(*twin)
+            self.all_renamed.append((names, local_state, found))
+        return found
+
+    # Filling the tables of parts and expansions.
+
+    def parts(self, mask: int, local_state: int, other: int, link: int) -> tuple[Part, ...]:
+        """Return the moves of a process that name this other one, which has opened this link to it.
+
+        If the other one is the process itself, then those that name nobody. O(1) simulated steps for each kind of
+        choice, and O(1) if it was asked before.
+        """
+        key = (mask, local_state, other, link)
+        found = self.known_parts.get(key)
+        if found is None:
+            self.components.journal.append(("parts", key))
+            found = self.known_parts[key] = tuple(self._parts(mask, local_state, other, link))
+            self.components.filled_in.append(("parts", key, None))
+        return found
+
+    def _parts(self, mask: int, local_state: int, other: int, link: int) -> Iterator[Part]:
+        (number, *opened), chosen = self.made_of[local_state], self.stances[local_state]
+        component, components = self.components.processes[number], self.components
+        if not component.is_up and component.halted:
+            return
+        may_be_enabled, before = self.alternatives.may_be_enabled, (opened[other - 1], link)
+        some = self.alternatives.of(component.id, chosen.kinds, component.following != NOBODY)
+        for place, cost, choice_number, choice in some.get(other, ()):
+            if (cost != FREE and not mask & cost) or not may_be_enabled(choice, component, *before):
+                continue
+            requests = mask >> _COUNT if cost == REQUEST else 0
+            executed = components.executed(number, choice, requests, before)  # type: ignore[arg-type]  # any kind of it
+            if executed is not None and executed.epoch > self.bounds.epochs:
+                self._forbid(choice_number, number, before)
+            elif executed is not None:
+                kind = self._kind(choice, number, before, executed)
+                yield Part(place, choice_number, self.bounds.counted(cost), kind, executed)
+        if chosen.may_stop_reading and other == component.following and not mask & HELD:
+            unread = Executed(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
+            yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
+
+    def _kind(self, choice: Any, number: int, before: Pair, executed: Executed) -> int:
+        """Return what may make a move the only one to try."""
+        component = self.components.processes[number]
+        if not self.reduced or not component.leads or executed.events != NOTHING or executed.raised:
+            return ORDINARY
+        if isinstance(choice, choices.Receive) and (executed.process, executed.links[0]) == (number, before[0]):
+            return POPS if executed.links[1] == self.components.popped(before[1]) else ORDINARY
+        is_at_once = isinstance(choice, choices.Notice) and (self._is_abrupt or not self._votes)
+        if is_at_once and self.components.protocol.notices_at_once(component.state):
+            return NOTICES
+        return ORDINARY
+
+    def expand(self, mask: int, local_state: int, *links_to: int) -> Expansion:
+        """Fill in what `expansion` looks up. O(processes), with all parts."""
+        process, found = self.ids[local_state], list[tuple[Part, int]]()
+        for other, link in enumerate(links_to, 1):
+            bits = mask & ~HELD if other == process else mask & OF_LINKS
+            found += [(part, other) for part in self.parts(bits, local_state, other, link)]
+        opened = self.made_of[local_state][1:]
+        found.sort()
+        moves = [self._move(part, other, opened, links_to) for part, other in found]
+        kinds = [part.kind for part, _ in found]
+        expansion = self._expansion(mask, local_state, links_to, kinds, moves)
+        self.expansions[mask, local_state, *links_to] = expansion
+        return expansion
+
+    def _expansion(
+        self, mask: int, local_state: int, links_to: Sequence[int], kinds: Sequence[int], moves: Sequence[Move]
+    ) -> Expansion:
+        for kind, move in zip(kinds, moves, strict=True):
+            if self._is_only_one(kind, move, local_state):
+                return Expansion(True, True, (move,))
+        chosen = self.stances[local_state]
+        may_read = self.reads_at_once and not mask & self.faults and self._reads(local_state, links_to, moves)
+        eager = (chosen.eager or may_read) and any(move.cost != SNAPSHOT for move in moves)
+        return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
+
+    def _is_only_one(self, kind: int, move: Move, local_state: int) -> bool:
+        """Whether this is the only move to try: the leader takes a message that changes nothing but the queue; or it
+        notices that a follower has left, and leads on, with its own links, and nothing to show.
+        """
+        if kind == POPS:
+            return move.local_state == local_state and len(move.links) == 1
+        before, after = self.made_of[local_state], self.made_of[move.local_state]
+        return kind == NOTICES and self.leads[move.local_state] and before[1:] == after[1:]
+
+    def _reads(self, local_state: int, links_to: Sequence[int], moves: Sequence[Move]) -> bool:
+        """Return whether a follower reads at once, where no fault can come. MayLeave if a leader leaves followers."""
+        after = [move.local_state for move in moves if not move.raised]
+        leaves = self.leads[local_state] and not all(self.leads[each] for each in after)
+        if leaves and any(self.components.link_bits[link] & ACCEPTED for link in links_to):
+            raise MayLeave
+        following = self.following[local_state]
+        return self.may_read[local_state] and bool(after) and all(self.following[each] == following for each in after)
+
+    def _move(self, part: Part, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Move:
+        """Return the move that a part is of a process with these links; `named` is whom the choice names, if any."""
+        outcome = self.components.outcome(part.executed, named, opened, links_to)
+        after = self.numbered(outcome.process, *outcome.opened)
+        return Move(part.choice, part.cost, after, outcome.links_to, outcome.events, outcome.raised)

@@ -1,0 +1,1 @@
+"""Runs and measurements that the papers argue with."""

@@ -1,0 +1,299 @@
+"""Measurements on a cluster: throughput and latency (DSN 2011, VII, figures 6 and 7), and recovery.
+
+The six properties of the paper (III-A) judge every run while it goes on.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+from invariants import (
+    EMPTY,
+    PROPERTIES,
+    Broadcast,
+    Chain,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Establish,
+    Event,
+    Judge,
+    Recover,
+    Txn,
+    Verdict,
+    Zxid,
+)
+from invariants.quorums import Quorums
+from zabcheck.papers.evaluation.cluster import Cluster
+from zabcheck.papers.evaluation.costs import SECOND, Costs, Disk
+from zabcheck.papers.evaluation.results import JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
+from zabcheck.protocols.base import Message, Protocol
+from zabcheck.protocols.zab import ZAB
+from zabcheck.protocols.zab.messages import NewLeader
+
+SIX = ("integrity", "total order", "agreement", "local primary order", "global primary order", "primary integrity")
+LEADER = 1
+"""The leader of every cluster, until it crashes."""
+SINGLE_OPERATIONS = 3
+"""How many operations are made one at a time to measure a latency; the last one is measured."""
+
+
+class Stuck(Exception):
+    """The protocol makes no progress: nothing is left to happen, and what was waited for did not happen."""
+
+
+class Judged:
+    """Collects what the properties say of all runs so far."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+        self._verdicts: dict[str, list[Verdict]] = {name: [] for name in SIX}
+
+    def add(self, judge: Judge) -> None:
+        """Add the verdicts on a run that has ended."""
+        self.runs += 1
+        for verdict in judge.finish():
+            self._verdicts[verdict.property].append(verdict)
+
+    def rows(self) -> list[JudgedRow]:
+        """Return a row for each property."""
+        return [_judged(name, verdicts) for name, verdicts in self._verdicts.items()]
+
+
+def _judged(name: str, verdicts: list[Verdict]) -> JudgedRow:
+    exercised = sum(verdict.judged > 0 for verdict in verdicts)
+    violated = any(verdict.status == "violated" for verdict in verdicts)
+    status = "violated" if violated else "holds" if exercised else "not exercised"
+    return JudgedRow(name, status, exercised, sum(verdict.judged for verdict in verdicts))
+
+
+class Load:
+    """Keeps `outstanding` operations under way until the leader has delivered `most` operations.
+
+    `issued` and `delivered` hold the times at the leader, in order.
+    """
+
+    def __init__(self, cluster: Cluster, outstanding: int, most: int) -> None:
+        self.cluster = cluster
+        self.outstanding = outstanding
+        self.most = most
+        self.issued: list[int] = []
+        self.delivered: list[int] = []
+
+    def begin(self) -> None:
+        """Issue the first `outstanding` operations, all at once."""
+        for _ in range(self.outstanding):
+            self.cluster.at(self.cluster.now, self._issue)
+
+    def on_delivered(self) -> None:
+        """Note that the leader has delivered an operation; another one is issued right after the step."""
+        self.delivered.append(self.cluster.now)
+        if len(self.delivered) < self.most:
+            self.cluster.at(self.cluster.now, self._issue)
+
+    def stop(self) -> None:
+        """Stop issuing operations."""
+        self.most = 0
+
+    def is_done(self) -> bool:
+        """Whether all operations are delivered, or the load was stopped."""
+        return len(self.delivered) >= self.most
+
+    def _issue(self) -> None:
+        if not self.is_done():
+            self.issued.append(self.cluster.now)
+            self.cluster.request(LEADER, f"v{len(self.issued)}")
+
+
+def throughput(
+    judged: Judged,
+    servers: int,
+    disk: Disk | None,
+    costs: Costs,
+    operations: int,
+    outstanding: int,
+    name: str,
+    protocol: Protocol = ZAB,
+) -> ThroughputRow:
+    """Measure the throughput of `operations` under load, after `outstanding` operations to warm up.
+
+    The load goes on until the last measured operation is delivered. Stuck if that never happens. O(operations ×
+    servers).
+    """
+    judge = _judge(servers)
+
+    def show(event: Event) -> None:
+        judge.observe(event)
+        if type(event) is Deliver and event.process == LEADER:
+            load.on_delivered()
+
+    cluster = Cluster(protocol, servers, costs, disk, show)
+    load = Load(cluster, outstanding, outstanding + operations)
+    _establish(cluster)
+    load.begin()
+    _run(cluster, lambda: len(load.delivered) >= outstanding)
+    first, sending, syncing, syncs = cluster.now, *_used(cluster)
+    _run(cluster, load.is_done)
+    time = max(1, cluster.now - first)
+    sent, synced, count = (
+        after - before for after, before in zip(_used(cluster), (sending, syncing, syncs), strict=True)
+    )
+    _run(cluster)
+    judged.add(judge)
+    counted = range(outstanding, outstanding + operations)
+    return ThroughputRow(
+        servers=servers,
+        disk=name,
+        cap=round(costs.cap(servers)),
+        operations_per_second=round(operations * SECOND / time),
+        latency_ns=round(sum(load.delivered[each] - load.issued[each] for each in counted) / operations),
+        network=round(sent / time, 3),
+        disk_busy=round(synced / time, 3),
+        per_sync=round(operations / count, 1) if count else 0.0,
+    )
+
+
+def _used(cluster: Cluster) -> tuple[int, int, int]:
+    return cluster.sent_for(LEADER), cluster.synced_for(LEADER), cluster.syncs[LEADER]
+
+
+def latency(
+    judged: Judged, servers: int, disk: Disk | None, costs: Costs, name: str, protocol: Protocol = ZAB
+) -> LatencyRow:
+    """Measure the latency of one operation at a time: for a client of the leader, and for one of the last follower.
+
+    Stuck if an operation is never delivered.
+    """
+    judge = _judge(servers)
+    delivered: dict[tuple[int, str], int] = {}
+
+    def show(event: Event) -> None:
+        judge.observe(event)
+        if type(event) is Deliver:
+            delivered.setdefault((event.process, event.txn.value), cluster.now)
+
+    cluster = Cluster(protocol, servers, costs, disk, show)
+    _establish(cluster)
+    took = {}
+    for server in (LEADER, servers):
+        for number in range(SINGLE_OPERATIONS):
+            value, start = f"v{server}-{number}", cluster.now
+            if server == LEADER:
+                cluster.request(LEADER, value)
+            else:
+                cluster.forward(server, LEADER, value)
+            _run(cluster)
+            if (server, value) not in delivered:
+                raise Stuck
+            took[server] = delivered[server, value] - start
+    judged.add(judge)
+    return LatencyRow(servers, name, took[LEADER], took[servers])
+
+
+def recovery(
+    judged: Judged,
+    servers: int,
+    history: int,
+    histories: str,
+    disk: Disk | None,
+    costs: Costs,
+    outstanding: int,
+    detect: int,
+    protocol: Protocol = ZAB,
+) -> RecoveryRow:
+    """Measure the recovery after the leader crashes under load, once `outstanding` operations are delivered.
+
+    All servers have `history` transactions before the load. The last server takes no part in the load, as nobody tells
+    it who leads. `detect` nanoseconds after the crash all survivors are told to follow that server, which has the most
+    to fetch. Stuck if it does not reach the broadcast phase. `servers` is 3 or more. O(outstanding × servers +
+    history).
+    """
+    chain, before = committed(history)
+    judge = before.fork()
+    new = servers
+    survivors = [new, *range(2, servers)]
+    proposed: list[int] = []
+    established: list[int] = []
+    committed_epoch: list[int] = []
+    sent: list[int] = []
+    over = False
+
+    def show(event: Event) -> None:
+        judge.observe(event)
+        match event:
+            case Deliver() if event.process == LEADER and not over and event.txn.zxid.epoch > chain.zxid.epoch:
+                load.on_delivered()
+            case Establish() if over:
+                established.append(cluster.now)
+            case CommitEpoch() if over:
+                committed_epoch.append(cluster.now)
+
+    def on_send(sender: int, message: Message) -> None:
+        if over and len(committed_epoch) < len(survivors):
+            sent.append(costs.bytes_of(message))
+            if type(message) is NewLeader:
+                proposed.append(cluster.now)
+
+    cluster = Cluster(protocol, servers, costs, disk, show, histories=histories, history=chain, on_send=on_send)
+    load = Load(cluster, outstanding, 2 * outstanding)
+    _establish(cluster, list(range(1, servers)))
+    load.begin()
+    _run(cluster, lambda: len(load.delivered) >= outstanding)
+    load.stop()
+    cluster.crash(LEADER)
+    waited: list[int] = []
+    cluster.at(cluster.now + detect, waited.append, 1)
+    _run(cluster, lambda: bool(waited))
+    leader = cluster.processes.states[new]
+    had, start, over = leader.history.length, cluster.now, True
+    cluster.elect(new, survivors)
+    _run(cluster, lambda: len(committed_epoch) == len(survivors))
+    end = cluster.now
+    cluster.request(new, "after")  # so that the properties have two primaries to judge
+    _run(cluster)
+    judged.add(judge)
+    return RecoveryRow(
+        servers=servers,
+        history=history,
+        histories=histories,
+        lacked=leader.history.length - 1 - had,
+        discovery_ns=proposed[0] - start,
+        synchronization_ns=established[0] - proposed[0],
+        all_ns=end - start,
+        sent=sum(sent),
+    )
+
+
+@cache
+def committed(length: int) -> tuple[Chain, Judge]:
+    """Return `length` transactions that server 1 broadcast and delivered in epoch 1, and a judge that has seen it.
+
+    After that server 1 crashed and recovered. Fork the judge before use, as it is shared. O(length), once.
+    """
+    judge = Judge([PROPERTIES[name] for name in SIX])
+    chain = EMPTY
+    for counter in range(1, length + 1):
+        chain = chain.append(Txn(Zxid(1, counter), f"old{counter}"))
+        judge.observe(Broadcast(LEADER, 0, 1, chain.txn))
+        judge.observe(Deliver(LEADER, 0, chain.txn))
+    if length:
+        judge.observe(Crash(LEADER, 0, 0))
+        judge.observe(Recover(LEADER, 1))
+    return chain, judge
+
+
+def _judge(servers: int) -> Judge:
+    return Judge([PROPERTIES[name] for name in SIX], quorums=Quorums(servers))
+
+
+def _establish(cluster: Cluster, members: list[int] | None = None) -> None:
+    """Make server 1 the leader of `members`, or of all servers, and let time pass until nothing is left to happen."""
+    cluster.elect(LEADER, list(cluster.ids) if members is None else members)
+    cluster.run()
+    if not cluster.processes.protocol.can_broadcast(cluster.processes.states[LEADER]):
+        raise Stuck
+
+
+def _run(cluster: Cluster, done: Callable[[], bool] | None = None) -> None:
+    """Let time pass until `done`; Stuck if nothing is left to happen before that."""
+    if not cluster.run(done):
+        raise Stuck

@@ -1,0 +1,120 @@
+"""A whole evaluation: which runs are made, and in which order."""
+
+from collections.abc import Callable
+from itertools import product
+from time import process_time
+
+from msgspec import Struct
+
+from zabcheck.papers.evaluation.costs import (
+    CACHED,
+    CACHED_SYNC,
+    DISK_RATE,
+    MILLISECOND,
+    NETWORK_ONLY,
+    UNCACHED,
+    UNCACHED_SYNC,
+    Costs,
+    Disk,
+)
+from zabcheck.papers.evaluation.measure import Judged, latency, recovery, throughput
+from zabcheck.papers.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
+from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.zab import ZAB
+
+DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
+"""The name of each disk on the command line, and its name in reports."""
+LEAST_TO_RECOVER = 3
+"""The fewest servers that can recover: of fewer, no quorum is left when one has crashed."""
+
+UNDER_WAY = 100
+"""The most operations that are outstanding when a leader crashes; fewer if the plan's `outstanding` is less."""
+
+
+class Plan(Struct, frozen=True):
+    """What is to be measured.
+
+    Without `histories` no recovery is measured. Survivors notice a crash after `detect` nanoseconds. The defaults for
+    servers, size of an operation, ping, and outstanding operations are the paper's; the paper has 250,000 operations.
+    """
+
+    servers: tuple[int, ...] = (3, 5, 7, 9, 11, 13)
+    disks: tuple[str, ...] = tuple(DISKS)
+    histories: tuple[int, ...] = (1_000, 10_000, 100_000)
+    operations: int = 4_000
+    outstanding: int = 1_000
+    detect: int = 200 * MILLISECOND
+    costs: Costs = Costs()
+    cached_sync: int = CACHED_SYNC
+    uncached_sync: int = UNCACHED_SYNC
+    disk_rate: int = DISK_RATE
+
+    def disk(self, name: str) -> Disk | None:
+        """Return the disk of this name, None for "none"."""
+        if name == "none":
+            return None
+        return Disk(DISKS[name], self.cached_sync if name == "cache" else self.uncached_sync, self.disk_rate)
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
+        return 2 * len(self.servers) * len(self.disks) + 2 * len(self.histories) * recovering
+
+
+def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
+    """Make all runs; `on_run` is called with the number of finished runs. Stuck if the protocol makes no progress.
+
+    Recovery is measured on disks with a write cache.
+    """
+    start = process_time()
+    judged = Judged()
+    under_load: list[ThroughputRow] = []
+    single: list[LatencyRow] = []
+    recovered: list[RecoveryRow] = []
+    for disk, servers in product(plan.disks, plan.servers):
+        kind, name = plan.disk(disk), DISKS[disk]
+        single.append(latency(judged, servers, kind, plan.costs, name, protocol))
+        on_run(judged.runs)
+        under_load.append(
+            throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
+        )
+        on_run(judged.runs)
+    for histories in ("full", "missing"):
+        for history, servers in product(plan.histories, plan.servers):
+            if servers < LEAST_TO_RECOVER:
+                continue
+            recovered.append(
+                recovery(
+                    judged,
+                    servers,
+                    history,
+                    histories,
+                    plan.disk("cache"),
+                    plan.costs,
+                    min(plan.outstanding, UNDER_WAY),
+                    plan.detect,
+                    protocol,
+                )
+            )
+            on_run(judged.runs)
+    seconds = round(process_time() - start, 2)
+    return Evaluation(_settings(plan), under_load, single, recovered, judged.runs, judged.rows(), seconds)
+
+
+def _settings(plan: Plan) -> Settings:
+    costs = plan.costs
+    return Settings(
+        servers=plan.servers,
+        operations=plan.operations,
+        size=costs.size,
+        outstanding=plan.outstanding,
+        bandwidth=costs.bandwidth,
+        ping_ns=costs.ping,
+        header=costs.header,
+        cpu_ns=costs.cpu,
+        cached_sync_ns=plan.cached_sync,
+        uncached_sync_ns=plan.uncached_sync,
+        disk_rate=plan.disk_rate,
+        detect_ns=plan.detect,
+    )

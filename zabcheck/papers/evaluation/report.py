@@ -1,0 +1,196 @@
+"""An evaluation in the terminal, and as plots."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zabcheck.papers.evaluation.line_plot import Line, Plot
+from zabcheck.papers.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
+from zabcheck.text.pen import BOLD, RED, Drawing, Pen
+from zabcheck.text.words import counted
+
+MILLISECOND, MICROSECOND = 10**6, 10**3
+HISTORIES = {"full": "whole histories", "missing": "differences"}
+"""What ACK-E and NEWLEADER carry, for each value of the switch `histories`."""
+
+
+def render(found: Evaluation) -> RenderableType:
+    """Render some sentences, and a table for each measurement."""
+    return Drawing(lambda pen: _parts(pen, found), None)
+
+
+def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:
+    yield pen.write(
+        f"Zab in simulated time: {counted(found.runs, 'run', 'runs')}, {found.seconds:.1f} CPU seconds", BOLD
+    )
+    for line in sentences(found.settings):
+        yield pen.write(line)
+    yield Text()
+    yield pen.write("Throughput under load, operations a second (DSN 2011, Fig. 6)", BOLD)
+    yield _throughput(found.throughput)
+    yield Text()
+    yield pen.write("Busy at the leader: network card, disk; operations a sync", BOLD)
+    yield _busy(found.throughput)
+    yield Text()
+    yield pen.write("Latency of a single operation, milliseconds: a client of the leader (Fig. 7), of a follower", BOLD)
+    yield _latency(found.latency)
+    if found.recovery:
+        yield Text()
+        detect = _milliseconds(found.settings.detect_ns)
+        yield pen.write(
+            f"Recovery after a leader's crash, milliseconds from the election, {detect} ms after the crash", BOLD
+        )
+        yield _recovery(found.recovery)
+    yield Text()
+    for each in found.properties:
+        runs = f", exercised in {counted(each.exercised, 'run', 'runs')}" if each.exercised else ""
+        yield pen.write(f"{each.property}: {each.status}{runs}", RED if each.status == "violated" else "")
+
+
+def sentences(s: Settings) -> list[str]:
+    """Return sentences that say what was simulated."""
+    return [
+        f"load: {s.operations:,} operations of {s.size:,} bytes, {s.outstanding:,} outstanding",
+        f"network: {s.bandwidth // 10**6:,} Mbit/s at each server, ping {_microseconds(s.ping_ns)}",
+        f"message: {s.header} bytes besides its operations, {_microseconds(s.cpu_ns)} to handle it",
+        f"disk: a sync takes {_milliseconds(s.cached_sync_ns)} ms with write cache, "
+        f"{_milliseconds(s.uncached_sync_ns)} ms without, and {s.disk_rate // 10**6:,} MB/s are written",
+    ]
+
+
+def _milliseconds(ns: int) -> str:
+    return f"{ns / MILLISECOND:,.3f}".rstrip("0").rstrip(".")
+
+
+def _microseconds(ns: int) -> str:
+    number = f"{ns / MICROSECOND:,.3f}".rstrip("0").rstrip(".")
+    return f"{number} microsecond{'' if number == '1' else 's'}"
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def _disks(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
+    return list(dict.fromkeys(row.disk for row in rows))
+
+
+def _servers(rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[RecoveryRow]) -> list[int]:
+    return list(dict.fromkeys(row.servers for row in rows))
+
+
+def _throughput(rows: Sequence[ThroughputRow]) -> Table:
+    by = {(row.servers, row.disk): row for row in rows}
+    table = _table("servers", "cap", *_disks(rows))
+    for servers in _servers(rows):
+        mine = [by[servers, disk] for disk in _disks(rows)]
+        table.add_row(str(servers), f"{mine[0].cap:,}", *(f"{row.operations_per_second:,}" for row in mine))
+    return table
+
+
+def _busy(rows: Sequence[ThroughputRow]) -> Table:
+    by = {(row.servers, row.disk): row for row in rows}
+    table = _table("servers", *_disks(rows))
+    for servers in _servers(rows):
+        table.add_row(str(servers), *(_used(by[servers, disk]) for disk in _disks(rows)))
+    return table
+
+
+def _used(row: ThroughputRow) -> str:
+    network = f"{100 * row.network:.0f} %"
+    return f"{network}, {100 * row.disk_busy:.0f} %; {row.per_sync:,.1f}" if row.per_sync else network
+
+
+def _latency(rows: Sequence[LatencyRow]) -> Table:
+    by = {(row.servers, row.disk): row for row in rows}
+    table = _table("servers", *_disks(rows))
+    for servers in _servers(rows):
+        mine = [by[servers, disk] for disk in _disks(rows)]
+        cells = [f"{row.leader_ns / MILLISECOND:,.3f}, {row.follower_ns / MILLISECOND:,.3f}" for row in mine]
+        table.add_row(str(servers), *cells)
+    return table
+
+
+def _recovery(rows: Sequence[RecoveryRow]) -> Table:
+    """Draw a row for each history and number of servers, with the two ways to carry histories side by side."""
+    table = _table("history", "servers")
+    for histories in HISTORIES:
+        table.add_column(f"{HISTORIES[histories]}: discovery, synchronization; MB", justify="right")
+    cells: dict[tuple[int, int], list[str]] = {}
+    for row in rows:
+        took = f"{row.discovery_ns / MILLISECOND:,.2f}, {row.synchronization_ns / MILLISECOND:,.2f}"
+        cells.setdefault((row.history, row.servers), []).append(f"{took}; {row.sent / 10**6:,.2f}")
+    for (history, servers), both in cells.items():
+        table.add_row(f"{history:,}", str(servers), *both)
+    return table
+
+
+# Plots.
+
+
+def plots(found: Evaluation) -> dict[str, Plot]:
+    """Return the plots by the names of their files, without suffix."""
+    drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
+    recovery = [row for row in found.recovery if row.history]  # the axis is logarithmic
+    return drawn | ({"recovery": _plot_of_recovery(recovery)} if recovery else {})
+
+
+def _plot_of_throughput(found: Evaluation) -> Plot:
+    rows = sorted(found.throughput, key=lambda row: row.servers)
+    cap = {row.servers: row.cap for row in rows}
+    lines = [
+        Line(
+            disk, tuple((row.servers, row.operations_per_second) for row in rows if row.disk == disk), broad=not number
+        )
+        for number, disk in enumerate(_disks(found.throughput))
+    ]
+    lines.append(Line("theoretical cap", tuple(cap.items()), dashed=True))
+    size = f"{found.settings.size:,}"
+    return Plot(
+        f"Throughput of operations of {size} bytes",
+        "servers",
+        "operations a second",
+        tuple(lines),
+        note=f"Simulated; {found.settings.outstanding:,} outstanding. The cap is bandwidth / ((n - 1) × size).",
+    )
+
+
+def _plot_of_latency(found: Evaluation) -> Plot:
+    rows = sorted(found.latency, key=lambda row: row.servers)
+    lines = []
+    for disk in _disks(found.latency):
+        mine = [row for row in rows if row.disk == disk]
+        lines.append(Line(disk, tuple((row.servers, row.leader_ns / MILLISECOND) for row in mine)))
+    return Plot(
+        "Latency of a single operation at the leader",
+        "servers",
+        "milliseconds",
+        tuple(lines),
+        note="Simulated; nothing else is going on.",
+        log_y=True,
+    )
+
+
+def _plot_of_recovery(rows: Sequence[RecoveryRow]) -> Plot:
+    """Plot the recovery of the fewest and of the most servers, over the length of the history."""
+    ends = sorted({min(_servers(rows)), max(_servers(rows))})
+    lines = []
+    for histories in HISTORIES:
+        for servers in ends:
+            mine = [row for row in rows if (row.histories, row.servers) == (histories, servers)]
+            points = {row.history: (row.discovery_ns + row.synchronization_ns) / MILLISECOND for row in mine}
+            lines.append(Line(f"{servers} servers, {HISTORIES[histories]}", tuple(sorted(points.items()))))
+    return Plot(
+        "Recovery after the crash of a leader",
+        "transactions in every history",
+        "milliseconds",
+        tuple(lines),
+        note="Simulated; discovery and synchronization, from the end of the election on.",
+        log_x=True,
+        log_y=True,
+    )

@@ -1,0 +1,71 @@
+"""DSN 2011, III-B: primary order and causal order compared. Neither implies the other.
+
+The figures are drawn after their captions and what the section says of them.
+"""
+
+from invariants import Broadcast, Deliver, Event, Txn, Zxid
+from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
+
+Z, Z1, Z2 = Txn(Zxid(1, 1), "v"), Txn(Zxid(2, 1), "v'"), Txn(Zxid(3, 1), "v''")
+"""⟨v,z⟩, ⟨v',z'⟩ and ⟨v'',z''⟩: epoch(z) < epoch(z') < epoch(z'')."""
+
+
+def _delivered(process: int, *txns: Txn) -> list[Event]:
+    return [Deliver(process, 0, txn) for txn in txns]
+
+
+SCENARIOS = (
+    Scenario(
+        "dsn-figure-3",
+        "PO causal order without causal order",
+        "DSN 2011, III-B, figure 3",
+        "p1 broadcasts ⟨v,z⟩ in epoch 1 and is replaced before anybody has accepted it. It delivers ⟨v',z'⟩ of epoch "
+        "2, and is primary again in epoch 3, where it broadcasts ⟨v'',z''⟩. Causal order (definition III.1) would have "
+        "z delivered before z'', as the same process broadcast both. Primary order does not: z is of another primary, "
+        "whose change was lost with it, and z'' was made without it.",
+        Written(
+            2,
+            (
+                Broadcast(1, 0, 1, Z),
+                Broadcast(2, 0, 2, Z1),
+                *_delivered(1, Z1),
+                *_delivered(2, Z1),
+                Broadcast(1, 0, 3, Z2),
+                *_delivered(1, Z2),
+                *_delivered(2, Z2),
+            ),
+        ),
+        Outcome(
+            holds=("integrity", "total order", "global primary order", "po causal order", "strict causality"),
+            delivered={1: "v'⟨2,1⟩ v''⟨3,1⟩", 2: "v'⟨2,1⟩ v''⟨3,1⟩"},
+        ),
+    ),
+    Scenario(
+        "dsn-figure-4",
+        "causal order, and PO causal order, without strict causality",
+        "DSN 2011, III-B, figure 4",
+        "⟨v,z⟩ and ⟨v',z'⟩ are causally independent: the primary of epoch 2 had not delivered z when it broadcast z'. "
+        "Both are delivered all the same, and ⟨v'',z''⟩ after both. Causal order allows that. Primary order does not: "
+        "z' is a change of a state that does not have z.",
+        Written(
+            3,
+            (
+                Broadcast(1, 0, 1, Z),
+                Broadcast(2, 0, 2, Z1),
+                *_delivered(3, Z, Z1),
+                Broadcast(3, 0, 3, Z2),
+                *_delivered(1, Z, Z1, Z2),
+                *_delivered(2, Z, Z1, Z2),
+                *_delivered(3, Z2),
+            ),
+        ),
+        Outcome(
+            violated="strict causality",
+            witness="p1 delivered v⟨1,1⟩ and v'⟨2,1⟩, of which neither precedes the other: p1 broadcast the one in "
+            "epoch 1, p2 the other in epoch 2",
+            holds=("total order", "agreement", "po causal order"),
+            judged_by=("total order", "agreement", "po causal order", "strict causality"),
+            delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩ v'⟨2,1⟩ v''⟨3,1⟩"),
+        ),
+    ),
+)

@@ -1,0 +1,15 @@
+"""ZooKeeper: a model of its servers, and a real ensemble on this machine, started, broken on purpose and judged.
+
+The servers are not changed. What they broadcast and delivered is read from their own logs, what they sent each other
+from proxies between them, what they stored from their disks, and what they answered from their clients.
+
+    schedule ──> run/ ──> recording ──> trace/ ──> invariants ──> verdict/ ──> report/
+                                   ├──> rules/: does each packet follow from what came before?
+                                   └──> conformance/: is it a run of the model of this version?
+
+    model/   the protocol `zookeeper`, a version each; knows nothing of the rest
+    wire/   the bytes between two servers, and the binary form that disks share with them
+    disk/   transaction logs and snapshots; needs no ensemble
+    debugger/   named places in the servers' threads
+    bugs/   the bugs for which a schedule is kept, and how often it shows them
+"""

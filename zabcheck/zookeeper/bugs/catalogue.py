@@ -1,0 +1,277 @@
+"""The bugs of ZooKeeper for which a schedule is kept, with what an operator asks of each.
+
+What is wrong, and which versions have it, is in the entry of the known issue (`verdict/known_issues.py`); what shows it
+is a schedule in the folder `schedules` beside this module. An entry here adds what has to come together, what is lost,
+and what to do.
+"""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from invariants.diagnosis import like
+from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.verdict.known_issues import ISSUES, KnownIssue
+
+SCHEDULES = Path(__file__).parent / "schedules"
+"""Where the schedules are, as files NAME.schedule.json; docs/examples has the same."""
+PREFIX = "ZOOKEEPER-"
+"""What names of issues begin with, and may be left out."""
+UPGRADE = "a version that has the repair"
+
+
+class UnknownBug(ValueError):
+    """No schedule is kept for a bug of this name. The message is one line, with the nearest name or the reason."""
+
+
+class Bug(NamedTuple):
+    """A bug: what has to come together, what is lost, and what an operator can do.
+
+    `name` is that of the issue, or in words where there is none; `others` are issues about the same. `issue` is what
+    the title of the known issue begins with. `file` names the schedule, and `also` what shows the bug besides what the
+    schedule finds: it may look otherwise in another version.
+    """
+
+    name: str
+    issue: str
+    file: str
+    trigger: str
+    lost: str
+    remedy: str
+    others: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> KnownIssue:
+        """The known issue, which has the title, the versions that are affected, and a signature."""
+        [known] = [each for each in ISSUES if each.title.startswith(self.issue)]
+        return known
+
+    @property
+    def path(self) -> Path:
+        """The file with the schedule."""
+        return SCHEDULES / f"{self.file}.schedule.json"
+
+    def schedule(self) -> EnsembleSchedule:
+        """Read the schedule that shows it."""
+        return schedules.decode(self.path.read_bytes(), self.path.name)
+
+    @property
+    def finds(self) -> tuple[str, ...]:
+        """What shows it: properties, kinds of findings, rules for packets, or the known issue itself."""
+        return self.schedule().finds, *self.also
+
+
+def named(name: str) -> Bug:
+    """Find the bug of this name: "ZOOKEEPER-4643", "4643" or "ack-before-trunc". UnknownBug if there is none."""
+    asked = name.strip().lower()
+    by_name = {each.lower(): bug for bug in BUGS for each in (bug.name, *bug.others)}
+    for full in (asked, PREFIX.lower() + asked):
+        if full in by_name:
+            return by_name[full]
+        if full.upper() in NOT_SHOWN:
+            raise UnknownBug(f"no schedule shows {full.upper()}: {NOT_SHOWN[full.upper()]}")
+    short = [bug.name.removeprefix(PREFIX) for bug in BUGS]
+    meant = like(asked.removeprefix(PREFIX.lower()), short, f"expected one of: {', '.join(short)}")
+    raise UnknownBug(f"no bug `{name}`; {meant}")
+
+
+BUGS = (
+    Bug(
+        "ZOOKEEPER-1653",
+        "a crash before the file currentEpoch is written",
+        "zookeeper-1653",
+        "a server takes over a snapshot of a later epoch, and is lost before it has written that epoch",
+        "nothing; the server does not start any more",
+        "empty its data directory while the others serve: it then takes over a snapshot (not tried)",
+    ),
+    Bug(
+        "ZOOKEEPER-2332",
+        "a crash that leaves an empty log file",
+        "zookeeper-2332",
+        "a server is lost right after it has made a new log file",
+        "nothing; the server does not start any more",
+        "remove the empty file (not tried)",
+    ),
+    Bug(
+        "ZOOKEEPER-2832",
+        "a snapshot replaces what a server has in memory",
+        "zookeeper-2832",
+        "a server with a write that nobody else has takes over a snapshot, twice, the second time from a leader that "
+        "knows less than the first; it leaves that leader before it has applied the next write, and leads",
+        "agreement: servers have different data for good; a write that was given up is back at some of them",
+        "none is known; a server that differs can be emptied, it then takes a snapshot",
+    ),
+    Bug(
+        "ZOOKEEPER-2846",
+        "a leader brings others up to date from a log",
+        "zookeeper-stale-log",
+        "a server takes over a snapshot, and later leads while a server comes back that was down in between",
+        "acknowledged writes, at every server",
+        "`-Dzookeeper.snapshotSizeFactor=-1`: a leader then never reads its log for others (with 3.9.5 nothing was "
+        "lost in 4 executions)",
+    ),
+    Bug(
+        "ZOOKEEPER-3598",
+        "a server that leaves its leader loads its log",
+        "zookeeper-applied-again",
+        "a leader is lost while a follower has yet to apply what it has logged, and that follower leads next",
+        "acknowledged writes, at every server",
+        "3.9.4 or later lose no write by it; what they still do is late-set",
+    ),
+    Bug(
+        "late-set",
+        "a server that leaves its leader loads its log",
+        "zookeeper-late-set",
+        "a follower's connection breaks while its thread that applies is late with a write to a node, and it joins "
+        "again; that node is written once more before the thread goes on, which shutdown waits for no more than 5 "
+        "seconds",
+        "the newer data of that node, at this server: its clients read the older data, until the server is started "
+        "again",
+        "start the server again, if it has taken no snapshot since (nothing was wrong then in 2 executions); it logs "
+        "`Digests are not matching` with the next write",
+    ),
+    Bug(
+        "ZOOKEEPER-4394",
+        "a COMMIT between NEWLEADER and UPTODATE",
+        "zookeeper-4394",
+        "a server joins a leader while a write is outstanding, which is committed before the server is up to date",
+        "nothing; the server leaves its leader with a NullPointerException, and has to join once more",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4409",
+        "the thread that acknowledges fails",
+        "zookeeper-4409",
+        "a follower's connection breaks while it has yet to acknowledge a write, and to log a later one that is "
+        "committed",
+        "that server lacks an acknowledged write once it is started again, and has later ones",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4643",
+        "the epoch is written before its history",
+        "zookeeper-4643",
+        "a follower is killed in a synchronisation, and another quorum forms with it",
+        "acknowledged writes",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4646",
+        "NEWLEADER is acknowledged while what DIFF brought",
+        "zookeeper-4646",
+        "a follower with a slow disk is killed right after a synchronisation, and another quorum forms with it",
+        "acknowledged writes, at every server",
+        UPGRADE,
+        ("ZOOKEEPER-4785",),
+    ),
+    Bug(
+        "ZOOKEEPER-4685",
+        "a proposal of the initial history is acknowledged before NEWLEADER",
+        "zookeeper-4685",
+        "a follower's disk is fast, and its main thread slow, when it is synchronised",
+        "nothing; the leader does not count the follower, and gives up after initLimit if it needs it",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4712",
+        "a server that leaves its leader is shut down in part",
+        "zookeeper-lost-write",
+        "a leader is lost when a follower has acknowledged NEWLEADER, and has no UPTODATE yet",
+        "acknowledged writes, at every server",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4837",
+        "TRUNC loads a snapshot",
+        "zookeeper-4837",
+        "a server with a write that nobody else has is elected, and lost before anybody follows; others lead, and it "
+        "comes back",
+        "agreement: one server has a write for good that was never acknowledged",
+        "none is known; while the server is down, remove its snapshots that are newer than the last common write (not "
+        "tried)",
+    ),
+    Bug(
+        "ZOOKEEPER-4882",
+        "after a disk error a server goes on",
+        "zookeeper-4882",
+        "a follower's disk fails while it logs a write that others have committed, and works again; later the follower "
+        "is started again",
+        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
+        "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
+    ),
+    Bug(
+        "ZOOKEEPER-4925",
+        "what was committed while a server caught up",
+        "zookeeper-4925",
+        "a server catches up with a write that only its leader had, and leads next",
+        "agreement: a server that joins then lacks that write for good",
+        UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-5094",
+        "after a broken-off TRUNC",
+        "zookeeper-5094",
+        "a follower's connection breaks while a write is committed and its leader has not applied it, and breaks again "
+        "in the synchronisation that follows; later the follower is started again",
+        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
+        "none is known; a server that is emptied takes over a snapshot (not tried)",
+        also=("could not start",),
+    ),
+    Bug(
+        "ack-before-trunc",
+        "an ACK of before a TRUNC still counts",
+        "zookeeper-ack-before-trunc",
+        "a leader's disk is slower than a follower's, the follower's connection breaks and is made again, and the "
+        "leader is lost before the follower has logged again",
+        "acknowledged writes, at every server",
+        "none is known",
+    ),
+    Bug(
+        "trunc-keeps-one",
+        "TRUNC to a zxid that the log does not have",
+        "zookeeper-trunc-keeps-one",
+        "a server takes over a snapshot, leads next, and is lost with a write that nobody else has",
+        "agreement: one server has a write for good that was never acknowledged",
+        "none is known",
+    ),
+    Bug(
+        "half-record",
+        "a write that fails within a record",
+        "zookeeper-half-record",
+        "a follower's disk is full, or fails, in the middle of a record, and works again; later the follower is "
+        "started again, and is in a quorum without those that have what it logged since",
+        "acknowledged writes, at every server",
+        "none is known; a server that says `Severe unrecoverable error, from thread : SyncThread` can be stopped at "
+        "once and emptied, it then takes a snapshot",
+    ),
+    Bug(
+        "unforced-snapshot",
+        "NEWLEADER is acknowledged with a snapshot",
+        "zookeeper-unforced-snapshot",
+        "a follower joins again after its connection broke, is told to cut off what its leader has committed and not "
+        "applied, gets it anew, and soon loses power",
+        "that server lacks an acknowledged write for good, and has later ones; from 3.9.4 on it does not start",
+        "none is known; such a server can be emptied, it then takes a snapshot",
+        also=("could not start",),
+    ),
+    Bug(
+        "numbered-not-applied",
+        "a new leader counts as applied",
+        "zookeeper-numbered-not-applied",
+        "a session expires while a leader begins, and that leader loses its quorum at once and is elected again",
+        "agreement: the end of that session is in the leader's log, and in nobody's memory; ephemeral nodes may "
+        "outlive it, and servers differ",
+        "none is known",
+    ),
+)
+"""In the order of the known issues."""
+
+NOT_SHOWN = {
+    "ZOOKEEPER-3642": "no version at hand has it: it is repaired in 3.6.3",
+    "ZOOKEEPER-3911": "no version at hand has it: it is repaired in 3.6.3",
+    "ZOOKEEPER-5088": "its text was not at hand, and neither ZooKeeper's sources up to the middle of 2026 nor its pull "
+    "requests name it",
+}
+"""Bugs that one might look for here, each with the reason why no schedule shows it."""

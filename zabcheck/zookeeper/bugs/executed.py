@@ -1,0 +1,56 @@
+"""How often executions of a bug's schedule show the bug, on one build of ZooKeeper."""
+
+from collections import Counter
+from pathlib import Path
+
+from msgspec import Struct, field
+
+from zabcheck.zookeeper.bugs.catalogue import Bug
+from zabcheck.zookeeper.debugger.class_path import ClassPathError
+from zabcheck.zookeeper.debugger.points import PointError
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.stops import places_of
+from zabcheck.zookeeper.verdict.judge import Judged
+
+
+class Executed(Struct):
+    """Executions of a bug's schedule on ZooKeeper `zookeeper`, added up.
+
+    `shown` of `times` showed what the schedule was saved for. `wrong` says what else was wrong, and in how many of
+    those that did not show it. `partial` were not recorded to their end; `error` is the last reason. `cannot` says why
+    the schedule cannot be executed with this version at all, or is empty. `kept` is the folder of one that showed it.
+    """
+
+    bug: Bug
+    zookeeper: str
+    cannot: str = ""
+    times: int = 0
+    shown: int = 0
+    partial: int = 0
+    wrong: Counter[str] = field(default_factory=Counter)
+    error: str = ""
+    kept: Path | None = None
+
+    @property
+    def expected(self) -> bool:
+        """Whether ZooKeeper's sources say that this version has the bug."""
+        return self.bug.known.affects(self.zookeeper)
+
+    def add(self, shows: bool, judged: Judged, error: str) -> None:
+        """Add an execution, and whether it showed the bug; `error` is what was wrong with the ensemble itself."""
+        self.times += 1
+        self.shown += shows
+        self.partial += not shows and bool(judged.observation.partial)
+        self.error = error or self.error
+        if not shows:
+            self.wrong.update(judged.wrong)
+
+
+def not_executable(schedule: EnsembleSchedule, distribution: Distribution) -> str:
+    """Say why a version cannot execute a schedule: it lacks a point; or ""."""
+    try:
+        places_of(schedule, distribution)
+    except (PointError, ClassPathError) as error:
+        return str(error)
+    return ""

@@ -1,0 +1,157 @@
+"""What a gate for a patch of ZooKeeper makes of its executions: an outcome for each thing that the patch has to pass.
+
+Three suites: the schedules of known bugs, replayed (`CATALOGUE`); drawn schedules (`SEARCH`); and whether the
+recordings of both are runs of the model (`CONFORMANCE`). A patch is measured by the version that its jars name: what
+that version has by ZooKeeper's sources is known, and anything else is the patch's doing.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from zabcheck.gate.checks import GateReport, Outcome, Status
+from zabcheck.text.words import counted
+from zabcheck.zookeeper.bugs.catalogue import Bug
+from zabcheck.zookeeper.bugs.executed import Executed
+from zabcheck.zookeeper.conformance.conform import Conformance, in_lines
+from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.known_issues import KnownIssue
+
+CATALOGUE = "catalogue"
+SEARCH = "search"
+CONFORMANCE = "conformance"
+
+
+class PatchReport(GateReport, frozen=True):
+    """The result of a gate for a patch. `steps` counts packets, and `seconds` are those of the clock."""
+
+    @property
+    def done(self) -> str:
+        """What was done, in words."""
+        executions = counted(self.runs, "execution", "executions")
+        return f"{executions}, {counted(self.steps, 'packet', 'packets')}, {self.seconds:.0f} seconds"
+
+
+class Expected(NamedTuple):
+    """What is expected of the patched servers, which say that they are of version `zookeeper`.
+
+    `repairs` are the bugs that the patch is said to repair. `strict`: a bug that the version has is a failure, too.
+    """
+
+    zookeeper: str
+    repairs: tuple[Bug, ...] = ()
+    strict: bool = False
+
+    def tolerates(self, issue: KnownIssue) -> bool:
+        """Whether an execution may look like this issue: the version has it, and the patch is not to repair it."""
+        repaired = any(issue == bug.known for bug in self.repairs)
+        return issue.affects(self.zookeeper) and not repaired and not self.strict
+
+    def unexplained(self, judged: Judged) -> list[str]:
+        """Return what is wrong in a run, by name, unless the run looks like issues that are tolerated, and no other."""
+        issues = [match.issue for match in judged.known]
+        return [] if issues and all(map(self.tolerates, issues)) else judged.wrong
+
+
+def failure_of(bug: Bug, shows: bool, judged: Judged, expected: Expected) -> str:
+    """Say why one execution of a bug's schedule fails the gate, or return ""."""
+    if not shows:
+        unexplained = [] if expected.tolerates(bug.known) else expected.unexplained(judged)
+        return f"not shown, but something else is wrong: {', '.join(unexplained)}" if unexplained else ""
+    if bug in expected.repairs:
+        return f"shown, and the patch is to repair it: {bug.known.title}"
+    if not bug.known.affects(expected.zookeeper):
+        return f"shown, and ZooKeeper {expected.zookeeper} does not have it: {bug.known.title}"
+    return f"shown: {bug.known.title}" if expected.strict else ""
+
+
+def of_bug(
+    executed: Executed,
+    expected: Expected,
+    failures: Sequence[str] = (),
+    over: str = "",
+    detail: str = "",
+    files: Sequence[str] = (),
+) -> Outcome | None:
+    """Return the outcome for a bug of the catalogue. `failures` are those of its executions.
+
+    `over` says why its schedule was not executed as often as asked for, or is "". None if this version has no such
+    place in its threads as the schedule needs: then nothing is demanded, unless the patch is to repair this bug.
+    """
+    name, shown = executed.bug.name, f"shown in {executed.shown} of {executed.times}"
+    has_it = f"ZooKeeper {expected.zookeeper} has it"
+    if failures:
+        of = f" (in {len(failures)} of {executed.times})" if executed.times > 1 else ""
+        return Outcome(CATALOGUE, name, "failed", failures[0] + of, detail, files=tuple(files))
+    if executed.cannot:
+        repaired = executed.bug in expected.repairs
+        return Outcome(CATALOGUE, name, "inconclusive", f"not executed: {executed.cannot}") if repaired else None
+    if over:
+        return Outcome(CATALOGUE, name, "inconclusive", f"{shown}: {over}")
+    if executed.partial:
+        message = f"{executed.partial} of {executed.times} not recorded to the end: {executed.error}"
+        return Outcome(CATALOGUE, name, "inconclusive", message)
+    if executed.shown:
+        message = f"known: {shown}; {has_it}"
+    elif executed.wrong:
+        message = f"{shown}; what is wrong may be known: {', '.join(executed.wrong)}"
+    else:
+        message = shown + (f", though {has_it}" if executed.expected else "")
+    return Outcome(CATALOGUE, name, "passed", message)
+
+
+def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outcome:
+    """Return the outcome for the drawn runs as a whole; each in which something is wrong has one of its own besides.
+
+    `known` of them look like issues that are tolerated. In `failed` of them the ensemble itself failed, at last because
+    of `error`; `over` says why the search ended early, or is "".
+    """
+    message = f"{counted(runs, 'run', 'runs')} with drawn faults and thread orders"
+    message += f"; {known} of them looked like issues that are known" if known else ""
+    message += f"; in {failed} of them the ensemble itself failed: {error}" if failed else ""
+    message += f"; {over}" if over else ""
+    status: Status = "inconclusive" if over or runs == failed else "passed"
+    return Outcome(SEARCH, "drawn runs", status, message)
+
+
+class Compared(NamedTuple):
+    """What is said of the recording called `name`; `excuse` says why it need not be a run of the model, or is ""."""
+
+    name: str
+    conformance: Conformance
+    files: tuple[str, ...] = ()
+    excuse: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it is a failure: the recording is no run of the model, and that was not to be expected."""
+        return self.conformance.verdict == "differs" and not self.excuse
+
+
+def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
+    """Say why the recording of a bug's schedule need not be a run of the model, or return ""."""
+    return "the model has that bug" if bug in expected.repairs and not shows else ""
+
+
+def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
+    """Return an outcome for each recording that is no run of the model, and one for all of them."""
+    outcomes = []
+    for each in compared:
+        if each.fails:
+            first, detail = each.conformance.differences[0], "\n".join(in_lines(each.conformance))
+            message = f"server {first.server}: nothing in the model of {model} leads to {first.source}: {first.what}"
+            outcomes.append(Outcome(CONFORMANCE, each.name, "failed", message, detail, files=each.files))
+    of = {verdict: [each for each in compared if each.conformance.verdict == verdict] for verdict in _VERDICTS}
+    number, conforms = counted(len(compared), "recording", "recordings"), len(of["conforms"])
+    message = f"of {number} {conforms} {'is a run' if conforms == 1 else 'are runs'} of the model of {model}"
+    if of["undecided"]:
+        message += f", {len(of['undecided'])} left open ({of['undecided'][0].conformance.undecided[0]})"
+    if of["differs"]:
+        message += f", {len(of['differs'])} not"
+        for excuse in dict.fromkeys(each.excuse for each in of["differs"] if each.excuse):
+            names = dict.fromkeys(each.name for each in of["differs"] if each.excuse == excuse)
+            message += f"; that is to be expected of {', '.join(names)}: {excuse}"
+    status: Status = "passed" if of["conforms"] else "inconclusive"
+    return [*outcomes, Outcome(CONFORMANCE, "recordings", status, message)]
+
+
+_VERDICTS = ("conforms", "differs", "undecided")

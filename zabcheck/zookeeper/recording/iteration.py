@@ -1,0 +1,175 @@
+"""One iteration of a follower with a leader (DSN 2011, IV), followed packet by packet at both of its ends.
+
+An iteration is one connection of a follower to a prospective leader. Its packets, and what they are in the paper:
+
+    FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
+    LEADERINFO      NEWEPOCH
+    ACKEPOCH        ACK-E            from the follower
+    DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
+    ACK ⟨e,0⟩       ACK-LD           from the follower
+    UPTODATE        COMMIT-LD
+    ACK ⟨e,0⟩       that UPTODATE was received; from the follower
+    PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
+    INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
+
+The trace and the rules are both built on this: the trace follows what one server sent and received, in that server's
+own order; the rules follow both ends, in the order in which the proxy saw the packets. A packet is noted whether it is
+right or wrong: the rules judge it before it is noted here.
+"""
+
+from collections import deque
+from typing import NamedTuple
+
+from zabcheck.zookeeper.recording.records import Sent
+from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, is_txn
+
+NOT_AGAIN = -1
+"""What ACKEPOCH says instead of f.a if the epoch was promised before: such an answer does not count."""
+
+
+class EpochAck(NamedTuple):
+    """What an ACKEPOCH says: f.a, or `NOT_AGAIN`, and the last zxid of the follower's history."""
+
+    current_epoch: int
+    zxid: int
+
+    @classmethod
+    def of(cls, packet: Sent) -> "EpochAck":
+        """What this ACKEPOCH says."""
+        return cls(packet.epoch if packet.epoch is not None else NOT_AGAIN, packet.zxid)
+
+
+class FollowerSide:
+    """What a follower has sent and received in one iteration. Each packet is O(1), amortised.
+
+    Sent: `cepoch` is the promise in FOLLOWERINFO, `ack_e` what ACKEPOCH says. `ack_ld`, `ack_uptodate`: whether a first
+    and a second ACK of ⟨e,0⟩ were sent. `acknowledged`: whether any ACK was sent since NEWLEADER was received;
+    ZooKeeper's leader takes the first one for that of NEWLEADER, whatever its zxid is.
+
+    Received: `newepoch` is the epoch of LEADERINFO, `epoch` the last one that LEADERINFO or NEWLEADER named, `sync` the
+    DIFF, TRUNC or SNAP. `newleader`, `uptodate`: whether those have come. `unacknowledged` holds the zxids of the
+    proposals that are not acknowledged, and whether each came after NEWLEADER. `covered`: the ACK of NEWLEADER
+    acknowledges the history up to this zxid. `handed`: what the follower had and was sent reaches up to this zxid.
+    """
+
+    def __init__(self) -> None:
+        self.cepoch: int | None = None
+        self.ack_e: EpochAck | None = None
+        self.ack_ld = False
+        self.ack_uptodate = False
+        self.acknowledged = False
+        self.newepoch: int | None = None
+        self.epoch: int | None = None
+        self.sync: Sent | None = None
+        self.newleader = False
+        self.uptodate = False
+        self.unacknowledged: deque[tuple[int, bool]] = deque()
+        self.covered = 0
+        self.handed = 0
+
+    def sends(self, packet: Sent) -> None:
+        """Note a packet that the follower has sent."""
+        match packet.kind:
+            case "FOLLOWERINFO" | "OBSERVERINFO" if self.cepoch is None:
+                self.cepoch = epoch_of(packet.zxid)
+            case "ACKEPOCH" if self.ack_e is None:
+                self.ack_e = EpochAck.of(packet)
+            case "ACK":
+                self._acknowledges(packet.zxid)
+
+    def _acknowledges(self, zxid: int) -> None:
+        self.acknowledged = self.acknowledged or self.newleader
+        if is_txn(zxid):
+            while self.unacknowledged and self.unacknowledged[0][0] <= zxid:
+                self.unacknowledged.popleft()
+        elif self.ack_ld:
+            self.ack_uptodate = True
+        else:
+            self.ack_ld = True
+
+    def receives(self, packet: Sent) -> None:
+        """Note a packet that the follower has received."""
+        match packet.kind:
+            case "LEADERINFO":
+                self.newepoch = self.epoch = _unsigned_epoch(packet.zxid)
+            case "DIFF" | "TRUNC" | "SNAP":
+                self.sync = self.sync or packet
+                self._begins_with(packet)
+            case "PROPOSAL":
+                self.unacknowledged.append((packet.zxid, self.newleader))
+                self.handed = max(self.handed, packet.zxid)
+            case "COMMIT" if not self.newleader:
+                self.covered = max(self.covered, packet.zxid)
+            case "NEWLEADER":
+                self.newleader = True
+                self.epoch = _unsigned_epoch(packet.zxid)
+            case "UPTODATE":
+                self.uptodate = True
+
+    def _begins_with(self, packet: Sent) -> None:
+        """The initial history begins: with the follower's own (DIFF), what is left of it (TRUNC), or a snapshot."""
+        if packet.kind == "DIFF":
+            self.covered = self.handed = self.ack_e.zxid if self.ack_e is not None else packet.zxid
+        else:
+            self.covered = packet.zxid
+            self.handed = max(self.handed, packet.zxid)
+
+
+def _unsigned_epoch(zxid: int) -> int:
+    """The epoch of a zxid that may be negative: an epoch of an event never is."""
+    return epoch_of(zxid) & COUNTER
+
+
+class LeaderSide:
+    """What a leader has sent to one follower and received from it in one iteration. Each packet is O(1), amortised.
+
+    Sent: `newepoch` is the epoch of LEADERINFO, `sync` the DIFF, TRUNC or SNAP. `newleader`, `uptodate`, `proposed`:
+    whether NEWLEADER, UPTODATE and any PROPOSAL were sent. `last`: with all that was sent, the follower's history ends
+    here. `uncommitted` holds the zxids of the proposals that are not committed.
+
+    Received: `cepoch`, `ack_e`, `ack_ld`: whether FOLLOWERINFO, ACKEPOCH and an ACK of ⟨e,0⟩ have come.
+    """
+
+    def __init__(self, follower: FollowerSide) -> None:
+        self._follower = follower
+        self.newepoch: int | None = None
+        self.sync: Sent | None = None
+        self.newleader = False
+        self.uptodate = False
+        self.proposed = False
+        self.last = 0
+        self.uncommitted: deque[int] = deque()
+        self.cepoch = False
+        self.ack_e = False
+        self.ack_ld = False
+
+    def sends(self, packet: Sent) -> None:
+        """Note a packet that the leader has sent."""
+        match packet.kind:
+            case "LEADERINFO" if self.newepoch is None:
+                self.newepoch = epoch_of(packet.zxid)
+            case "DIFF" | "TRUNC" | "SNAP":
+                ack_e = self._follower.ack_e
+                self.sync = packet
+                self.last = ack_e.zxid if packet.kind == "DIFF" and ack_e is not None else packet.zxid
+            case "NEWLEADER":
+                self.newleader = True
+            case "UPTODATE":
+                self.uptodate = True
+            case "PROPOSAL":
+                self.last = packet.zxid
+                self.proposed = True
+                self.uncommitted.append(packet.zxid)
+            case "COMMIT":
+                while self.uncommitted and self.uncommitted[0] <= packet.zxid:
+                    self.uncommitted.popleft()
+
+    def receives(self, packet: Sent) -> None:
+        """Note a packet that the leader has received."""
+        match packet.kind:
+            case "FOLLOWERINFO":
+                self.cepoch = True
+            case "ACKEPOCH":
+                self.ack_e = True
+            case "ACK" if not is_txn(packet.zxid):
+                self.ack_ld = True

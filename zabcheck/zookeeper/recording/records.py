@@ -1,0 +1,390 @@
+"""What is recorded while an ensemble runs: servers that start and end, packets, faults, clients and their answers.
+
+Times are microseconds since 1970, of one clock: all the servers run on this machine. They order what different
+sources tell about one server; no property looks at them.
+
+A zxid is in ZooKeeper's packed form here; `invariants.Zxid.unpack` gives the pair.
+"""
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from zabcheck.zookeeper.wire.jute import LoggedTxn
+
+
+class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaults=True):
+    """Base of all records."""
+
+
+class Run(Record, frozen=True):
+    """The first record: which ZooKeeper, how many servers, and the schedule that is executed, as a JSON object.
+
+    The last `observers` of the servers do not vote, and belong to no quorum.
+    """
+
+    version: Literal[1]
+    zookeeper: str
+    servers: int
+    schedule: dict[str, Any] | None = None
+    observers: int = 0
+
+    @property
+    def quorum(self) -> int:
+        """How many servers are a quorum."""
+        return (self.servers - self.observers) // 2 + 1
+
+
+class Timed(Record, frozen=True):
+    """Base of the records that have a time."""
+
+    time: int
+
+
+# Servers: what starts and ends them, and what they leave on their disks.
+
+
+class Started(Timed, frozen=True):
+    """Server `server` was started: its incarnation number `incarnation` (from 0) begins."""
+
+    server: int
+    incarnation: int
+
+
+class Killed(Timed, frozen=True):
+    """Server `server` was killed (kill -9)."""
+
+    server: int
+
+
+class Stopped(Timed, frozen=True):
+    """Server `server` was killed because the run is over, so this is no fault."""
+
+    server: int
+
+
+class Exited(Timed, frozen=True):
+    """Server `server` ended by itself, with this exit code."""
+
+    server: int
+    code: int
+
+
+class PowerLost(Timed, frozen=True):
+    """The power of server `server` failed: `lost` writes are gone that were not forced to its disk.
+
+    `files` has the size that each file was cut to, None if the file is not there any more. `short` says what was to be
+    kept and was not there, if anything.
+    """
+
+    server: int
+    lost: int
+    files: dict[str, int | None]
+    short: str = ""
+
+
+class Paused(Timed, frozen=True):
+    """Server `server` stands still (SIGSTOP)."""
+
+    server: int
+
+
+class Resumed(Timed, frozen=True):
+    """Server `server` goes on (SIGCONT)."""
+
+    server: int
+
+
+class Disk(Timed, frozen=True):
+    """What was on the disk of a server after an incarnation had ended.
+
+    `log` has every whole record of the transaction logs, file by file; `snapshots` has the zxids of the snapshots that
+    can be read. An epoch is None if its file is missing. `notes` say what is wrong on the disk, a sentence each.
+    """
+
+    server: int
+    incarnation: int
+    log: tuple[LoggedTxn, ...]
+    snapshots: tuple[int, ...] = ()
+    accepted_epoch: int | None = None
+    current_epoch: int | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Wiped(Timed, frozen=True):
+    """The data directory of server `server` was emptied before the server was started again."""
+
+    server: int
+
+
+# The network. A link goes from one server to another, over whatever connections there are between the two.
+
+
+class Opened(Timed, frozen=True):
+    """A connection from `client` to the port of `server`; `port` is "quorum" or "election"."""
+
+    connection: int
+    client: int
+    server: int
+    port: str
+
+
+class Closed(Timed, frozen=True):
+    """Connection `connection` is closed: `by` says by which end, or by the proxy."""
+
+    connection: int
+    by: str = ""
+
+
+class Sent(Timed, frozen=True):
+    """The proxy has read a whole packet that `sender` sent to `receiver` (quorum ports only).
+
+    `packet` is a number, unique in the run. `kind` is the name of the packet ("ACKEPOCH"), or its type if that is not
+    known. `epoch` is what the data of ACKEPOCH says. `txn` is the transaction of a PROPOSAL, an INFORM or a REQUEST
+    (whose zxid is 0). `size` is in bytes; a SNAP counts with its whole snapshot, and is recorded when that was read.
+    """
+
+    packet: int
+    connection: int
+    sender: int
+    receiver: int
+    kind: str
+    zxid: int
+    epoch: int | None = None
+    txn: LoggedTxn | None = None
+    size: int = 0
+
+
+class Passed(Timed, frozen=True):
+    """Packet number `packet` was passed on to its receiver."""
+
+    packet: int
+
+
+class Lost(Timed, frozen=True):
+    """Packet number `packet` will never be passed on: its connection is closed."""
+
+    packet: int
+
+
+class Undecoded(Timed, frozen=True):
+    """What `sender` sent to `receiver` could not be decoded, because of `reason`; it is passed on as it is.
+
+    A reason that begins with "from byte" holds for all that follows on this connection in this direction: no packet of
+    it is recorded any more.
+    """
+
+    connection: int
+    sender: int
+    receiver: int
+    reason: str
+
+
+class Fault(Timed, frozen=True):
+    """What was done to a link: "cut", "mend", "hold", "release", "trap", "delay" or "reset"; or to all of them: "heal".
+
+    `kind` is the kind of packet for "hold" and "trap", the milliseconds for "delay".
+    """
+
+    what: str
+    sender: int = 0
+    receiver: int = 0
+    kind: str = ""
+
+
+class Reached(Timed, frozen=True):
+    """Thread `thread` of server `server` has come to `point`.
+
+    `what` says what it comes to: the thread is "held", the server is "killed", the call has "failed", or the power is
+    "lost".
+    """
+
+    server: int
+    point: str
+    thread: str
+    what: str
+
+
+class FieldsRead(Timed, frozen=True):
+    """Fields in the memory of server `server`, by name: zxids are packed. None if the server did not have one then."""
+
+    server: int
+    values: dict[str, int | None]
+
+
+class Differed(Timed, frozen=True):
+    """Where server `server`, kept in step with a run of the model, did something else: the first difference."""
+
+    server: int
+    field: str
+    model: str
+    seen: str
+
+
+class ZxidSet(Timed, frozen=True):
+    """The counter of server `server`, which leads, was set in its memory.
+
+    `before` is the zxid of the last transaction until then; the next one comes right after `after`.
+    """
+
+    server: int
+    before: int
+    after: int
+
+
+class Cast(Timed, frozen=True):
+    """Which server plays which role of the schedule, by role."""
+
+    roles: dict[str, int]
+
+
+class Chose(Timed, frozen=True):
+    """The choice of the schedule that is executed from here on. `note` says why it did not apply, if it did not."""
+
+    number: int
+    text: str
+    note: str = ""
+
+
+# The clients.
+
+
+class Session(Timed, frozen=True):
+    """Client `client` has opened this session, at `server`."""
+
+    client: int
+    session: int
+    server: int
+
+
+class Asked(Timed, frozen=True):
+    """Client `client` has sent its write number `number`: the creation of `path`."""
+
+    client: int
+    number: int
+    path: str
+    size: int = 0
+
+
+class Acknowledged(Timed, frozen=True):
+    """Client `client` was told by `server` that its write number `number` is done, under this zxid."""
+
+    client: int
+    number: int
+    zxid: int
+    server: int
+
+
+class Unanswered(Timed, frozen=True):
+    """Client `client` was told that its write number `number` failed, or may have failed."""
+
+    client: int
+    number: int
+    error: str
+
+
+class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
+    """A node as a server told of it. `content` is the CRC-32 of its data; `owner` the session of an ephemeral, else 0.
+
+    `created` and `changed` are the zxids of the transactions that created and last changed it (czxid, mzxid).
+    """
+
+    path: str
+    created: int
+    changed: int
+    version: int
+    content: int
+    owner: int = 0
+
+
+class Requested(Timed, frozen=True):
+    """The session of client `client` has sent request `number`, which is about all of `paths`.
+
+    `what` is "create", "ephemeral", "set", "delete", "multi", "get" or "close". `version` is the one that a set
+    expects, -1 for any; `content` the CRC-32 of the data that is written. Numbers go on in a client's next session.
+    """
+
+    client: int
+    session: int
+    number: int
+    what: str
+    paths: tuple[str, ...] = ()
+    version: int = -1
+    content: int = 0
+
+
+class Replied(Timed, frozen=True):
+    """Request `number` of the session of client `client` has its answer: "" if it is done, else the name of an error.
+
+    "ConnectionLoss" says that the answer is not known. `zxid` is the transaction of a change, else how far the server
+    had got. `node` is what a get has read.
+    """
+
+    client: int
+    number: int
+    error: str = ""
+    zxid: int = 0
+    node: NodeState | None = None
+
+
+class Read(Timed, frozen=True):
+    """What server `server` has at the end, after a sync: the nodes that clients created, each with its czxid.
+
+    `nodes` are those that are never changed; `states` has them and those that are, with all that is known of each.
+    `reached`: what was read is not older than this zxid.
+    """
+
+    server: int
+    nodes: tuple[tuple[str, int], ...]
+    states: tuple[NodeState, ...] = ()
+    reached: int = 0
+
+
+class NotRead(Timed, frozen=True):
+    """Server `server` could not be read at the end, because of `error`."""
+
+    server: int
+    error: str
+
+
+class Ended(Timed, frozen=True):
+    """The last record; `complete` if everything was recorded, otherwise `error` says what went wrong."""
+
+    complete: bool
+    error: str = ""
+
+
+AnyRecord = (
+    Run
+    | Started
+    | Killed
+    | Stopped
+    | Exited
+    | PowerLost
+    | Paused
+    | Resumed
+    | Disk
+    | Wiped
+    | Opened
+    | Closed
+    | Sent
+    | Passed
+    | Lost
+    | Undecoded
+    | Fault
+    | Reached
+    | FieldsRead
+    | Differed
+    | ZxidSet
+    | Cast
+    | Chose
+    | Session
+    | Asked
+    | Acknowledged
+    | Unanswered
+    | Requested
+    | Replied
+    | Read
+    | NotRead
+    | Ended
+)

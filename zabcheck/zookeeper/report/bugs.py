@@ -1,0 +1,142 @@
+"""How executions of the catalogue's schedules are shown: which bugs a version has, for a terminal and as JSON."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from zabcheck.text.words import as_text
+from zabcheck.zookeeper.bugs.catalogue import Bug
+from zabcheck.zookeeper.bugs.executed import Executed
+from zabcheck.zookeeper.verdict.known_issues import NO_NUMBER
+
+NOT_EXECUTED = "–"
+
+
+def affected(bug: Bug) -> str:
+    """Say which versions have a bug by ZooKeeper's sources."""
+    return spans(bug.known.affected)
+
+
+def spans(affected: Sequence[tuple[str, str | None]]) -> str:
+    """Say which versions these are: each from a first one to before the one in which the bug is fixed."""
+    return "; ".join(f"{first} on" if cured is None else f"{first} to before {cured}" for first, cured in affected)
+
+
+def title(bug: Bug) -> str:
+    """Say in a sentence what is wrong, with the issue if the bug is not called by its number."""
+    said, key = bug.known.title, bug.known.key
+    issue = "" if key == NO_NUMBER or bug.name in key.split(", ") else f" ({key})"
+    return f"{said[0].upper()}{said[1:]}{issue}."
+
+
+def render(executed: Sequence[Executed]) -> RenderableType:
+    """Render a row for each bug with a column for each version, then what an operator asks of those that were shown."""
+    versions = dict.fromkeys(each.zookeeper for each in executed)
+    bugs = {each.bug.name: each.bug for each in executed}
+    cells = {(each.bug.name, each.zookeeper): each for each in executed}
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("bug", *versions, "versions that have it, by the sources"):
+        table.add_column(column)
+    for name, bug in bugs.items():
+        row = [cells.get((name, version)) for version in versions]
+        table.add_row(name, *(Text(NOT_EXECUTED) if each is None else _cell(each) for each in row), affected(bug))
+    notes = [note for each in executed for note in _notes(each)]
+    shown = [bug for name, bug in bugs.items() if any(each.shown for each in executed if each.bug.name == name)]
+    parts: list[RenderableType] = [table]
+    if notes:
+        parts += ["", *notes]
+    for bug in shown:
+        parts += _answers(bug)
+    return Group(*parts)
+
+
+def beside_expected(executed: Sequence[Executed]) -> RenderableType:
+    """Render a row for each bug, for one version: whether it is known to have the bug, and how often it showed it."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for column in ("bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"):
+        table.add_column(column)
+    for each in executed:
+        cell = _cell(each)
+        cell.style = "bold red" if each.shown and not each.expected else ""
+        table.add_row(each.bug.name, "yes" if each.expected else "no", cell)
+    notes = [note for each in executed if each.cannot for note in _notes(each)]
+    return Group(table, "", *notes) if notes else table
+
+
+def markdown(executed: Sequence[Executed]) -> str:
+    """Render the same as Markdown, with what is wrong: for a pull request."""
+    versions = [f"{each.zookeeper} has it" for each in executed[:1]]
+    lines = ["### Known bugs of ZooKeeper", "", f"| bug | what is wrong | {' | '.join(versions)} | shown |"]
+    lines.append("|---|---|---|---|")
+    for each in executed:
+        has_it = "yes" if each.expected else "no"
+        lines.append(f"| {each.bug.name} | {title(each.bug)} | {has_it} | {_cell(each)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _cell(executed: Executed) -> Text:
+    if not executed.times:
+        return Text(NOT_EXECUTED)
+    return Text(f"{executed.shown} of {executed.times}", "bold red" if executed.shown else "")
+
+
+def _notes(executed: Executed) -> list[Text]:
+    """Say what a count does not: why there is none, and what else was wrong."""
+    head = f"{executed.bug.name} with {executed.zookeeper}"
+    said = []
+    if executed.cannot:
+        said.append(Text(f"{head} is not executed: {executed.cannot}", "yellow"))
+    if executed.partial:
+        said.append(Text(f"{head}: {executed.partial} not recorded to the end: {executed.error}", "yellow"))
+    if executed.wrong:
+        wrong = ", ".join(f"{name} in {runs}" for name, runs in executed.wrong.items())
+        said.append(Text(f"{head}: where it was not shown, something else is wrong: {wrong}", "yellow"))
+    return said
+
+
+def _answers(bug: Bug) -> tuple[RenderableType, ...]:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row("happens when", Text(bug.trigger))
+    table.add_row("what is lost", Text(bug.lost))
+    table.add_row("a way round", Text(bug.remedy.replace("`", "")))
+    return "", Text.assemble((bug.name, "bold"), f": {bug.known.title}"), table
+
+
+def as_json(executed: Sequence[Executed]) -> dict[str, Any]:
+    """Return the fields of the JSON form."""
+    bugs = {each.bug.name: each.bug for each in executed}
+    return {
+        "bugs": [
+            {
+                "bug": bug.name,
+                "others": bug.others,
+                "title": bug.known.title,
+                "finds": bug.finds,
+                "trigger": bug.trigger,
+                "lost": bug.lost,
+                "remedy": bug.remedy,
+                "affected": [{"first": first, "cured": cured} for first, cured in bug.known.affected],
+                "executed": [_counts(each) for each in executed if each.bug.name == name],
+            }
+            for name, bug in bugs.items()
+        ]
+    }
+
+
+def _counts(executed: Executed) -> dict[str, Any]:
+    return {
+        "zookeeper": executed.zookeeper,
+        "expected": executed.expected,
+        "times": executed.times,
+        "shown": executed.shown,
+        "partial": executed.partial,
+        "wrong": dict(executed.wrong),
+        "error": executed.error,
+        "cannot": executed.cannot,
+        "kept": executed.kept and as_text(executed.kept),
+    }

@@ -1,0 +1,66 @@
+"""Where a run of a real ensemble is no run of Zab any more: the first packet, line of a log or disk that shows it.
+
+As long as each event of a run is an instance of steps of the abstraction that is proved, no property of Zab can break
+(docs/proof.md). So the first event that is no instance is where the run goes wrong, often long before a property
+breaks. It need not be harmful: ZooKeeper may do what Zab does not, and lose nothing.
+"""
+
+from invariants import Broadcast, Violation, check
+from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.monitors import Proof, Refinement
+from zabcheck.text.words import counted, sentence
+from zabcheck.zookeeper.trace.observe import Observation
+from zabcheck.zookeeper.verdict.judge import Judged
+
+KIND = "no step of Zab"
+"""What a report calls it."""
+MOST_BROADCASTS = 500
+"""With more, nothing is said: the cost is quadratic, and exceeds that of everything else that is judged."""
+FIRST_LINE = 2
+"""The line of a trace with its first event; line 1 is the header."""
+
+
+def departure(judged: Judged) -> str:
+    """Say where a run is no run of Zab any more, and how long before a property breaks; "" if it is one to the end.
+
+    Nothing is said of a trace with holes or with more than `MOST_BROADCASTS`, or where the user asked for some
+    properties only. O(events · transactions).
+    """
+    observation = judged.observation
+    if observation.holes or not judged.clients:
+        return ""
+    if sum(isinstance(event, Broadcast) for event in observation.events) > MOST_BROADCASTS:
+        return ""
+    trace = list(observation.trace())
+    [refined] = check(trace, [Refinement.name])
+    if refined.violation is None:
+        return ""
+    first = _place(refined.violation, observation)
+    said = [f"{refined.violation.summary}{_where(first, observation)}"]
+    [proof] = check(trace, [Proof.name])
+    if proof.violation is not None:
+        then = _place(proof.violation, observation)
+        summary = proof.violation.summary
+        for conjunct in CONJUNCTS:  # docs/proof.md says what they are
+            summary = summary.removesuffix(f": {conjunct.text}")
+        if then == first:
+            summary = "so " + summary.removeprefix(f"{sentence(proof.violation.witness[0])}: ")
+        said.append(f"{summary}{'' if then == first else _where(then, observation)}")
+    broken = {each.property: _place(each.violation, observation) for each in judged.verdicts if each.violation}
+    if broken:
+        name = min(broken, key=lambda each: broken[each])
+        after = broken[name] - first
+        when = "before" if after < 0 else f"{counted(after, 'event', 'events')} later" if after else "with it"
+        said.append(f"the first property that breaks, {name}, does so {when}")
+    return "; ".join(said)
+
+
+def _place(violation: Violation, observation: Observation) -> int:
+    """Return the number of the event with which a property is broken: the last of all if only the end shows it."""
+    if violation.property not in (Refinement.name, Proof.name):
+        return len(observation.events) if violation.detected is None else violation.detected
+    return next(number for number, event in enumerate(observation.events) if event is violation.witness[0])
+
+
+def _where(place: int, observation: Observation) -> str:
+    return f" (line {place + FIRST_LINE}, {observation.sources[place]})"

@@ -1,0 +1,157 @@
+"""The threads that were held in a run of a real ensemble: where, for how long, and what they held up.
+
+A recording says when a thread came to a point; when it went on is known from the choices of the schedule. Both are put
+among the lines of the trace by their times, which are exact to a millisecond or so.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from invariants import Event, Local, Receive, Send
+from zabcheck.counterexample.story import HeldThread, Story
+from zabcheck.text.words import name, phrase
+from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    AnyRecord,
+    Asked,
+    Cast,
+    Chose,
+    Exited,
+    Fault,
+    Killed,
+    Reached,
+    Stopped,
+)
+from zabcheck.zookeeper.run.schedule import LEADER, EnsembleSchedule, Go
+from zabcheck.zookeeper.verdict.judge import Judged
+
+FIRST_LINE = 2
+"""The line of a trace with its first event; line 1 is the header."""
+MOST_TOLD = 4
+"""How many of the things are told that a process did while one of its threads was held."""
+GOES_ON, KILLED = "goes on", "killed"
+
+
+class _Stay(Struct):
+    """A thread's time at a point, in microseconds; `end` is None as long as nothing has ended it."""
+
+    server: int
+    point: str
+    thread: str
+    since: int
+    until: int = 0
+    end: str | None = None
+
+
+def held_threads(judged: Judged, schedule: EnsembleSchedule | None, story: Story) -> tuple[HeldThread, ...]:
+    """Find the threads that were held in a run, for its story. RecordingError if its recording cannot be read."""
+    records = list(read(judged.folder))
+    times = judged.observation.times
+    shown = [moment.step for moment in story.moments]
+
+    def row(time: int) -> int | None:
+        """Return the last row that is shown of what had happened by then."""
+        line = bisect_right(times, time) + FIRST_LINE - 1
+        before = bisect_right(shown, line)
+        return shown[before - 1] if before else None
+
+    return tuple(
+        HeldThread(
+            f"T{number}",
+            stay.server,
+            row(stay.since),
+            row(stay.until) if stay.end is not None else None,
+            stay.end or GOES_ON,
+            f"{_thread(stay.thread)} of {name(stay.server)} is held at {stay.point}",
+            tuple(_told(stay, judged, records)),
+        )
+        for number, stay in enumerate(_stays(records, schedule), start=1)
+    )
+
+
+def _stays(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) -> list[_Stay]:
+    stays: list[_Stay] = []
+    notes = {record.number: record.note for record in records if isinstance(record, Chose)}
+    last = max((record.time for record in records if isinstance(record, Chose)), default=0)
+    roles: Mapping[str, int] = {}
+
+    def end(time: int, how: str, server: int | None = None, point: str | None = None) -> None:
+        for stay in stays:
+            if stay.end is None and server in (None, stay.server) and point in (None, stay.point):
+                stay.until, stay.end = time, how
+
+    for record in records:
+        match record:
+            case Cast(roles=cast):
+                roles = cast
+            case Reached(time, server, point, thread, "held"):
+                stays.append(_Stay(server, point, thread, time))
+            case Chose(time, number, words) if schedule is not None and not notes[number]:
+                choice = schedule.choices[number]
+                if isinstance(choice, Go):
+                    end(time, GOES_ON, _server(choice.server, words, roles), choice.point)
+            case Killed(time, server) | Exited(time, server) | Stopped(time, server):
+                end(time, KILLED, server)
+            case Fault(time, "heal") if time >= last:  # the end of the run lets every thread go on
+                end(time, GOES_ON)
+    return stays
+
+
+def _server(role: str, words: str, roles: Mapping[str, int]) -> int:
+    leads = re.search(rf"\({LEADER} is (\w+)\)$", words)
+    return roles[leads[1] if role == LEADER and leads is not None else role]
+
+
+def _thread(name: str) -> str:
+    """Return the name of a thread without what differs from run to run: "QuorumPeer[myid=2](plain=…)"."""
+    return re.split(r"[\[(:/]", name)[0].rstrip("-")
+
+
+def _told(stay: _Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[str]:
+    """Say what the thread was about to do, what its process did without it, and what came after it went on."""
+    if stay.point in CATALOGUE:
+        yield CATALOGUE[stay.point].what
+    until = stay.until if stay.end is not None else int(getattr(records[-1], "time", stay.since))
+    observation = judged.observation
+    own = [
+        (time, event)
+        for time, event in zip(observation.times, observation.events, strict=True)
+        if isinstance(event, Local) and event.process == stay.server and not isinstance(event, Receive)
+    ]
+    meanwhile = [event for time, event in own if stay.since < time <= until]
+    yield (
+        f"meanwhile {name(stay.server)} {_listed(meanwhile)}"
+        if meanwhile
+        else (f"meanwhile {name(stay.server)} does nothing that is seen")
+    )
+    if stay.end == KILLED:
+        yield "it is held until its process is killed"
+        return
+    then = [event for time, event in own if time > until]
+    if then:
+        yield f"when it goes on, {name(stay.server)} {_did(then[0])}"
+    waiting = _waiting(records, stay.since, until)
+    if waiting:
+        yield f"{waiting} write{'s' if waiting > 1 else ''} had no answer until then, and got one later"
+
+
+def _waiting(records: Sequence[AnyRecord], since: int, until: int) -> int:
+    """Count the writes that were asked for before a thread went on, and answered after it did."""
+    asked = {(each.client, each.number) for each in records if isinstance(each, Asked) and each.time <= until}
+    answers = {(each.client, each.number): each.time for each in records if isinstance(each, Acknowledged)}
+    return sum(write in asked and time > until for write, time in answers.items())
+
+
+def _listed(events: Sequence[Event]) -> str:
+    did = list(dict.fromkeys(map(_did, events)))
+    said = ", ".join(did[:MOST_TOLD])
+    return said + (f", and {len(did) - MOST_TOLD} more" if len(did) > MOST_TOLD else "")
+
+
+def _did(event: Event) -> str:
+    return f"sends {event.kind} to {name(event.to)}" if isinstance(event, Send) else phrase(event)

@@ -1,0 +1,255 @@
+"""The report of runs of a real ensemble: how often each property was broken, what else was wrong, known issues."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from invariants import Crash, Verdict
+from zabcheck.search.report.summary import STYLES
+from zabcheck.text.words import counted, phrase
+from zabcheck.zookeeper.debugger.fields import in_words
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import (
+    Cast,
+    Chose,
+    Exited,
+    FieldsRead,
+    Killed,
+    NotRead,
+    PowerLost,
+    Reached,
+    Read,
+    Timed,
+)
+from zabcheck.zookeeper.report.departure import KIND, departure
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
+from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
+
+
+class Seen(Struct):
+    """Something that was seen: in how many runs, the seed of the first one, and the known issues that it looks like."""
+
+    name: str
+    text: str
+    runs: int
+    first: int | None
+    looks_like: tuple[str, ...] = ()
+
+
+class EnsembleSummary(Struct):
+    """Runs of an ensemble, added up. `seconds` is wall-clock time: an ensemble waits more than it computes.
+
+    `partial` counts the runs that were not recorded to their end, `failed` those of them in which the ensemble itself
+    did not work. `logged` is the number of deliveries that the transaction logs show, `delivered` how many of them the
+    traces have.
+    """
+
+    zookeeper: str
+    servers: int
+    runs: int = 0
+    partial: int = 0
+    failed: int = 0
+    seconds: float = 0.0
+    asked: int = 0
+    acknowledged: int = 0
+    epochs: int = 0
+    packets: int = 0
+    logged: int = 0
+    delivered: int = 0
+    exercised: dict[str, int] = {}
+    """For each property, in how many runs there was something to judge."""
+    wrong: dict[str, Seen] = {}
+    noticed: dict[str, Seen] = {}
+    interrupted: bool = False
+    error: str = ""
+    """What was wrong with the ensemble when it failed last."""
+
+    def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
+        """Add one run; `error` is what was wrong with the ensemble itself."""
+        self.runs += 1
+        self.partial += bool(judged.observation.partial)
+        self.failed += bool(error)
+        self.error = error or self.error
+        self.seconds += seconds
+        self.asked += judged.counts.asked
+        self.acknowledged += judged.counts.acknowledged
+        self.epochs += judged.counts.epochs
+        self.packets += judged.steps.packets
+        self.logged += sum(each.logged for each in judged.coverage)
+        self.delivered += sum(each.delivered for each in judged.coverage)
+        verdicts: list[Verdict | ClientVerdict] = [*judged.verdicts, *judged.clients]
+        for verdict in verdicts:
+            self.exercised.setdefault(verdict.property, 0)
+            self.exercised[verdict.property] += verdict.status in ("holds", "violated")
+        issues = tuple(f"{each.issue.key}: {each.issue.title}" for each in judged.known)
+        texts = {each.name: each.rule for each in judged.steps.divergences}
+        texts |= {each.kind: each.text for each in judged.findings}
+        for verdict in verdicts:
+            if verdict.violation is not None:
+                texts[verdict.property] = verdict.violation.summary
+        texts[KIND] = departure(judged)
+        for where, names in ((self.wrong, judged.wrong), (self.noticed, [KIND] * bool(texts[KIND]) + judged.noticed)):
+            for name in names:
+                seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
+                seen.runs += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of the JSON form."""
+        fields: dict[str, Any] = msgspec.to_builtins(self)
+        exercised: dict[str, int] = fields.pop("exercised")
+        broken = {name: seen.runs for name, seen in self.wrong.items()}
+        properties = [
+            {"property": name, "exercised": runs, "violated": broken.get(name, 0)} for name, runs in exercised.items()
+        ]
+        seen = {name: list(fields.pop(name).values()) for name in ("wrong", "noticed")}
+        return fields | {"properties": properties} | seen
+
+
+def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield when what was done to the ensemble: who plays which role, choices, ends of servers.
+
+    Times are in seconds since the servers were up. RecordingError if the recording in `folder` cannot be read.
+    """
+    start = 0
+    lines: dict[tuple[str, int], tuple[str, str]] = {}
+    for record in read(folder):
+        if isinstance(record, Cast):
+            start = record.time
+            lines["cast", 0] = (
+                "",
+                ", ".join(f"{role} is p{server}" for role, server in record.roles.items()) + "; pN is server N",
+            )
+        elif start and isinstance(record, Timed):
+            when = f"{(record.time - start) / 1_000_000:.1f} s"
+            match record:
+                case Chose(_, number, words, note):  # comes once more with a note, which goes where the choice began
+                    begun = lines.get(("choice", number), (when, words))
+                    lines["choice", number] = begun[0], words + (f": {note}" if note else "")
+                case Killed(time, server):
+                    lines["end", time] = when, f"  p{server} is killed"
+                case Exited(time, server, code):
+                    lines["end", time] = when, f"  p{server} ends by itself with exit code {code}"
+                case Reached(time, server, point, thread, what):
+                    lines["reached", time] = when, f"  p{server}, {point}: {thread} {_BECAME[what]}"
+                case PowerLost(time, server):
+                    lines["power", time] = when, f"  p{server} is without power: it {_lost(record)}"
+                case FieldsRead(time, server, values):
+                    lines["fields", time] = when, f"  p{server}: {in_words(values)}"
+                case Read() | NotRead():
+                    lines["read", 0] = when, "all is healed and up, and every server is read"
+                    break
+    yield from lines.values()
+
+
+_BECAME = {
+    "held": "is held",
+    "killed": "comes: the server is killed",
+    "failed": "comes: it fails",
+    "lost": "comes: the power fails",
+}
+"""What becomes of a thread at a point, by `Reached.what`."""
+
+
+def _lost(record: PowerLost) -> str:
+    """Say what a power failure took of a server's folder."""
+    files = (
+        f"{name} is gone" if size is None else f"{name} ends at byte {size}" for name, size in record.files.items()
+    )
+    lost = phrase(Crash(record.server, 0, record.lost)) if record.lost else "loses nothing"
+    said = "; ".join([lost, *files])
+    return said + (f" ({record.short})" if record.short else "")
+
+
+def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong beside the properties: the first of each kind, and how many more there are."""
+    every = [(KIND, left)] if (left := departure(judged)) else []
+    every += [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
+    every += [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
+    every += [("Zab's steps", each.sentence()) for each in judged.steps.divergences]
+    counts = Counter(kind for kind, _ in every)
+    first = dict(reversed(every))
+    for kind in dict.fromkeys(kind for kind, _ in every):
+        yield kind, first[kind] + (f" (and {counts[kind] - 1} more)" if counts[kind] > 1 else "")
+
+
+def worst_in(judged: Judged) -> str:
+    """Return a heading for what is wrong with a run of which the trace breaks no property; "" if nothing counts."""
+    if judged.violated or not judged.wrong:
+        return ""
+    name = judged.wrong[0]
+    if name in CLIENT_PROPERTIES:
+        return f"{name} is violated"
+    return "a packet follows from no step of Zab" if name in SERIOUS_RULES else name
+
+
+def render(summary: EnsembleSummary) -> RenderableType:
+    """Render the tables, and a line of totals."""
+    parts: list[RenderableType] = [_properties(summary)]
+    for title, seen in (("wrong", summary.wrong), ("noticed besides", summary.noticed)):
+        others = [each for each in seen.values() if each.name not in summary.exercised]
+        if others:
+            parts += ["", _seen(title, others, summary.runs)]
+    known = {issue: None for each in (*summary.wrong.values(), *summary.noticed.values()) for issue in each.looks_like}
+    if known:
+        parts += ["", Text("known issues whose signature fits", "bold"), *(f"  {issue}" for issue in known)]
+    return Group(*parts, "", _totals(summary))
+
+
+def _properties(summary: EnsembleSummary) -> Table:
+    table = Table(title="properties", title_justify="left", box=None, pad_edge=False)
+    for title in ("property", "verdict"):
+        table.add_column(title)
+    for title in ("runs that exercised it", "that broke it", "first seed"):
+        table.add_column(title, justify="right")
+    for name, exercised in summary.exercised.items():
+        broken = summary.wrong.get(name)
+        verdict = "violated" if broken else "holds" if exercised else "not exercised"
+        if verdict == "holds" and summary.partial == summary.runs:
+            verdict = "inconclusive"
+        table.add_row(
+            name,
+            Text(verdict, STYLES[verdict]),
+            f"{exercised:,}",
+            f"{broken.runs:,}" if broken else "",
+            "" if broken is None or broken.first is None else str(broken.first),
+        )
+    return table
+
+
+def _seen(title: str, seen: list[Seen], runs: int) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("runs", justify="right")
+    table.add_column("first seed", justify="right")
+    table.add_column("what")
+    for each in sorted(seen, key=lambda each: -each.runs):
+        what = each.name if not each.text or each.text == each.name else f"{each.name}: {each.text}"
+        table.add_row(f"{each.runs:,}", "" if each.first is None else str(each.first), Text(what))
+    return table
+
+
+def _totals(summary: EnsembleSummary) -> Text:
+    text = Text(
+        f"ZooKeeper {summary.zookeeper}, {summary.servers} servers: {counted(summary.runs, 'run', 'runs')} in "
+        f"{summary.seconds:,.0f} s, {counted(summary.epochs, 'epoch', 'epochs')}, "
+        f"{summary.acknowledged:,} of {summary.asked:,} writes "
+        f"acknowledged, {summary.packets:,} packets judged"
+    )
+    if summary.logged:
+        share = 100 * summary.delivered / summary.logged
+        text.append(
+            f"\n{share:.2f} % of the {summary.logged:,} deliveries that the transaction logs show are in the traces"
+        )
+    if summary.partial:
+        text.append(f"\n{counted(summary.partial, 'run was', 'runs were')} not recorded to the end", "yellow")
+    if summary.interrupted:
+        text.append("\ninterrupted: this is what was done so far", "yellow")
+    if summary.failed:
+        text.append(f"\nin {counted(summary.failed, 'run', 'runs')} the ensemble failed: {summary.error}", "red")
+    return text

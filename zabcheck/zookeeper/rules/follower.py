@@ -1,0 +1,249 @@
+"""The steps of a follower (DSN 2011, IV), as rules for the packets that ZooKeeper's follower sends.
+
+    f.1.1  FOLLOWERINFO ⟨f.p,0⟩                CEPOCH
+    f.1.2  ACKEPOCH (f.a or -1, last zxid)     ACK-E
+    f.2.1  the first ACK ⟨e,0⟩                 ACK-LD
+    f.2.2  the second ACK ⟨e,0⟩                answers UPTODATE, and says nothing to the leader
+    f.3.2  ACK of a transaction                ACK
+
+Read in Learner.registerWithLeader and syncWithLeader, Follower.processPacket and SendAckRequestProcessor of
+3.6.3, 3.8.0, 3.9.3 and 3.9.5. Steps f.3.1 and f.3.3 send nothing.
+"""
+
+from zabcheck.zookeeper.recording.iteration import NOT_AGAIN, EpochAck
+from zabcheck.zookeeper.recording.records import Sent
+from zabcheck.zookeeper.rules.knowledge import Claim, JudgedConnection
+from zabcheck.zookeeper.rules.rule import Rule, Wrong, rule
+from zabcheck.zookeeper.wire.zxids import epoch_of, is_txn, shown
+
+
+@rule("f.1.1", "a follower begins an iteration with its promise, and says it once")
+def cepoch_begins(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.1, FOLLOWERINFO: the first packet of a connection (`registerWithLeader` writes it before it reads)."""
+    if at.follower.cepoch is not None:
+        return Wrong("one FOLLOWERINFO on a connection", "a second one")
+    return None
+
+
+@rule("f.1.1", "a follower never forgets an epoch that it promised")
+def cepoch_keeps_the_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.1, FOLLOWERINFO: f.p is durable before it is sent (step f.1.2), so it never goes back.
+
+    ZooKeeper writes and syncs the file acceptedEpoch before it sends ACKEPOCH, and a leader before it sends LEADERINFO.
+    """
+    if epoch_of(packet.zxid) < at.promised:
+        return Wrong(f"a promise of {at.promised} or a later epoch", f"{epoch_of(packet.zxid)}")
+    return None
+
+
+@rule("f.1.2", "a follower answers a proposed epoch, once")
+def ack_e_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.2, ACKEPOCH: only as the answer to LEADERINFO."""
+    if at.follower.newepoch is None:
+        return Wrong("ACKEPOCH as the answer to LEADERINFO", "ACKEPOCH before any LEADERINFO was received")
+    if at.follower.ack_e is not None:
+        return Wrong("one ACKEPOCH on a connection", "a second one")
+    return None
+
+
+@rule("f.1.2", "a follower acknowledges only an epoch that is later than its promise")
+def ack_e_is_a_new_promise(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.2, ACKEPOCH: with f.p < e' it counts; with f.p = e' it says -1; with f.p > e' there is no answer.
+
+    FOLLOWERINFO named f.p on this very connection, and the thread that answers has sent it, so f.p is still the same.
+    """
+    if at.follower.cepoch is None or at.leader.newepoch is None:
+        return None
+    if at.follower.cepoch > at.leader.newepoch:
+        return Wrong(f"no answer to epoch {at.leader.newepoch}, as {at.follower.cepoch} is promised", "ACKEPOCH")
+    if at.follower.cepoch == at.leader.newepoch and packet.epoch != NOT_AGAIN:
+        return Wrong(f"-1, as epoch {at.leader.newepoch} was promised before", f"f.a = {packet.epoch}")
+    if at.follower.cepoch < at.leader.newepoch and packet.epoch == NOT_AGAIN:
+        return Wrong(f"f.a, as epoch {at.leader.newepoch} is a new promise after {at.follower.cepoch}", "-1")
+    return None
+
+
+@rule("f.1.2", "a follower never forgets an epoch that it adopted")
+def ack_e_keeps_the_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.2, ACKEPOCH: f.a is durable before ACK-LD (step f.2.1), so it never goes back.
+
+    ZooKeeper writes and syncs the file currentEpoch before it acknowledges NEWLEADER; a leader does before it serves.
+    """
+    if packet.epoch not in (None, NOT_AGAIN) and (packet.epoch or 0) < at.adopted:
+        return Wrong(f"f.a = {at.adopted} or later", f"f.a = {packet.epoch}")
+    return None
+
+
+@rule("f.1.2", "a follower never forgets a transaction that it acknowledged")
+def ack_e_keeps_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.2, ACKEPOCH: h_f holds what was acknowledged in steps f.2.1 and f.3.2, or said here before.
+
+    Exempt is what a leader had it give up, by a TRUNC or SNAP that was passed on, and a server whose disk was wiped. A
+    TRUNC by the leader of the same epoch exempts nothing: that leader's history has all of its epoch, and it counts the
+    ACK. What a leader shows by a COMMIT that needed its own vote counts as acknowledged, as its log has to be durable
+    for that. The last zxid can only go back where the history is cut, so it is compared by itself, without f.a.
+    """
+    claim = at.acknowledged
+    if packet.zxid < claim.zxid:
+        return Wrong(
+            f"a history up to {shown(claim.zxid)}, of which its {claim.said} told (packet {claim.packet})",
+            f"one up to {shown(packet.zxid)}",
+            claim,
+        )
+    return None
+
+
+@rule("f.2.1", "a follower adopts an epoch and its initial history together")
+def ack_e_has_the_initial_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.2.1, seen at ACKEPOCH: f.a and h_f are set in one atomic write.
+
+    It is asked of a server that says f.a = e, never acknowledged NEWLEADER of e, and was sent it: then it has what came
+    before. (If it did acknowledge NEWLEADER, that it keeps the history is another rule.)
+    """
+    adoption = at.adoption
+    if adoption is None or packet.epoch != adoption.epoch or at.adopted >= adoption.epoch:
+        return None
+    if packet.zxid < adoption.zxid:
+        return Wrong(
+            f"with f.a = {adoption.epoch} the history of that epoch, up to {shown(adoption.zxid)}",
+            f"one up to {shown(packet.zxid)}",
+        )
+    return None
+
+
+@rule("f.2.1", "a follower that adopted a history has nothing else")
+def ack_e_has_nothing_else(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Steps f.2.1 and f.3.2, seen at ACKEPOCH: h_f becomes the initial history, and only proposals are added to it.
+
+    It is asked of a server that acknowledged NEWLEADER and has not led since: what a leader logs for itself is not on
+    the wire. Whatever any leader has sent it since counts as taken over.
+    """
+    claim = at.at_most
+    if claim is not None and is_txn(packet.zxid) and packet.zxid > claim.zxid:
+        return Wrong(
+            f"nothing later than {shown(claim.zxid)}, as no leader has sent it more since its {claim.said} "
+            f"(packet {claim.packet})",
+            f"a history up to {shown(packet.zxid)}",
+            claim,
+        )
+    return None
+
+
+@rule("f.2.1", "a follower acknowledges the initial history once it was proposed")
+def ack_ld_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.2.1, the first ACK ⟨e,0⟩: only as the answer to NEWLEADER, and of its epoch."""
+    if is_txn(packet.zxid) or at.follower.ack_ld:
+        return None
+    if not at.follower.newleader:
+        return Wrong("ACK of NEWLEADER after NEWLEADER", f"ACK {shown(packet.zxid)} before NEWLEADER was received")
+    if at.leader.newepoch is not None and epoch_of(packet.zxid) != at.leader.newepoch:
+        return Wrong(f"ACK of epoch {at.leader.newepoch}", f"ACK {shown(packet.zxid)}")
+    return None
+
+
+@rule("f.2.2", "a follower answers the commit of the initial history once it was received")
+def uptodate_is_answered(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.2.2, the second ACK ⟨e,0⟩: `syncWithLeader` sends it when it has read UPTODATE, and no third."""
+    if is_txn(packet.zxid) or not at.follower.ack_ld:
+        return None
+    if at.follower.ack_uptodate:
+        return Wrong(f"two ACKs of {shown(packet.zxid)}, for NEWLEADER and for UPTODATE", "a third one")
+    if not at.follower.uptodate:
+        return Wrong("one ACK of NEWLEADER", "a second one, before UPTODATE was received")
+    return None
+
+
+@rule("f.2.1", "a follower acknowledges the initial history before any later proposal")
+def ack_ld_comes_first(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Steps f.2.1 and f.3.2, ACK: phase 2 is over before a proposal is accepted.
+
+    ZooKeeper's leader takes the first ACK of a connection for that of NEWLEADER, whatever its zxid is (LearnerHandler).
+    """
+    if is_txn(packet.zxid) and not at.follower.ack_ld:
+        return Wrong("ACK of NEWLEADER first", f"ACK {shown(packet.zxid)}")
+    return None
+
+
+@rule("f.3.2", "a follower acknowledges each proposal that it received, once and in order")
+def acks_follow_proposals(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.3.2, ACK: of a PROPOSAL received on this connection, the next that is not acknowledged.
+
+    Those that came before NEWLEADER may be left out: the ACK of NEWLEADER covers what of them was committed. 3.8.0
+    acknowledges each of them all the same, unless a snapshot was written.
+    """
+    if not is_txn(packet.zxid):
+        return None
+    for zxid, by_itself in at.follower.unacknowledged:
+        if zxid == packet.zxid:
+            return None
+        if zxid > packet.zxid:
+            break
+        if by_itself:
+            return Wrong(f"ACK {shown(zxid)} first", f"ACK {shown(packet.zxid)}")
+    return Wrong("ACK of a proposal that it received and has not acknowledged", f"ACK {shown(packet.zxid)}")
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "FOLLOWERINFO": (cepoch_begins, cepoch_keeps_the_promise),
+    "ACKEPOCH": (
+        ack_e_answers,
+        ack_e_is_a_new_promise,
+        ack_e_keeps_the_epoch,
+        ack_e_keeps_the_history,
+        ack_e_has_the_initial_history,
+        ack_e_has_nothing_else,
+    ),
+    "ACK": (ack_ld_answers, uptodate_is_answered, ack_ld_comes_first, acks_follow_proposals),
+}
+"""The rules for each kind of packet, in the order in which they are checked."""
+
+
+def sent(at: JudgedConnection, packet: Sent) -> None:
+    """Note what the follower has sent."""
+    match packet.kind:
+        case "ACKEPOCH" if at.follower.ack_e is None:
+            _promises(at, packet)
+        case "ACK" if is_txn(packet.zxid):
+            at.follower_server.has_acknowledged(packet.zxid, "ACK", packet.packet)
+        case "ACK" if not at.follower.ack_ld:
+            _adopts(at, packet)
+    at.follower.sends(packet)
+
+
+def _promises(at: JudgedConnection, packet: Sent) -> None:
+    """Note that f.p is e' now, and that the history named in ACKEPOCH has to be kept: a leader chooses by it."""
+    ack_e = EpochAck.of(packet)
+    if at.leader.newepoch is not None:
+        at.follower_server.promised = max(at.follower_server.promised, at.leader.newepoch)
+    if ack_e.current_epoch != NOT_AGAIN:
+        at.follower_server.has_adopted(ack_e.current_epoch)
+    at.follower_server.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet, at.follower_server.broken_off)
+
+
+def _adopts(at: JudgedConnection, packet: Sent) -> None:
+    """Note that f.a is e' now, and h_f the initial history, if the packet answers NEWLEADER."""
+    side, epoch = at.follower, at.leader.newepoch
+    if epoch is None or not side.newleader:
+        return
+    follower, said = at.follower_server, "ACK of NEWLEADER"
+    sync = at.leader.sync.kind if at.leader.sync is not None else ""
+    follower.has_adopted(epoch)
+    follower.has_acknowledged(side.covered, said, packet.packet, sync)
+    follower.at_most = Claim(side.handed, said, packet.packet, follower.incarnation, sync)
+    follower.broken_off = ""
+
+
+def received(at: JudgedConnection, packet: Sent) -> None:
+    """Note what was passed on to the follower."""
+    at.follower.receives(packet)
+    match packet.kind:
+        case "DIFF":
+            at.follower_server.broken_off = "DIFF"
+        case "TRUNC" | "SNAP":
+            at.follower_server.broken_off = packet.kind
+            at.follower_server.is_cut_to(packet.zxid, at.leader.newepoch if packet.kind == "TRUNC" else None)
+            at.follower_server.is_handed(packet.zxid)
+        case "PROPOSAL":
+            at.follower_server.is_handed(packet.zxid)
+        case "NEWLEADER":
+            at.follower_server.is_told_to_adopt(epoch_of(packet.zxid), at.follower.covered)

@@ -1,0 +1,83 @@
+"""What of each server's folder is on its disk for certain, and what becomes of the folder when the power fails.
+
+That a force of the log has returned is seen by the debug agent: the thread that forces stands still before and after
+it, while zabcheck looks at the file. Nobody can have been told of a force that zabcheck has not seen, so nothing is cut
+off that anybody may rely on. What a server reads when it starts is not forced by that, and is never on the disk for
+certain if the power fails later: ZooKeeper does not force it.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from zabcheck.zookeeper.debugger.debugger import Debugger
+from zabcheck.zookeeper.debugger.points import Place
+from zabcheck.zookeeper.disk.contents import version_directory
+from zabcheck.zookeeper.disk.power_loss import Plan, apply, end_of_records, log_files, plan, snapshot_files
+from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
+from zabcheck.zookeeper.run.schedule import PowerLoss
+
+WATCHED = ("log-force", "log-forced", "file-synced")
+"""The points at which it is seen what is forced."""
+
+
+class Forces:
+    """What is forced in the data folder of one server, over all its incarnations."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._logs: dict[str, int] = {}
+        """How many bytes of each log file are on the disk, by its name."""
+        self._begun: dict[int, dict[str, int]] = {}
+        """What each file held when a thread began to force it, by the thread."""
+        self._old: set[str] = set()
+        """The log files of earlier incarnations, which this one does not force."""
+        self._snapshots: set[str] = set()
+        """The snapshots that are on the disk, by name: forced, or of an earlier incarnation, which is long ago."""
+
+    def watch(self, debugger: Debugger, places: dict[str, tuple[Place, ...]]) -> None:
+        """See what a new incarnation forces. AgentError as of the debugger."""
+        self._begun.clear()
+        self._forget_what_is_not_there()
+        self._old = {name for name, written in self._written().items() if written > HEADER_SIZE}  # others are made anew
+        folder = version_directory(self._data)
+        self._snapshots.update(path.name for path in (snapshot_files(folder) if folder is not None else ()))
+        debugger.watch(places["log-force"], lambda held: self._begin(held.thread))
+        debugger.watch(places["log-forced"], lambda held: self._end(held.thread))
+        debugger.watch(places["file-synced"], lambda _: self._sync())
+
+    def cut(self, choice: PowerLoss) -> Plan:
+        """Let the power fail: cut the folder of a server that has ended. OSError as of files."""
+        folder = version_directory(self._data)
+        if folder is None:
+            return Plan(())
+        snapshots = None if choice.snapshots == "kept" else self._snapshots
+        made = plan(folder, self._logs, choice.records, choice.bytes, snapshots)
+        apply(made, folder)
+        self._forget_what_is_not_there()
+        return made
+
+    def _forget_what_is_not_there(self) -> None:
+        """A file that was shortened, or is gone, may be written again: from its last whole record on."""
+        self._logs = {name: min(self._logs.get(name, 0), written) for name, written in self._written().items()}
+
+    def _written(self) -> dict[str, int]:
+        """Return where the whole records of each log file end."""
+        folder = version_directory(self._data)
+        written = {}
+        for path in log_files(folder) if folder is not None else ():
+            with suppress(FileNotFoundError):  # a TRUNC removes files
+                written[path.name] = end_of_records(path)
+        return written
+
+    def _begin(self, thread: int) -> None:
+        self._begun[thread] = {name: end for name, end in self._written().items() if name not in self._old}
+
+    def _end(self, thread: int) -> None:
+        """A force has returned. If it was of one of two files, both count: too much is safe, too little is not."""
+        for name, written in self._begun.pop(thread, {}).items():
+            self._logs[name] = max(self._logs.get(name, 0), written)
+
+    def _sync(self) -> None:
+        folder = version_directory(self._data)
+        for path in folder.glob("*.tmp") if folder is not None else ():
+            self._snapshots.add(path.name.removesuffix(".tmp"))

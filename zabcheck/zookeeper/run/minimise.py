@@ -1,0 +1,171 @@
+"""The shortest schedule of a real ensemble that shows the same, though none may show it each time.
+
+Servers have threads and clocks of their own: what a schedule shows may depend on a race. So a shorter schedule counts
+only if it shows it several times, else each step would leave a schedule that shows it less often.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic
+
+import msgspec
+
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import AnyRecord, Cast, Chose, Reached, Run
+from zabcheck.zookeeper.run.execute import DID_NOTHING
+from zabcheck.zookeeper.run.schedule import AtPoint, Choice, EnsembleSchedule, PowerLoss, Write, converted
+
+ATTEMPTS = 3
+"""How often a shorter schedule is tried at most."""
+NEEDED = 2
+"""In how many of these attempts it has to show what the long one showed; in 1 if that itself does so less often."""
+SMALLER_COUNTS = (1, 3, 20, 100)
+SMALLER_SIZES = (10, 1000)
+
+
+def nothing() -> None:
+    """Do nothing when a schedule is kept."""
+
+
+def minimise(
+    schedule: EnsembleSchedule,
+    shows: Callable[[EnsembleSchedule], bool],
+    seconds: float,
+    idle: Callable[[], Sequence[int]] = tuple,
+    keep: Callable[[], None] = nothing,
+) -> EnsembleSchedule:
+    """Find a short schedule that `shows` it in `NEEDED` of `ATTEMPTS` attempts; `schedule` itself if there is no other.
+
+    Takes about `seconds`. Tries `schedule` itself first: if that does not show it so often, 1 is enough. Leaves out the
+    choices that were `idle` in the last run that showed it, then others, ever smaller parts of them; then writes less,
+    and has power failures lose what was not forced, and no more. A candidate whose first attempt fails gets others only
+    when all have had their first: once a choice is left out elsewhere, many more attempts are needless. One that fails
+    too often is given up, so the result need not be the shortest. `keep` is called when a candidate has just shown it
+    often enough.
+    """
+    minimising = _Minimising(schedule, shows, idle, keep, monotonic() + seconds)
+    minimising.find_needed()
+    for patient in (False, True):
+        minimising.leave_out(patient)
+        minimising.write_less(patient)
+        minimising.lose_plainly(patient)
+    return minimising.schedule
+
+
+class _Tried:
+    """How often a candidate was tried, and has shown it."""
+
+    def __init__(self) -> None:
+        self.times = self.shown = 0
+
+    def is_over(self, needed: int) -> bool:
+        """Whether it has shown it as often as is `needed`, or cannot any more."""
+        return self.shown >= needed or self.shown + ATTEMPTS - self.times < needed
+
+
+class _Minimising:
+    """The shortest `schedule` so far, and how often each candidate was tried. Nothing is tried after `until`."""
+
+    def __init__(
+        self,
+        schedule: EnsembleSchedule,
+        shows: Callable[[EnsembleSchedule], bool],
+        idle: Callable[[], Sequence[int]],
+        keep: Callable[[], None],
+        until: float,
+    ) -> None:
+        self.schedule = schedule
+        self._shows = shows
+        self._idle = idle
+        self._keep = keep
+        self._until = until
+        self._needed = NEEDED
+        self._tried: dict[tuple[Choice, ...], _Tried] = {}
+
+    def find_needed(self) -> None:
+        """Try the whole schedule, to learn how often a shorter one has to show it."""
+        itself = _Tried()
+        while monotonic() < self._until and not itself.is_over(NEEDED):
+            itself.times += 1
+            itself.shown += self._shows(self.schedule)
+        self._needed = NEEDED if itself.shown == NEEDED else 1
+
+    def leave_out(self, patient: bool) -> None:
+        """Leave out choices, ever smaller parts of them."""
+        part = max(1, len(self.schedule.choices) // 2)
+        while monotonic() < self._until:
+            self._leave_out_idle()
+            start = 0
+            shorter = False
+            while start < len(self.schedule.choices) and monotonic() < self._until:
+                choices = self.schedule.choices
+                if self._shown([*choices[:start], *choices[start + part :]], patient):
+                    shorter = True
+                else:
+                    start += part
+            if part == 1 and not shorter:
+                break
+            part = part if shorter and part == 1 else max(1, part // 2)
+
+    def write_less(self, patient: bool) -> None:
+        """Write less often, then fewer bytes."""
+        for field, values in (("count", SMALLER_COUNTS), ("size", SMALLER_SIZES)):
+            for position, choice in enumerate(self.schedule.choices):
+                for value in values if isinstance(choice, Write) else ():
+                    if value >= getattr(choice, field):
+                        break
+                    choices: list[Choice] = [*self.schedule.choices]
+                    choices[position] = msgspec.structs.replace(choices[position], **{field: value})
+                    if self._shown(choices, patient):
+                        break
+
+    def lose_plainly(self, patient: bool) -> None:
+        """Have a power failure take all of the log that was not forced, and no snapshot."""
+        for position, choice in enumerate(self.schedule.choices):
+            if isinstance(choice, PowerLoss):
+                plain = PowerLoss(choice.server, choice.point, choice.nth)
+                if plain != choice:
+                    choices = [*self.schedule.choices]
+                    choices[position] = plain
+                    self._shown(choices, patient)
+
+    def _leave_out_idle(self) -> None:
+        while idle := {*self._idle()}:
+            rest = [choice for number, choice in enumerate(self.schedule.choices) if number not in idle]
+            if not self._shown(rest, patient=True):
+                break
+
+    def _shown(self, choices: Sequence[Choice], patient: bool) -> bool:
+        """Whether a candidate shows it often enough, and is kept. One whose first attempt fails may wait for others."""
+        candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
+        tried = self._tried.setdefault(candidate.choices, _Tried())
+        while monotonic() < self._until and not tried.is_over(self._needed) and (patient or tried.shown == tried.times):
+            tried.times += 1
+            tried.shown += self._shows(candidate)
+            if tried.shown == self._needed:
+                self.schedule = candidate
+                self._keep()
+                return True
+        return False
+
+
+def idle_in(folder: Path) -> list[int]:
+    """Find the choices, by number, that did nothing in a recorded run. RecordingError if it cannot be read.
+
+    They were passed over, or waited for a packet that did not come, or asked for writes of which none could be made, or
+    name a point of a server to which no thread came.
+    """
+    records = list(read(folder))
+    idle = [each.number for each in records if isinstance(each, Chose) and each.note.startswith(DID_NOTHING)]
+    roles = next((each.roles for each in records if isinstance(each, Cast)), {})
+    come = {(each.server, each.point): None for each in records if isinstance(each, Reached)}
+    for run in records:
+        for number, choice in enumerate(_choices_of(run)):
+            if isinstance(choice, AtPoint | PowerLoss) and choice.point and choice.server in roles:
+                idle += [] if (roles[choice.server], choice.point) in come else [number]
+    return sorted({*idle})
+
+
+def _choices_of(record: AnyRecord) -> tuple[Choice, ...]:
+    """Return the choices of the schedule that the head of a recording names."""
+    return converted(record.schedule).choices if isinstance(record, Run) and record.schedule is not None else ()

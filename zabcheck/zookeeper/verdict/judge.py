@@ -1,0 +1,209 @@
+"""One run, judged from its recording: the properties, what else is wrong, the packets, and known issues."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
+from zabcheck.zookeeper.recording.folder import RecordingError
+from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Sent
+from zabcheck.zookeeper.rules.packets import Judgement
+from zabcheck.zookeeper.rules.packets import judge as judge_packets
+from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
+from zabcheck.zookeeper.trace.observe import Observation, observe_sorted
+from zabcheck.zookeeper.trace.observed_server import FROM_DISK
+from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_clients
+from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
+from zabcheck.zookeeper.verdict.findings import Finding, findings
+from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
+from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver
+
+SEVEREST = ("durability", "final agreement")
+"""The properties whose violation loses data; of several violations these are reported first."""
+SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
+"""The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
+SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
+"""The rules for packets whose breach counts as wrong by itself: a crash of one server more loses what was acknowledged.
+
+After a breach of another rule, nothing need ever be lost.
+"""
+
+
+_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
+
+
+class Counts(NamedTuple):
+    """How many writes clients asked for, how many were acknowledged, and how many epochs had a leader."""
+
+    asked: int
+    acknowledged: int
+    epochs: int
+
+
+class Judged(NamedTuple):
+    """One run, judged."""
+
+    folder: Path
+    zookeeper: str
+    schedule: dict[str, Any] | None
+    observation: Observation
+    verdicts: list[Verdict]
+    findings: list[Finding]
+    steps: Judgement
+    evidence: Evidence
+    known: list[IssueMatch]
+    coverage: list[Coverage]
+    counts: Counts
+    unsure: tuple[str, ...] = ()
+    """Violations that are not believed because the trace has holes, a sentence each."""
+    clients: Sequence[ClientVerdict] = ()
+    """What the properties of `zabcheck.zookeeper.verdict.clients` say; empty if only some others were asked for."""
+
+    @property
+    def violated(self) -> list[str]:
+        """The names of the properties that are violated, the severest first."""
+        names = [verdict.property for verdict in self.verdicts if verdict.status == "violated"]
+        return sorted(names, key=lambda name: SEVEREST.index(name) if name in SEVEREST else len(SEVEREST))
+
+    @property
+    def wrong(self) -> list[str]:
+        """What is wrong, by name, the severest first: properties, kinds of findings, and then serious rules."""
+        clients = [verdict.property for verdict in self.clients if verdict.violation is not None]
+        kinds = [finding.kind for finding in self.findings if _counts(finding)]
+        rules = [each.name for each in self.steps.divergences if each.name in SERIOUS_RULES]
+        return list(dict.fromkeys([*self.violated, *clients, *kinds, *rules]))
+
+    @property
+    def noticed(self) -> list[str]:
+        """What is reported besides, by name: exceptions in logs, and rules that packets do not keep."""
+        errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
+        rules = [each.name for each in self.steps.divergences if each.name not in SERIOUS_RULES]
+        return list(dict.fromkeys([*self.unsure, *errors, *rules]))
+
+
+def _counts(finding: Finding) -> bool:
+    """Whether a finding counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
+
+
+def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
+    """Judge the recording in `folder`, by these properties (None: by all). O(records and lines of logs).
+
+    RecordingError if it cannot be read.
+    """
+    try:
+        return _judge(folder, properties)
+    except RecordingError:
+        raise
+    except ValueError as error:  # a zxid that is none
+        raise RecordingError(f"{folder}: {error}") from None
+
+
+def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
+    recording: SortedRecording = read_sorted(folder)
+    observation = observe_sorted(recording)
+    verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
+    found = findings(recording, observation)
+    steps = judge_packets(recording.records)
+    version = recording.run.zookeeper
+    forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
+    clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
+    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, list(behind(clients)))
+    known = recognise(version, *evidence)
+    covered = coverage(recording, observation)
+    schedule, counts = recording.run.schedule, counts_of(recording.records)
+    return Judged(
+        folder,
+        version,
+        schedule,
+        observation,
+        verdicts,
+        found,
+        steps,
+        evidence,
+        known,
+        covered,
+        counts,
+        unsure,
+        clients,
+    )
+
+
+def counts_of(records: Sequence[AnyRecord]) -> Counts:
+    """Count the writes and the epochs of a recording."""
+    epochs = {each.zxid >> 32: None for each in records if isinstance(each, Sent) and each.kind == "NEWLEADER"}
+    asked, acknowledged = (sum(isinstance(each, kind) for each in records) for kind in (Asked, Acknowledged))
+    return Counts(asked, acknowledged, len(epochs))
+
+
+def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
+    """Return the verdicts on a trace with these holes, and the violations that are not believed because of them.
+
+    What is missing in the middle of a trace can make a sound run look like a violation, so none is believed then.
+    """
+    if not holes:
+        return [*verdicts], ()
+    violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
+    unsure = tuple(
+        f"{name} seems to be violated, but of the run something is not known: {holes[0]}" for name in violated
+    )
+    believed = [
+        replace(verdict, status="inconclusive", violation=None) if verdict.property in violated else verdict
+        for verdict in verdicts
+    ]
+    return believed, unsure
+
+
+def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
+    """Find who sent an ACK-E with less than it had, if that breaks invariant 4. O(events)."""
+    for verdict in verdicts:
+        witness = verdict.violation.witness[0] if verdict.violation is not None else None
+        if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):
+            continue
+        before: Adopt | Accept | None = None
+        for event in observation.events:
+            if event == witness:
+                break
+            if isinstance(event, Adopt | Accept) and event.process == witness.process:
+                before = event
+        if before is not None:
+            had = before.zxid if isinstance(before, Adopt) else before.txn.zxid
+            yield Forgot(witness.process, witness.zxid, had, before.incarnation != witness.incarnation)
+
+
+def passed_over(observation: Observation) -> Iterator[PassedOver]:
+    """Find leaders that did not bring what they had broadcast as the first transaction of an earlier epoch.
+
+    O(events). What followers acknowledge in an epoch is what its leader brought them; a disk may have less, of a server
+    that was killed before it had acknowledged. Only each server's own order matters.
+    """
+    leaders = {event.epoch: event.process for event in observation.events if isinstance(event, Establish)}
+    adopted = [
+        event
+        for event, source in zip(observation.events, observation.sources, strict=True)
+        if isinstance(event, Adopt) and not source.startswith(FROM_DISK)
+    ]
+    led = {event.epoch: event for event in adopted if leaders.get(event.epoch) == event.process}
+    broadcast: dict[tuple[int, int], list[Zxid]] = {}
+    for event in observation.events:
+        if isinstance(event, Broadcast) and event.txn.zxid.counter == 1:
+            broadcast.setdefault((event.process, event.incarnation), []).append(event.txn.zxid)
+    for event in adopted:
+        own = led.get(event.epoch, event)
+        for zxid in broadcast.get((own.process, own.incarnation), ()):
+            if event.zxid < zxid <= own.zxid and zxid.epoch < event.epoch:
+                yield PassedOver(own.process, zxid, event.epoch, event.process, event.zxid)
+
+
+def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
+    """Find the server that has an older node in the end than another that has delivered no more. O(verdicts)."""
+    for verdict in verdicts:
+        if verdict.property == "data agreement" and verdict.violation is not None:
+            reads = [each for each in verdict.violation.witness if isinstance(each, Read) and each.states]
+            if len(reads) == 2:  # else one server does not have the node at all
+                (newer,), (older,) = (each.states for each in reads)
+                if older.changed < newer.changed:
+                    yield Behind(reads[1].server, older.path, older.changed, newer.changed)

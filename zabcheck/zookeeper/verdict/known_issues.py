@@ -1,0 +1,218 @@
+"""Known bugs of ZooKeeper, and the versions that have them: "this looks like ZOOKEEPER-4394", with the evidence.
+
+A signature (`signatures`) is no proof, and is used only for versions that have the bug, as read in ZooKeeper's sources
+at its release tags. An entry's `affected` has those versions: from the first one, up to the one in which the bug is
+fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known: their key is `NO_NUMBER`. ZOOKEEPER-3598
+is said to be fixed: its repair (79f99af81, in 2019) was reverted (9f1326856) before 3.6.0.
+
+Not in the list, although they concern Zab: bugs that were fixed before 3.6, the oldest version that can be run
+(ZOOKEEPER-335, 790, 962, 1154, 1282, 1319, 2845, 3104), and ZOOKEEPER-3023, of which nothing is seen outside.
+"""
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from zabcheck.zookeeper.rules.packets import Divergence
+from zabcheck.zookeeper.verdict import signatures
+from zabcheck.zookeeper.verdict.findings import Finding
+from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, Signature
+
+NO_NUMBER = "no issue known"
+"""The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
+
+Version = tuple[int, ...]
+"""3.8.0 is (3, 8, 0)."""
+
+
+class KnownIssue(Struct, frozen=True):
+    """One of ZooKeeper's bugs. `title` is what is wrong, in our words."""
+
+    key: str
+    title: str
+    affected: tuple[tuple[str, str | None], ...]
+    signature: Signature
+
+    def affects(self, version: str) -> bool:
+        """Whether this version has the bug."""
+        asked = parsed(version)
+        return any(
+            parsed(first) <= asked and (cured is None or asked < parsed(cured)) for first, cured in self.affected
+        )
+
+
+class IssueMatch(Struct, frozen=True):
+    """A run looks like a known issue, because of `why`."""
+
+    issue: KnownIssue
+    why: str
+
+    def sentence(self) -> str:
+        """Say it to a reader."""
+        return f"this looks like {self.issue.key} ({self.issue.title}): {self.why}"
+
+
+def parsed(version: str) -> Version:
+    """Return the numbers that a version begins with: "3.5.3-beta" is (3, 5, 3). ValueError if there are none."""
+    numbers = re.match(r"\d+(\.\d+)*", version)
+    if numbers is None:
+        raise ValueError(f"expected a version such as 3.8.0, found {version!r}")
+    return tuple(int(part) for part in numbers[0].split("."))
+
+
+def recognise(
+    version: str,
+    divergences: Sequence[Divergence],
+    findings: Sequence[Finding] = (),
+    forgot: Sequence[Forgot] = (),
+    notes: Sequence[str] = (),
+    passed_over: Sequence[PassedOver] = (),
+    behind: Sequence[Behind] = (),
+) -> list[IssueMatch]:
+    """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
+    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind)
+    asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
+    return [IssueMatch(issue, why) for issue, why in asked if why is not None]
+
+
+def looks_like(key: str, evidence: Evidence) -> bool:
+    """Whether a run looks like the known issue `key`, whatever its version. O(issues × evidence)."""
+    return any(issue.key == key and issue.signature(evidence) is not None for issue in ISSUES)
+
+
+ISSUES: tuple[KnownIssue, ...] = (
+    KnownIssue(
+        "ZOOKEEPER-1653",
+        "a crash before the file currentEpoch is written leaves a server that cannot start",
+        (("3.4.0", "3.4.6"), ("3.5.0", None)),
+        signatures.cannot_load_its_epoch,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-2332",
+        "a crash that leaves an empty log file leaves a server that cannot start",
+        (("3.4.0", "3.9.3"),),
+        signatures.stops_at_an_empty_log,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-2832",
+        "a snapshot replaces what a server has in memory, and its log stays as it is",
+        (("3.4.0", None),),
+        signatures.keeps_its_log_behind_a_snapshot,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-2846",
+        "a leader brings others up to date from a log that a snapshot has overtaken",
+        (("3.5.0", None),),
+        signatures.reads_a_log_that_a_snapshot_overtook,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-3598",
+        "a server that leaves its leader loads its log, and then applies a transaction of it again",
+        (("3.6.0", None),),
+        signatures.applies_a_transaction_again,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-3642",
+        "a snapshot that was taken over in memory only counts as the server's history",
+        (("3.4.0", "3.5.10"), ("3.6.0", "3.6.3")),
+        signatures.forgot_a_snapshot_in_memory,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-3911",
+        "NEWLEADER is acknowledged before what DIFF brought is logged",
+        (("3.5.3", "3.5.10"), ("3.6.0", "3.6.3")),
+        signatures.forgot_the_diff,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4394",
+        "a COMMIT between NEWLEADER and UPTODATE makes the follower fail",
+        (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
+        signatures.fails_at_a_commit,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4409",
+        "the thread that acknowledges fails when the connection is closed already",
+        (("3.7.0", "3.9.3"),),
+        signatures.fails_at_an_acknowledgement,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4643",
+        "the epoch is written before its history",
+        (("3.5.3", "3.8.5"), ("3.9.0", "3.9.2")),
+        signatures.adopted_the_epoch_without_the_history,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4646, ZOOKEEPER-4785",
+        "NEWLEADER is acknowledged while what DIFF brought is still being logged",
+        (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
+        signatures.forgot_the_diff,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4685",
+        "a proposal of the initial history is acknowledged before NEWLEADER",
+        (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
+        signatures.acknowledged_a_proposal_too_early,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4712",
+        "a server that leaves its leader is shut down in part: its memory and its log do not agree",
+        (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
+        signatures.is_shut_down_in_part,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4837",
+        "TRUNC loads a snapshot that is newer than the cut",
+        (("3.4.0", None),),
+        signatures.got_back_what_was_cut,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4882",
+        "after a disk error a server goes on with what it has in memory, and its log has a hole",
+        (("3.4.10", "3.5.0"), ("3.5.3", None)),
+        signatures.goes_on_after_a_disk_error,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4925",
+        "what was committed while a server caught up is missing in what it remembers, and in what it sends as a leader",
+        (("3.9.3", "3.9.4"),),
+        signatures.passes_a_hole_on,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-5094",
+        "after a broken-off TRUNC a server's memory is ahead of its log",
+        (("3.5.3", None),),
+        signatures.forgot_what_it_had_in_memory,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "an ACK of before a TRUNC still counts, though the follower does not have the transaction any more",
+        (("3.4.4", None),),
+        signatures.counts_an_ack_of_before_a_trunc,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "TRUNC to a zxid that the log does not have keeps one record too many",
+        (("3.4.0", None),),
+        signatures.keeps_a_record_that_was_cut,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "a write that fails within a record hides all that is logged behind it",
+        (("3.4.7", "3.5.0"), ("3.5.1", None)),
+        signatures.logs_behind_half_a_record,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "NEWLEADER is acknowledged with a snapshot that is not forced to the disk",
+        (("3.4.0", None),),
+        signatures.lost_a_snapshot_that_it_acknowledged,
+    ),
+    KnownIssue(
+        NO_NUMBER,
+        "a new leader counts as applied what it has only numbered",
+        (("3.4.10", "3.5.0"), ("3.5.3", None)),
+        signatures.counts_as_applied_what_it_has_numbered,
+    ),
+)
+"""In the order of their numbers; those without one come last."""

@@ -1,0 +1,327 @@
+"""What each known bug of ZooKeeper looks like from outside, in a run: a function each, named after what goes wrong.
+
+A signature is no proof: another bug may look the same.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from invariants import Zxid
+from zabcheck.zookeeper.rules.packets import Divergence
+from zabcheck.zookeeper.trace.notes import CAME_BACK, EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
+from zabcheck.zookeeper.verdict.findings import LATE, Finding
+from zabcheck.zookeeper.wire.zxids import shown
+
+
+class Forgot(NamedTuple):
+    """A server named a history up to `told` in an ACK-E when it had one up to `had` (invariant 4 is violated).
+
+    `restarted`: it was started again in between.
+    """
+
+    server: int
+    told: Zxid
+    had: Zxid
+    restarted: bool
+
+
+class PassedOver(NamedTuple):
+    """A server has broadcast `zxid`, the first transaction of an epoch, and as a later leader did not bring it.
+
+    It was not started again in between, and had named a history in the election in which `zxid` is. It brought
+    `follower` a history up to `brought`, as leader of epoch `epoch`.
+    """
+
+    server: int
+    zxid: Zxid
+    epoch: int
+    follower: int
+    brought: Zxid
+
+
+class Behind(NamedTuple):
+    """In the end a server has a node as of transaction `has`, and another as of `should`, which both have delivered."""
+
+    server: int
+    path: str
+    has: int
+    should: int
+
+
+class Evidence(NamedTuple):
+    """What a signature can look at. `notes` are those of the run's observation."""
+
+    divergences: Sequence[Divergence]
+    findings: Sequence[Finding]
+    forgot: Sequence[Forgot]
+    notes: Sequence[str]
+    passed_over: Sequence[PassedOver] = ()
+    behind: Sequence[Behind] = ()
+
+
+Signature = Callable[[Evidence], str | None]
+"""Returns why a run looks like an issue, in a sentence; None if it does not."""
+
+
+# What signatures are made of.
+
+
+_FORGETS = ("ack_e_keeps_the_history", "newleader_keeps_what_the_leader_acknowledged")
+"""The rules against forgetting what was acknowledged: of a follower, seen in ACKEPOCH, and of a leader."""
+
+
+def _diverges(evidence: Evidence, *names: str) -> Iterator[Divergence]:
+    return (each for each in evidence.divergences if each.name in names)
+
+
+def _first(reasons: Iterable[str]) -> str | None:
+    return next(iter(reasons), None)
+
+
+def _said(evidence: Evidence, *parts: str) -> str | None:
+    """Whether a server logged an error with all of these in it."""
+    return _first(
+        f"server {each.server} says {parts[0]!r}" + (f" in {parts[1]}" if len(parts) > 1 else "")
+        for each in evidence.findings
+        if all(part in each.text for part in parts)
+    )
+
+
+def _forgot(evidence: Evidence, said: str, *syncs: str) -> str | None:
+    """Whether a server that was started again lacks what it had claimed to have."""
+    return _first(
+        f"server {each.server} was started again without what its {said} (packet {each.contradicts.packet}) told of"
+        + (f", behind {each.contradicts.sync}" if each.contradicts.sync else "")
+        for each in _diverges(evidence, *_FORGETS)
+        if each.contradicts is not None
+        and each.contradicts.what == said
+        and each.contradicts.restarted
+        and each.contradicts.sync in syncs
+    )
+
+
+# The signatures.
+
+
+def cannot_load_its_epoch(evidence: Evidence) -> str | None:
+    """QuorumPeer.loadDataBase refuses a database that is newer than the file currentEpoch."""
+    return _said(evidence, "is older than the last zxid")
+
+
+def stops_at_an_empty_log(evidence: Evidence) -> str | None:
+    """A log file is made before its header is written: a crash in between leaves an empty one."""
+    return _said(evidence, "java.io.EOFException", "FileHeader.deserialize")
+
+
+def forgot_a_snapshot_in_memory(evidence: Evidence) -> str | None:
+    """The server named a history in ACKEPOCH that came by a SNAP which it never acknowledged."""
+    return _forgot(evidence, "ACKEPOCH", "SNAP")
+
+
+def forgot_the_diff(evidence: Evidence) -> str | None:
+    """The server acknowledged NEWLEADER after a DIFF, and its log lacks some of that."""
+    return _forgot(evidence, "ACK of NEWLEADER", "DIFF")
+
+
+def fails_at_a_commit(evidence: Evidence) -> str | None:
+    """The proposal was logged at NEWLEADER, and is no longer in the list where its COMMIT looks for it."""
+    return _said(evidence, "NullPointerException", "Learner.syncWithLeader")
+
+
+def adopted_the_epoch_without_the_history(evidence: Evidence) -> str | None:
+    """The file currentEpoch was written, the log not yet. A server that follows says so; one that leads may not."""
+    told = (
+        f"server {each.server} has the epoch, without its history (packet {each.packet})"
+        for each in _diverges(evidence, "ack_e_has_the_initial_history")
+    )
+    return _first(told) or _first(note for note in evidence.notes if EPOCH_ALONE in note)
+
+
+def acknowledged_a_proposal_too_early(evidence: Evidence) -> str | None:
+    """The thread that logs was faster than the one that acknowledges NEWLEADER."""
+    return _first(
+        f"server {each.server} sends {each.seen} before its ACK of NEWLEADER (packet {each.packet})"
+        for each in _diverges(evidence, "ack_ld_comes_first")
+    )
+
+
+def fails_at_an_acknowledgement(evidence: Evidence) -> str | None:
+    """The connection is closed twice, by the thread that acknowledges too."""
+    return _said(evidence, "NullPointerException", "SendAckRequestProcessor")
+
+
+def is_shut_down_in_part(evidence: Evidence) -> str | None:
+    """The thread that logs goes on after the server has left its leader.
+
+    If that was before UPTODATE, memory is not even brought up to the log: the server says less than it acknowledged, is
+    sent the same once more, and logs that twice.
+    """
+    lags = (
+        f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
+        "and was not started again since"
+        for each in _diverges(evidence, *_FORGETS)
+        if each.contradicts is not None
+        and each.contradicts.what == "ACK of NEWLEADER"
+        and each.contradicts.sync == "DIFF"
+        and not each.contradicts.restarted
+    )
+    behind = (
+        f"server {each.server} has acknowledged a history up to {each.had}, and tells of {each.told}, without having "
+        "been started again"
+        for each in evidence.forgot
+        if not each.restarted
+    )
+    return _has_more(evidence, "DIFF", "SNAP") or _first(lags) or _first(behind)
+
+
+def got_back_what_was_cut(evidence: Evidence) -> str | None:
+    """TRUNC shortens the log, and the database is loaded from a snapshot that is newer."""
+    back = (note for note in evidence.notes if "told to truncate after" in note and "goes on from its snapshot" in note)
+    return _has_more(evidence, "TRUNC") or _first(back)
+
+
+def _has_more(evidence: Evidence, *syncs: str) -> str | None:
+    return _first(
+        f"server {each.server} has {each.seen} after an ACK of NEWLEADER behind {each.contradicts.sync} "
+        f"(packet {each.contradicts.packet}), and nobody has sent it that since"
+        for each in _diverges(evidence, "ack_e_has_nothing_else")
+        if each.contradicts is not None and each.contradicts.sync in syncs
+    )
+
+
+_TAKEN_OVER = re.compile(rf"server (\d+): {TAKEN_OVER} ⟨(\d+),(\d+)⟩")
+"""How a note begins of a snapshot that a server took over."""
+_GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
+"""The rules against a hole in what a leader proposes."""
+
+
+def reads_a_log_that_a_snapshot_overtook(evidence: Evidence) -> str | None:
+    """A server that takes over a snapshot keeps its log: what was to be cut is still in it, what it was brought is not.
+
+    As leader it brings others up to date from that log: it has them cut what is committed, and does not send it again.
+    So the end of its snapshot is in the gap. The snapshot of a server that only came late to its first leader overtook
+    nothing.
+    """
+    return _first(
+        f"server {each.server} had taken over a snapshot up to {snapshot}; as a leader it sends {each.seen} instead of "
+        f"{each.expected}"
+        for each in _diverges(evidence, *_GAPS)
+        for snapshot in _taken_over(evidence, each.server)
+        if each.gap is not None and each.gap.after < snapshot.packed() < each.gap.zxid
+    )
+
+
+def _taken_over(evidence: Evidence, server: int) -> Iterator[Zxid]:
+    """Find up to where the snapshots reach that a server took over, each time."""
+    for note in evidence.notes:
+        found = _TAKEN_OVER.match(note)
+        if found is not None and int(found[1]) == server:
+            yield Zxid(int(found[2]), int(found[3]))
+
+
+def keeps_its_log_behind_a_snapshot(evidence: Evidence) -> str | None:
+    """What a snapshot has replaced in memory is still in the log, and is read from there when the server leaves."""
+    return _first(note for note in evidence.notes if CAME_BACK in note)
+
+
+def passes_a_hole_on(evidence: Evidence) -> str | None:
+    """What the leader remembers as committed has a hole, or ends too early."""
+    gaps = (
+        f"server {each.server} leads, and leaves out transactions: {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, *_GAPS)
+        if each.gap is not None and each.gap.leaves_out
+    )
+    short = (
+        f"server {each.server} leads, and brings {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, "newleader_has_the_best_history", _FORGETS[1])
+    )
+    return _first(gaps) or _first(short)
+
+
+def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
+    """A synchronisation with TRUNC was broken off: memory was ahead of the log.
+
+    Then the log goes on behind a hole, with which a server does not start from 3.9.4 on.
+    """
+    refuses = (
+        f"server {each.server} cannot start: its log has a hole"
+        for each in evidence.findings
+        if each.kind == "could not start" and "cached out of order" in each.text
+    )
+    holes = (note for note in evidence.notes if NOT_LOGGED in note)
+    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(holes) or _first(refuses)
+
+
+def applies_a_transaction_again(evidence: Evidence) -> str | None:
+    """A server that leaves its leader loads its log, and does not wait for the thread that delivers.
+
+    What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off. And where
+    that transaction sets the data of a node, it undoes what was set since.
+    """
+    late = _first(
+        f"the digest of server {each.server} does not fit, of one transaction only: {LATE}"
+        for each in evidence.findings
+        if LATE in each.text
+    )
+    cut = _first(
+        f"; as a leader it brings {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, _FORGETS[1], "newleader_has_the_best_history")
+        if any(LATE in finding.text and finding.server == each.server for finding in evidence.findings)
+    )
+    undone = _first(
+        f"the digest of server {each.server} does not fit, and in the end it has {each.path} as of {shown(each.has)}, "
+        f"though it has delivered {shown(each.should)}, which changes that node, too"
+        for each in evidence.behind
+        if any(finding.kind == "digest mismatch" and finding.server == each.server for finding in evidence.findings)
+    )
+    return late + (cut or "") if late else undone
+
+
+def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
+    """The leader forgets no ACK, and has a follower that comes back cut off what it has not applied itself."""
+    return _first(
+        f"server {each.server} leads, and sends {each.seen}"
+        for each in _diverges(evidence, "commits_are_kept_by_a_quorum")
+    )
+
+
+def keeps_a_record_that_was_cut(evidence: Evidence) -> str | None:
+    """FileTxnLog.truncate cuts behind the first record that is not before the zxid, also if that is a later one."""
+    return _first(note for note in evidence.notes if "which its log does not have, it keeps" in note)
+
+
+def goes_on_after_a_disk_error(evidence: Evidence) -> str | None:
+    """The thread that logs ends, and the server joins again with what it has in memory, which its log may lack."""
+    return _said(evidence, "Severe unrecoverable error", "SyncThread", "java.io.IOException")
+
+
+_WITHIN_A_RECORD = ("Severe unrecoverable error", "java.io.IOException", "FileTxnLog.append")
+
+
+def logs_behind_half_a_record(evidence: Evidence) -> str | None:
+    """A write failed within a record; when the server starts again, it takes the log for ended there."""
+    failed = {each.server for each in evidence.findings if all(part in each.text for part in _WITHIN_A_RECORD)}
+    return _first(
+        f"server {each.server} was started again after a write failed within a record, without what its ACK "
+        f"(packet {each.contradicts.packet}) told of"
+        for each in _diverges(evidence, *_FORGETS)
+        if each.server in failed and each.contradicts is not None and each.contradicts.restarted
+    )
+
+
+def lost_a_snapshot_that_it_acknowledged(evidence: Evidence) -> str | None:
+    """The snapshot that NEWLEADER is acknowledged with, behind a TRUNC, is not forced to the disk."""
+    return _first(note for note in evidence.notes if LOST_SNAPSHOT in note)
+
+
+def counts_as_applied_what_it_has_numbered(evidence: Evidence) -> str | None:
+    """Leader.startZkServer sets lastProcessedZxid to the last zxid given, when the threads that give zxids have begun.
+
+    The first transaction of its epoch is then in its log only, and is not loaded when the server gives up.
+    """
+    return _first(
+        f"server {each.server} led, and has broadcast {each.zxid}; as leader of epoch {each.epoch} it brings server "
+        f"{each.follower} a history up to {each.brought}, though it was not started again in between"
+        for each in evidence.passed_over
+    )
