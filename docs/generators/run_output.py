@@ -12,7 +12,7 @@ PAGE = DOCS / "output.md"
 COMMAND = ("run", "--mutant", "no-truncation", "--seed", "1", "--format", "json")
 EXAMPLE = re.compile(r"(## `zabcheck run`\n(?:[^\n]*\n)*?```json\n)((?:[^\n]*\n)*?)(?=```)")
 WIDTH = 120
-"""What fits into a line of so many characters stands in one."""
+"""The longest line: whatever fits into it stands in one line."""
 
 
 def made() -> dict[Path, str]:
@@ -28,9 +28,11 @@ def made() -> dict[Path, str]:
 
 
 def shorten(result: dict[str, Any]) -> None:
-    """Leave the first and the last of the choices."""
+    """Leave the first and the last of the choices, and two properties and goals."""
     schedule = result["counterexample"]["schedule"]
     schedule["choices"] = [schedule["choices"][0], schedule["choices"][-1]]
+    result["properties"] = result["properties"][:2]
+    result["goals"] = dict(list(result["goals"].items())[:2])
 
 
 def laid_out(value: Any, indent: str = "", room: int = 0) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.documented import assert_documented
 from tests.cli.zookeeper.conftest import fake
 from tests.zookeeper import fake_zookeeper
 
@@ -50,6 +51,7 @@ def test_versions_and_bugs_side_by_side_as_json(recorded: list[str], zabcheck: C
     }
     assert second["affected"][0] == {"first": "3.5.10", "cured": "3.6.0"}
     assert result.json["interrupted"] is False
+    assert_documented(result.json)
 
 
 def test_something_else_that_is_wrong_is_told(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
