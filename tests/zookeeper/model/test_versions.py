@@ -1,4 +1,4 @@
-"""docs/zookeeper-model.md says what is so of versions and defects."""
+"""docs/zookeeper-model-versions.md has the versions and defects of the model."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUN
 from zabcheck.protocols.switches import Switches, switches_of
 from zabcheck.zookeeper.model.versions import REPAIRS, VERSIONS, Version, version_of
 
-PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model-versions.md").read_text(encoding="utf-8")
 
 
 def rows(first: str) -> list[list[str]]:

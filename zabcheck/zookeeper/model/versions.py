@@ -1,7 +1,8 @@
 """The versions of ZooKeeper as orders of sub-steps: what each does, since when, and by which issue.
 
 A version is a row of values, one for each thing in which releases differ as far as Zab is concerned. A step looks at
-the value and at nothing else, so a bug is a value too, and so is its repair. `docs/zookeeper-model.md` shows the table.
+the value and at nothing else, so a bug is a value too, and so is its repair. `docs/zookeeper-model-versions.md` has the
+table.
 """
 
 from collections.abc import Mapping
