@@ -13,7 +13,7 @@ from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
 
 PAGE = DOCS / "scenarios.md"
-SHOWN = "ladis-figure-4-kept"
+SHOWN = "dsn-figure-4"
 LETTER, BROKEN = "ladis-2008", "zxid uniqueness"
 
 
@@ -35,19 +35,18 @@ def made() -> dict[Path, str]:
 
 
 def entry(scenario: Scenario) -> str:
-    """Return the section about one scenario."""
+    """Return the section about one scenario: its source, its run, and the verdict that it must have."""
     run = scenario.run
-    what = "A trace written by hand" if isinstance(run, Written) else f"Protocol `{run.protocol}`"
+    kind = "A trace written by hand" if isinstance(run, Written) else f"Protocol `{run.protocol}`"
     bug = f", with the known bug `{run.mutant}`" if not isinstance(run, Written) and run.mutant else ""
-    outcome = "".join(f"- {sentence}\n" for sentence in scenario.outcome.sentences())
+    verdict = scenario.outcome.sentences()[0]
     title = scenario.title if scenario.title.endswith("?") else f"{scenario.title}."
     return f"""### {scenario.name}
 
-{title[0].upper()}{title[1:]} {scenario.source}. {what}{bug}.
+{title[0].upper()}{title[1:]} {scenario.source}. {kind}{bug}.
 
-{scenario.shows}
-
-{outcome}"""
+{scenario.shows} *{verdict}*
+"""
 
 
 def found() -> str:
