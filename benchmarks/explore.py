@@ -72,7 +72,7 @@ GROWTH = {
     "crashes": ("crashes", (0, 1, 2)),
 }
 MIDDLE = Bounds(3, 1, 1, 1, 0)
-PLOT = Path(__file__).parents[1] / "docs" / "explore-growth.svg"
+PLOT = Path(__file__).parents[1] / "docs/notes/explore-growth.svg"
 
 
 def main() -> None:
