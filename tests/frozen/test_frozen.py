@@ -1,0 +1,80 @@
+"""Nothing has changed that a change of the code's shape must not change."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.frozen.__main__ import Chosen, differences, known
+from tests.frozen.hashing import hash_of, parts_of, plain
+from tests.frozen.items import ITEMS
+
+ROOT = Path(__file__).parents[2]
+QUICK = (
+    "list",
+    "swarm/zab",
+    "swarm/ladis",
+    "swarm/paxos",
+    "swarm/db19",
+    "swarm/zookeeper-3.8.0",
+    "hypothesis/zookeeper",
+    "kept",
+    "for servers",
+    "judge",
+    "conform",
+    "db19",
+    "zookeeper logs",
+)
+
+
+def frozen(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The script in a process of its own, so that no other test has left anything there."""
+    return subprocess.run(
+        [sys.executable, "-m", "tests.frozen", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def test_what_is_quick_is_as_it_was() -> None:
+    result = frozen(*QUICK)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.slow
+def test_everything_that_is_made_by_default_is_as_it_was() -> None:
+    result = frozen()
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_difference_is_named() -> None:
+    wanted = Chosen(["kept/db19"])
+    before = wanted.only(known())
+    [first, second, *others] = before
+    now = {**{name: before[name] for name in others}, first: "another", "kept/db19/more": "hash"}
+    assert differences(wanted, now) == [f"changed  {first}", f"gone     {second}", "new      kept/db19/more"]
+
+
+def test_every_committed_hash_is_of_an_item() -> None:
+    assert [name for name in known() if not any(name == item or name.startswith(f"{item}/") for item in ITEMS)] == []
+
+
+def hashes(value: object) -> dict[str, str]:
+    return {name: hash_of(data) for name, data in parts_of("item", {"": value})}
+
+
+def test_words_change_a_hash_of_their_own() -> None:
+    before, after = (hashes({"property": "chosen", "summary": words}) for words in ("one", "other"))
+    assert before["item"] == after["item"]
+    assert before["item/words"] != after["item/words"]
+    assert hashes({"property": "prefix", "summary": "one"})["item"] != before["item"]
+
+
+def test_what_varies_changes_nothing(tmp_path: Path) -> None:
+    assert hashes({"runs": 1, "seconds": 0.1}) == hashes({"runs": 1, "seconds": 0.2})
+    assert plain(f"{tmp_path}/a took 0.31 CPU seconds", tmp_path) == "FOLDER/a took N CPU seconds"
