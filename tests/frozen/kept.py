@@ -11,11 +11,11 @@ import msgspec
 
 from tests.frozen.command import folder, json
 from tests.frozen.hashing import ROOT
+from zabcheck.search.run import replay
+from zabcheck.simulation import schedule as schedules
 from zabcheck.zookeeper.run import schedule as ensembles
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.search.run import replay
-from zabcheck.simulation import schedule as schedules
 
 Parts = Mapping[str, Any]
 
