@@ -29,8 +29,8 @@ QUICK = [
 
 
 def table(head: str) -> list[list[str]]:
-    """The rows of a table of docs/proof.md, by its first line."""
-    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    """The rows of a table of docs/notes/proof.md, by its first line."""
+    page = (Path(__file__).parents[2] / "docs/notes/proof.md").read_text(encoding="utf-8")
     rows = page.partition(f"\n{head}\n")[2].partition("\n\n")[0].splitlines()
     return [row.split(" | ") for row in rows[1:]]
 
@@ -83,7 +83,7 @@ def first_refused(mutant: str) -> Counterexample:
 
 
 def documented() -> dict[str, tuple[str, str]]:
-    """For each known bug of docs/proof.md, at which step it is refused, and what breaks first."""
+    """For each known bug of docs/notes/proof.md, at which step it is refused, and what breaks first."""
     told: dict[str, tuple[str, str]] = {}
     for names, step, claim in table("known bug | refused at | breaks first"):
         told |= dict.fromkeys(names.split(", "), (step.partition(":")[0], claim.partition(";")[0]))

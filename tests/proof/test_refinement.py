@@ -115,7 +115,7 @@ def test_each_step_is_taken_by_some_run() -> None:
 
 
 def test_runs_of_zab_are_runs_of_the_abstraction() -> None:
-    """docs/proof.md says how many more were tried."""
+    """docs/notes/proof.md says how many more were tried."""
     changes = 0
 
     def count(run: Run) -> None:
@@ -232,7 +232,7 @@ def test_each_known_bug_is_in_a_table() -> None:
 
 
 def test_the_documented_table_is_the_measured_one() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "proof.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/notes/proof.md").read_text(encoding="utf-8")
     for mutant, (breaks, number, refused, conjunct, outside, first, last) in NO_INSTANCE.items():
         assert f"\n{mutant} | {number} | {refused} | {conjunct} | {outside} | {first} | {breaks} | {last}\n" in page
 
