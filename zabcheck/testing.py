@@ -28,22 +28,19 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
-from invariants import select
-from invariants.quorums import MAJORITY, quorums_of
+from invariants.quorums import MAJORITY
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
-from zabcheck.mutants.catalogue import mutated, planted
-from zabcheck.protocols.adapter import register
+from zabcheck.counterexamples import NotExercised as NotExercised
+from zabcheck.counterexamples import protocol_of, question_of, raise_unexercised
+from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.base import Protocol
-from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.own import Process
-from zabcheck.protocols.switches import checked
 from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded
-from zabcheck.search.run import MAX_STEPS, PropertyBroken, ProtocolRaised, Replay, Search, replay_on
-from zabcheck.search.tally import Tally
+from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, Search, replay_on
 from zabcheck.simulation import schedule as schedules
 
 _T = TypeVar("_T")
@@ -66,14 +63,6 @@ class Found(Exception):
         super().__init__("\n".join([report, *(f"wrote {file}" for file in files)]))
         self.zabcheck_report = str(self)
         self.zabcheck_files = [str(file) for file in files]
-
-
-class NotExercised(AssertionError):
-    """A property was exercised by no run: a failure of the test, but no run is to blame."""
-
-    def __init__(self, report: str) -> None:
-        super().__init__(report)
-        self.zabcheck_report = report
 
 
 class NotDeterministic(Exception):
@@ -120,26 +109,8 @@ def machine_for(
     ValueError for a protocol, mutant, property, quorum system or switch that there is not, a class that is no protocol,
     or a value that is not possible.
     """
-    for name, number in (("processes", processes), ("runs", runs), ("steps", steps)):
-        if number < 1:
-            raise ValueError(f"`{name}`: expected 1 or more, found {number}")
-    if steps > MAX_STEPS:
-        raise ValueError(f"`steps`: expected {MAX_STEPS} or less, found {steps}")
-    chosen = (properties,) if isinstance(properties, str) else None if properties is None else tuple(properties)
-    if chosen == ():
-        raise ValueError("`properties`: expected one or more, or None for all")
-    searched = planted(_named(protocol, exec), mutant)
-    chosen = chosen or searched.properties
-    tally = Tally(select(chosen))
-    search = Search(
-        searched,
-        processes,
-        chosen,
-        runs,
-        steps,
-        on_run=tally.add,
-        quorums=quorums_of(quorums, processes),
-        fixed=checked(switches or {}),
+    search, tally = question_of(
+        protocol_of(protocol, exec), mutant, processes, properties, runs, steps, None, quorums, switches
     )
     machine = machine_class(search)
 
@@ -166,11 +137,7 @@ def machine_for(
             except ProtocolRaised as raised:
                 found = raised
             if found is None:
-                unexercised = [name for name, runs in tally.exercised.items() if not runs]
-                if unexercised:
-                    raise NotExercised(
-                        f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}; more `runs` may help"
-                    )
+                raise_unexercised(tally)
                 return
             keep = ("quorums", *(switches or ()))
             replayed, story = _deterministic(partial(counterexample, found, keep=keep))
@@ -190,7 +157,7 @@ def machine_for(
 
         runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
-    TestCase.__name__ = f"{searched.name}.TestCase"
+    TestCase.__name__ = f"{search.protocol.name}.TestCase"
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
@@ -248,7 +215,7 @@ def assert_schedule(
     data = file.read_bytes() if file is not None else _as_json(schedule)
     where = "schedule" if file is None else str(file)
     loaded = schedules.load(data, where)
-    named = _named(loaded.protocol if protocol is None and exec is None else protocol, exec)
+    named = protocol_of(loaded.protocol if protocol is None and exec is None else protocol, exec)
     judged = planted(named, loaded.mutant if mutant is ... else mutant)
     loaded = replace(loaded, protocol=judged.name, mutant=judged.mutant)
     schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)
@@ -263,16 +230,6 @@ def assert_schedule(
 def _kind(replayed: Replay) -> type[Found]:
     """Return what a run that fails is to a test: an error if it shows a mistake in the protocol's own code."""
     return Raised if replayed.raised is not None and not replayed.raised.is_modelled else Broken
-
-
-def _named(protocol: str | type[Process] | Protocol | None, command: str | None) -> Protocol:
-    """Return the protocol that the user of this module means. ValueError for none, or for two."""
-    if (protocol is None) == (command is None):
-        raise ValueError("expected either a protocol or `exec`, a command that starts a node")
-    if command is not None:
-        return external(command)
-    assert protocol is not None
-    return mutated(protocol) if isinstance(protocol, str) else register(protocol)
 
 
 def _as_json(schedule: object) -> bytes:

@@ -48,7 +48,13 @@ SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
 
 
 class Process:
-    """One process of a protocol; a subclass is the protocol. The docstring of the module says how to write one."""
+    """One process of a protocol; a subclass is the protocol. The docstring of the module says how to write one.
+
+    Every step finds these attributes: `id` (the process's number, from 1 up), `incarnation` (how often it has
+    recovered), `processes` (the numbers of all processes, its own included), `leader` (whom the oracle named last, or
+    None), `primary` (the epoch in which it is ready, or None), `leads` (True if it is its own leader) and
+    `counter_limit` (the highest counter of an epoch).
+    """
 
     messages: ClassVar[tuple[type[Message], ...]] = ()
     """Every kind of message that is sent."""

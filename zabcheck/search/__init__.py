@@ -1,1 +1,22 @@
-"""Searches for a run that breaks a property."""
+"""Searches for a run that breaks a property. The package itself can be called: `zabcheck.search("zab")`."""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _Callable(ModuleType):
+    """This package, which whoever imports a module of it finds as `zabcheck.search`, in the place of the function."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return import_module("zabcheck.counterexamples").search(*arguments, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        from inspect import signature
+
+        return signature(import_module("zabcheck.counterexamples").search)
+
+
+sys.modules[__name__].__class__ = _Callable
