@@ -22,7 +22,6 @@ from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.versions import ON_REQUEST
 from zabcheck.zookeeper.report.bugs import affected, title
 from zabcheck.zookeeper.verdict.judge import SERIOUS
-from zabcheck.zookeeper.verdict.known_issues import NO_NUMBER
 
 PAGE = DOCS / "zookeeper-catalogue.md"
 EXAMPLES = DOCS / "examples"
@@ -217,7 +216,7 @@ def _count(shown: tuple[int, int] | None) -> str:
 
 def _section(bug: Bug) -> str:
     page = f", [page](examples/{bug.file}.html)" if (EXAMPLES / f"{bug.file}.html").exists() else ""
-    numbers = " No issue of ZooKeeper is known." if bug.known.key == NO_NUMBER else ""
+    numbers = "" if bug.known.has_number else " No issue of ZooKeeper is known."
     others = f" {' and '.join(bug.others)} is about the same." if bug.others else ""
     return f"""## {bug.name}
 

@@ -52,6 +52,7 @@ from zabcheck.zookeeper.run.schedule import (
     Write,
 )
 from zabcheck.zookeeper.run.server import Server
+from zabcheck.zookeeper.trace.notes import NotComplete
 from zabcheck.zookeeper.trace.observe import observe
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -94,7 +95,7 @@ def ended(run: Path) -> Ended:
     *_, last = read(run)
     assert isinstance(last, Ended)
     assert not last.complete
-    assert observe(run).partial == (f"the recording is not complete: {last.error}",)
+    assert observe(run).partial == (NotComplete(last.error),)
     judged = judge(run)
     assert {verdict.status for verdict in judged.verdicts} <= {"inconclusive", "not exercised"}
     assert judged.wrong == []

@@ -15,6 +15,7 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.schedule import AnyChoice, EnsembleSchedule, Wait
 from zabcheck.zookeeper.run.search import Attempt, attempt, attempts
+from zabcheck.zookeeper.trace.notes import NotComplete
 from zabcheck.zookeeper.verdict.judge import judge
 
 LONG = 60.0
@@ -45,7 +46,7 @@ def test_an_attempt_that_fails_is_told_and_its_data_are_removed(
     tried = attempt(schedule, distribution, tmp_path / "run")
     assert tried.error.startswith("server ")
     assert (tried.interrupted, tried.judged.wrong, tried.schedule) == (False, [], schedule)
-    assert tried.judged.observation.partial == (f"the recording is not complete: {tried.error}",)
+    assert tried.judged.observation.partial == (NotComplete(tried.error),)
     assert {file.name for file in (tmp_path / "run").glob("server-*")} == {f"server-{n}.0.log" for n in (1, 2, 3)}
     monkeypatch.setattr(search, "execute", raising(KeyboardInterrupt()))
     tried = attempt(schedule, distribution, tmp_path / "run")

@@ -1,5 +1,6 @@
 """A recording to begin with, and what its trace shows: for the tests of traces."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from invariants import (
@@ -12,6 +13,7 @@ from invariants import (
 from invariants.events import Local
 from tests.zookeeper.recordings import Recording, create, zxid
 from zabcheck.zookeeper.trace.incarnations import read_sorted
+from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.trace.observe import Observation, observe
 from zabcheck.zookeeper.verdict.coverage import coverage
 from zabcheck.zookeeper.wire.jute import LoggedTxn
@@ -42,6 +44,11 @@ def of(observation: Observation, server: int, *kinds: type[Event]) -> list[Event
         for event in observation.events
         if isinstance(event, Local) and event.process == server and isinstance(event, kinds or Event)
     ]
+
+
+def told(notes: Iterable[Note]) -> list[str]:
+    """The notes in words."""
+    return [note.words() for note in notes]
 
 
 def txns(*logged: LoggedTxn) -> list[Txn]:

@@ -11,6 +11,7 @@ from tests.zookeeper.recordings import Recording, create, zxid
 from zabcheck.zookeeper.recording.records import Fault, Lost, Paused, Resumed
 from zabcheck.zookeeper.trace.messages import Network
 from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.sources import Done
 
 HEALTHY = Path(__file__).parents[1] / "healthy-3.8.0"
 A, B = (create(zxid(1, number), 1, number) for number in (1, 2))
@@ -181,10 +182,10 @@ def test_what_was_done_to_network_and_servers_has_its_place(recording: Recording
     found = observe(recording.folder)
     pairs = zip(found.events, found.sources, strict=True)
     assert [pair for pair in pairs if isinstance(pair[0], Hold | Mend | Pause | Wake)] == [
-        (Hold(3, 1, "PROPOSAL"), "proxy"),
-        (Pause(2, 0), "driver"),
-        (Mend(3, 1), "proxy"),
-        (Wake(2, 0), "driver"),
+        (Hold(3, 1, "PROPOSAL"), Done(by_proxy=True)),
+        (Pause(2, 0), Done()),
+        (Mend(3, 1), Done(by_proxy=True)),
+        (Wake(2, 0), Done()),
     ]
 
 

@@ -41,10 +41,12 @@ from tests.zookeeper.trace.observed import (
     leader_without,
     of,
     shares,
+    told,
     txn,
     txns,
 )
 from zabcheck.zookeeper.recording.records import PowerLost
+from zabcheck.zookeeper.trace.notes import CutRecordKept, EpochWithoutHistory, HoleInLog, RecordsRepeated, SnapshotLost
 from zabcheck.zookeeper.trace.observe import observe, write_trace
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
@@ -77,7 +79,7 @@ def test_each_event_has_its_place_and_its_source(recording: Recording) -> None:
     recording.end(1, 2, 3)
     found = observe(recording.folder)
     a = txn(A)
-    said = [(event, found.sources[i]) for i, event in enumerate(found.events) if isinstance(event, Local)]
+    said = [(event, found.sources[i].words()) for i, event in enumerate(found.events) if isinstance(event, Local)]
     assert [pair for pair in said if pair[0].process == 3 and not isinstance(pair[0], Send | Receive)] == [
         (Promise(3, 0, 1, 3), "packet 2"),
         (AckEpoch(3, 0, 1, 0, Zxid(0, 0), 0, 0), "server-3.0.log:5"),
@@ -162,7 +164,7 @@ def test_a_snapshot_above_a_truncation_stays_in_memory_and_that_breaks_total_ord
     found = finish(recording, A, E)
     assert delivered(found, 3, 1) == txns(A, B, C, E)
     assert {"total order", "final agreement"} <= set(broken(found))
-    assert found.notes[0] == "server 3: told to truncate after ⟨1,1⟩, it goes on from its snapshot up to ⟨1,3⟩"
+    assert told(found.notes)[0] == "server 3: told to truncate after ⟨1,1⟩, it goes on from its snapshot up to ⟨1,3⟩"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_a_record_that_outlives_a_truncation_is_noted(
     recording.disks[3] = left
     recording.up_to_date(2, 3, 2)
     found = finish(recording, A, E)
-    assert [each for each in found.notes if "truncate" in each] == ([f"server 3: {note}"] if note else [])
+    assert [each for each in told(found.notes) if "truncate" in each] == ([f"server 3: {note}"] if note else [])
 
 
 def test_a_record_that_was_there_when_its_server_was_killed_is_not_noted(recording: Recording) -> None:
@@ -194,7 +196,7 @@ def test_a_record_that_was_there_when_its_server_was_killed_is_not_noted(recordi
     joins(recording, 3, 2, C.zxid)
     recording.packet(2, 3, "TRUNC", A.zxid)
     recording.kill(3)
-    assert not any("truncate" in note for note in finish(recording, A, E).notes)
+    assert not any(isinstance(note, CutRecordKept) for note in finish(recording, A, E).notes)
 
 
 @pytest.mark.parametrize(
@@ -221,9 +223,8 @@ def test_what_was_brought_behind_a_truncation_and_never_logged_is_noted(
     recording.up_to_date(2, 3, 2)
     recording.accept(2, [1, 3], F)
     recording.disks[3], recording.snapshots[3] = left, (snapshot,)
-    why = "which a synchronisation with TRUNC brought that was broken off"
-    told = f"server 3: its log lacks ⟨2,1⟩, {why}, and goes on with ⟨2,2⟩"
-    assert (told in finish(recording, A, E, F).notes) == note
+    hole = HoleInLog(3, Zxid(2, 1), Zxid(2, 2))
+    assert (hole in finish(recording, A, E, F).notes) == note
 
 
 def send_what_server_1_lacks(recording: Recording) -> None:
@@ -255,8 +256,8 @@ def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
     recording.disks[1] += [B] if logged else []
     recording.epochs[1] = epoch
     recording.end(2)
-    told = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,1⟩"
-    assert (told in observe(recording.folder).notes) == (epoch == 2 and not logged)
+    without = EpochWithoutHistory(1, 2, Zxid(1, 1))
+    assert (without in observe(recording.folder).notes) == (epoch == 2 and not logged)
 
 
 def test_what_a_synchronisation_brought_that_broke_off_is_not_accepted_in_the_epoch_before(
@@ -374,7 +375,7 @@ def test_repeated_zxids_in_a_log_count_once_and_are_told(recording: Recording) -
     found = finish(recording, A, E)
     assert delivered(found, 3, 1) == txns(A, E)
     assert broken(found) == {}
-    assert "server 3: after incarnation 0 its log holds 1 records of zxids it had before" in found.notes
+    assert RecordsRepeated(3, 0, 1) in found.notes
 
 
 # What a server does wrong is told.
@@ -421,7 +422,7 @@ def test_what_a_power_failure_took_is_told_with_the_crash_and_breaks_nothing(rec
     observation = observe(recording.folder)
     lost = {number: [getattr(event, "lost", None) for event in of(observation, number, Crash)] for number in (1, 2)}
     assert lost == {1: [3, 0], 2: [0]}
-    assert "server 1: when its power failed it lost snapshot.100000001, which it had not forced" in observation.notes
+    assert SnapshotLost(1, "snapshot.100000001") in observation.notes
     assert broken(observation) == {}
 
 

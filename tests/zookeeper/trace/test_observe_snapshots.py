@@ -2,7 +2,7 @@
 
 from invariants import Restore, Zxid
 from tests.zookeeper.recordings import Recording
-from tests.zookeeper.trace.observed import A, B, E, F, broken, delivered, finish, joins, leader_without, of, txns
+from tests.zookeeper.trace.observed import A, B, E, F, broken, delivered, finish, joins, leader_without, of, told, txns
 
 
 def snapshot(recording: Recording) -> None:
@@ -25,7 +25,9 @@ def test_a_snapshot_brings_the_history_of_its_sender_which_is_inferred(recording
     assert (restore.incarnation, restore.length, restore.zxid) == (1, 2, Zxid.unpack(E.zxid))
     assert delivered(found, 3, 1) == txns(F)
     assert broken(found) == {}
-    assert found.notes == ("server 3: what its snapshot up to ⟨2,1⟩ holds is inferred from the history of server 2",)
+    assert told(found.notes) == [
+        "server 3: what its snapshot up to ⟨2,1⟩ holds is inferred from the history of server 2"
+    ]
 
 
 def test_after_a_snapshot_a_server_starts_again_with_that_and_not_with_its_stale_log(recording: Recording) -> None:

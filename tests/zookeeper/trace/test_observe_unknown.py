@@ -12,6 +12,7 @@ from invariants import (
     FinalRead,
     Halt,
     Recover,
+    Zxid,
 )
 from invariants.events import End
 from tests.zookeeper.recordings import Recording, zxid
@@ -25,11 +26,14 @@ from tests.zookeeper.trace.observed import (
     joins,
     leader_without,
     of,
+    told,
     txns,
 )
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.recording.records import Undecoded, Wiped
+from zabcheck.zookeeper.trace.notes import AckOfUnknown, DiskWiped
 from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.sources import AnswerTo
 
 
 def cut_off(recording: Recording) -> None:
@@ -101,7 +105,7 @@ def test_what_is_not_known_makes_the_verdict_inconclusive(
     recording.write(3, [1, 2], A, 1)
     wrong(recording)
     found = observe(recording.folder)
-    assert found.partial == (why,)
+    assert told(found.partial) == [why]
     assert set(broken(found).values()) == {"inconclusive"}
     *_, end = found.trace()
     assert end == End(len(found.events), complete=False)
@@ -114,7 +118,7 @@ def test_an_acknowledged_write_that_nobody_else_tells_of_is_noted_and_not_invent
     recording.acknowledge(1, A)
     found = finish(recording, A)
     assert not [event for event in found.events if isinstance(event, ClientAck)]
-    assert found.notes[0] == ("server 1: client 1, write 1 was acknowledged as ⟨1,1⟩, which no log, packet or disk has")
+    assert found.notes[0] == AckOfUnknown(1, AnswerTo(1, 1), Zxid(1, 1))
     assert [event.txns for event in found.events if isinstance(event, FinalRead)] == [(), (), ()]
 
 
@@ -130,7 +134,7 @@ def test_a_wiped_disk_is_no_broken_promise(recording: Recording) -> None:
     found = finish(recording, A, E)
     assert delivered(found, 3, 1) == txns(A, E)
     assert broken(found) == {}
-    assert any("its disk was wiped before incarnation 1" in note for note in found.notes)
+    assert DiskWiped(3, 1) in found.notes
 
 
 def test_a_server_that_ends_by_itself_halts_or_crashes_if_it_comes_back(recording: Recording) -> None:

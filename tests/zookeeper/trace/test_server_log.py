@@ -148,7 +148,8 @@ def test_a_line_of_importance_that_cannot_be_understood_is_a_problem(tmp_path: P
     found = log(tmp_path, line("quorum.QuorumPeer", "LOOKING"), text)
     assert found.lines == (State(1, TIME, "looking"),)
     [problem] = found.problems
-    assert problem.startswith("server-1.0.log, line 2: expected ")
+    assert (problem.file, problem.number) == ("server-1.0.log", 2)
+    assert problem.words().startswith("server-1.0.log, line 2: expected ")
 
 
 def test_a_stack_trace_belongs_to_the_line_before_it(tmp_path: Path) -> None:

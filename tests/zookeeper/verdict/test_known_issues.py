@@ -7,15 +7,29 @@ from invariants import Zxid
 from tests.zookeeper.notation import BROADCAST, records
 from tests.zookeeper.recordings import zxid
 from zabcheck.zookeeper.rules.packets import judge
-from zabcheck.zookeeper.trace.notes import CAME_BACK
-from zabcheck.zookeeper.verdict.findings import LATE, Finding
+from zabcheck.zookeeper.trace.notes import (
+    CameBack,
+    CutAboveSnapshot,
+    CutRecordKept,
+    EpochWithoutHistory,
+    HoleInLog,
+    SnapshotLost,
+    SnapshotTakenOver,
+)
+from zabcheck.zookeeper.trace.sources import LogPlace
+from zabcheck.zookeeper.verdict.findings import LATE, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
 from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver
 
 
-def said(server: int, text: str) -> Finding:
-    """A finding, of which signatures read only these two."""
-    return Finding("error", server, 0, "", text, "")
+def said(server: int, *words: str) -> Finding:
+    """An error that a server logged: its message, the exception, its cause, and the place."""
+    return Finding("error", server, 0, "", ErrorLogged(*words), NOWHERE)
+
+
+def digest(server: int, *, late: bool = False) -> Finding:
+    fact = OtherDigest("Digests are not matching. Value is Zxid. Value:4294967373", late)
+    return Finding("digest mismatch", server, 0, "", fact, NOWHERE)
 
 
 def looks_like(version: str, *texts: str, findings: tuple[Finding, ...] = ()) -> dict[str, str]:
@@ -23,6 +37,10 @@ def looks_like(version: str, *texts: str, findings: tuple[Finding, ...] = ()) ->
     divergences = judge(records(*texts)).divergences
     return {each.issue.key: each.why for each in recognise(version, divergences, findings)}
 
+
+NOWHERE = LogPlace("server-1.0.log", 1)
+OTHER = SnapshotTakenOver(9, Zxid(9, 9), 8)
+"""A note that no signature reads without a packet."""
 
 NULL = "java.lang.NullPointerException"
 AT = "\tat org.apache.zookeeper.server.quorum."
@@ -54,23 +72,26 @@ def test_1653_a_server_cannot_load_its_epoch() -> None:
     assert looks_like("3.4.14", findings=(said(2, text),)) == {}
 
 
+OVERTAKEN = Zxid(2, 3)
+
+
 def test_2846_a_leader_sends_what_its_log_has_although_a_snapshot_overtook_it() -> None:
     """Server 1 has in its log what was never committed, and not what its snapshot brought."""
     told = "2>1 FOLLOWERINFO 2:0", "1>2 LEADERINFO 3:0", "2>1 ACKEPOCH 2:3 a=2"
     cut = "1>2 TRUNC 1:9", "1>2 PROPOSAL 2:4", "1>2 COMMIT 2:4", "1>2 NEWLEADER 3:0"
     divergences = judge(records(*told, *cut)).divergences
-    note = "what its snapshot up to ⟨2,3⟩ holds is inferred from the history of server 2"
 
-    def looks(version: str, note: str) -> dict[str, str]:
+    def looks(version: str, server: int = 1, zxid: Zxid = OVERTAKEN) -> dict[str, str]:
+        note = SnapshotTakenOver(server, zxid, 2)
         return {each.issue.key: each.why for each in recognise(version, divergences, notes=[note])}
 
     why = "server 1 had taken over a snapshot up to ⟨2,3⟩; as a leader it sends PROPOSAL ⟨2,4⟩ instead of the proposal "
     for version in ("3.6.3", "3.8.0", "3.9.5"):
-        assert looks(version, f"server 1: {note}") == {"ZOOKEEPER-2846": f"{why}that follows ⟨1,9⟩"}
-    assert looks("3.8.0", f"server 2: {note}") == {}
-    assert looks("3.4.14", f"server 1: {note}") == {}
-    for outside in ("⟨1,0⟩", "⟨1,9⟩", "⟨2,4⟩"):
-        assert looks("3.8.0", f"server 1: {note.replace('⟨2,3⟩', outside)}") == {}
+        assert looks(version) == {"ZOOKEEPER-2846": f"{why}that follows ⟨1,9⟩"}
+    assert looks("3.8.0", server=2) == {}
+    assert looks("3.4.14") == {}
+    for outside in (Zxid(1, 0), Zxid(1, 9), Zxid(2, 4)):
+        assert looks("3.8.0", zxid=outside) == {}
 
 
 BROUGHT_TOO_MUCH = (
@@ -85,7 +106,7 @@ def test_a_history_that_has_too_much_has_no_hole() -> None:
     """As it was seen in a run of the fifth report: nothing is left out, and the snapshot is from before anything."""
     divergences = judge(records(*BROUGHT_TOO_MUCH)).divergences
     assert [each.name for each in divergences] == ["proposals_continue_one_history"]
-    note = "server 3: what its snapshot up to ⟨1,0⟩ holds is inferred from the history of server 1"
+    note = SnapshotTakenOver(3, Zxid(1, 0), 1)
     for version in ("3.8.0", "3.9.3", "3.9.5"):
         assert recognise(version, divergences, notes=[note]) == []
 
@@ -126,24 +147,26 @@ def test_4646_needs_a_crash_and_a_version_that_has_it() -> None:
 
 def test_4394_a_commit_finds_no_proposal() -> None:
     trace = (
-        f"Exception when following the leader\n{NULL}: because pif is null\n{AT}Learner.syncWithLeader(Learner.java)"
+        *("Exception when following the leader", f"{NULL}: because pif is null", ""),
+        f"{AT}Learner.syncWithLeader(Learner.java)",
     )
-    found = looks_like("3.8.0", findings=(said(2, trace),))
+    found = looks_like("3.8.0", findings=(said(2, *trace),))
     assert found == {"ZOOKEEPER-4394": "server 2 says 'NullPointerException' in Learner.syncWithLeader"}
-    elsewhere = f"{NULL}\n{AT}Learner.registerWithLeader(Learner.java)"
-    other = f"java.io.EOFException\n{AT}Learner.syncWithLeader(Learner.java)"
-    assert looks_like("3.8.0", findings=(said(2, elsewhere), said(3, other))) == {}
-    assert looks_like("3.9.2", findings=(said(2, trace),)) == found
-    assert looks_like("3.9.3", findings=(said(2, trace),)) == {}
+    elsewhere = "", NULL, "", f"{AT}Learner.registerWithLeader(Learner.java)"
+    other = "", "java.io.EOFException", "", f"{AT}Learner.syncWithLeader(Learner.java)"
+    assert looks_like("3.8.0", findings=(said(2, *elsewhere), said(3, *other))) == {}
+    assert looks_like("3.9.2", findings=(said(2, *trace),)) == found
+    assert looks_like("3.9.3", findings=(said(2, *trace),)) == {}
 
 
 def test_4409_an_acknowledgement_finds_no_connection() -> None:
-    trace = f"{NULL}: learner.sock\n{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
-    assert looks_like("3.8.0", findings=(said(3, trace),)) == {
+    where = f"{AT}SendAckRequestProcessor.flush(SendAckRequestProcessor.java)"
+    trace = "", f"{NULL}: learner.sock", "", where
+    assert looks_like("3.8.0", findings=(said(3, *trace),)) == {
         "ZOOKEEPER-4409": "server 3 says 'NullPointerException' in SendAckRequestProcessor"
     }
-    assert looks_like("3.9.3", findings=(said(3, trace),)) == {}
-    assert looks_like("3.8.0", findings=(said(3, trace.replace("SendAck", "Sync")),)) == {}
+    assert looks_like("3.9.3", findings=(said(3, *trace),)) == {}
+    assert looks_like("3.8.0", findings=(said(3, *trace[:3], where.replace("SendAck", "Sync")),)) == {}
 
 
 def test_4643_the_epoch_is_written_before_its_history() -> None:
@@ -154,11 +177,11 @@ def test_4643_the_epoch_is_written_before_its_history() -> None:
 
 
 def test_4643_is_also_a_disk_with_the_epoch_alone_whoever_leads_next() -> None:
-    note = "server 1: its disk has epoch 2, without the initial history of that epoch, and ends with ⟨1,4⟩"
-    [found] = recognise("3.8.0", (), notes=("other", note))
-    assert (found.issue.key, found.why) == ("ZOOKEEPER-4643", note)
+    note = EpochWithoutHistory(1, 2, Zxid(1, 4))
+    [found] = recognise("3.8.0", (), notes=(OTHER, note))
+    assert (found.issue.key, found.why) == ("ZOOKEEPER-4643", note.words())
     assert recognise("3.9.2", (), notes=(note,)) == []
-    assert recognise("3.8.0", (), notes=(note.replace("without", "with"),)) == []
+    assert recognise("3.8.0", (), notes=(OTHER,)) == []
 
 
 def test_4685_a_proposal_is_acknowledged_before_newleader() -> None:
@@ -195,19 +218,17 @@ def test_4837_what_was_cut_comes_back() -> None:
 
 
 def test_4837_is_also_a_snapshot_that_is_newer_than_the_cut() -> None:
-    note = "server 3: told to truncate after ⟨1,103⟩, it goes on from its snapshot up to ⟨1,203⟩"
-    assert [(each.issue.key, each.why) for each in recognise("3.9.5", (), notes=("other", note))] == [
-        ("ZOOKEEPER-4837", note)
-    ]
-    assert recognise("3.9.5", (), notes=("server 3: told to truncate after ⟨1,103⟩",)) == []
+    note = CutAboveSnapshot(3, Zxid(1, 103), Zxid(1, 203))
+    [found] = recognise("3.9.5", (), notes=(OTHER, note))
+    assert (found.issue.key, found.why) == ("ZOOKEEPER-4837", note.words())
+    assert recognise("3.9.5", (), notes=(CutRecordKept(3, Zxid(1, 103), Zxid(1, 104), has_cut=True),)) == []
 
 
 def test_2832_what_a_snapshot_replaced_is_read_from_the_log_again() -> None:
-    note = f"server 3: ⟨1,1⟩ {CAME_BACK}"
+    note = CameBack(3, Zxid(1, 1))
     for version in ("3.6.3", "3.9.5"):
-        [found] = recognise(version, (), notes=("other", note))
-        assert (found.issue.key, found.why) == ("ZOOKEEPER-2832", note)
-    assert recognise("3.9.5", (), notes=(note.replace("before", "behind"),)) == []
+        [found] = recognise(version, (), notes=(OTHER, note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-2832", note.words())
 
 
 def test_4925_a_leader_passes_a_hole_on() -> None:
@@ -260,25 +281,30 @@ def test_5094_memory_was_ahead_of_the_log() -> None:
 
 
 def test_5094_is_also_a_log_that_goes_on_behind_what_it_lacks() -> None:
-    brought = "which a synchronisation with TRUNC brought that was broken off"
-    note = f"server 2: its log lacks ⟨1,5⟩, {brought}, and goes on with ⟨1,6⟩"
+    note = HoleInLog(2, Zxid(1, 5), Zxid(1, 6))
     for version in ("3.6.3", "3.8.0", "3.9.3", "3.9.5"):
-        [found] = recognise(version, (), notes=("other", note))
-        assert (found.issue.key, found.why) == ("ZOOKEEPER-5094", note)
-    assert recognise("3.9.5", (), notes=(note.replace("TRUNC", "DIFF"),)) == []
+        [found] = recognise(version, (), notes=(OTHER, note))
+        assert (found.issue.key, found.why) == ("ZOOKEEPER-5094", note.words())
+
+
+def test_5094_is_also_a_server_that_does_not_start_with_its_hole() -> None:
+    hole = ErrorLogged("Unable to load database on disk", "java.io.IOException: cached out of order")
+    refuses = Finding("could not start", 2, 1, "start", ExitedByItself(1, hole), NOWHERE)
+    assert looks_like("3.9.5", findings=(refuses,)) == {"ZOOKEEPER-5094": "server 2 cannot start: its log has a hole"}
+    assert looks_like("3.9.5", findings=(structs.replace(refuses, kind="ended by itself"),)) == {}
+    assert looks_like("3.9.5", findings=(structs.replace(refuses, fact=ExitedByItself(1)),)) == {}
 
 
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
-    mismatch = "Message:Digests are not matching. Value is Zxid. Value:4294967373"
-    found = looks_like("3.6.3", findings=(said(1, mismatch), said(2, f"{mismatch}: {LATE}")))
+    found = looks_like("3.6.3", findings=(digest(1), digest(2, late=True)))
     assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
-    assert looks_like("3.6.3", findings=(said(2, mismatch),)) == {}
-    assert looks_like("3.5.9", findings=(said(2, f"{mismatch}: {LATE}"),)) == {}
+    assert looks_like("3.6.3", findings=(digest(2),)) == {}
+    assert looks_like("3.5.9", findings=(digest(2, late=True),)) == {}
 
 
 def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
     older = Behind(2, "/r13", zxid(1, 7), zxid(1, 8))
-    mismatch = Finding("digest mismatch", 2, 0, "", "Digests are not matching", "")
+    mismatch = digest(2)
     [found] = recognise("3.9.5", (), [mismatch], behind=[older])
     assert (found.issue.key, found.why) == (
         "ZOOKEEPER-3598",
@@ -294,12 +320,12 @@ def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> Non
     before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
     cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
     why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
-    found = looks_like("3.8.0", *before, *cut, findings=(said(1, LATE),))
+    found = looks_like("3.8.0", *before, *cut, findings=(digest(1, late=True),))
     assert found == {
         "ZOOKEEPER-3598": f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
         "server 2 told with f.a = 1"
     }
-    other = looks_like("3.8.0", *before, *cut, findings=(said(3, LATE),))
+    other = looks_like("3.8.0", *before, *cut, findings=(digest(3, late=True),))
     assert other == {"ZOOKEEPER-3598": why.replace("server 1", "server 3")}
     assert looks_like("3.8.0", *before, *cut) == {}
 
@@ -325,9 +351,10 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
-    keys = [issue.key for issue in ISSUES if issue.key != NO_NUMBER]
+    keys = [issue.key for issue in ISSUES if issue.has_number]
     assert len(keys) == len(ISSUES) - 5
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
+    assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
     numbers = [int(key.split(",")[0].removeprefix("ZOOKEEPER-")) for key in keys]
     assert numbers == sorted(set(numbers))
@@ -371,43 +398,44 @@ def test_an_ack_of_before_a_trunc_is_counted() -> None:
 
 
 def test_a_truncation_to_what_the_log_lacks_keeps_a_record() -> None:
-    note = "server 3: told to truncate after ⟨2,1⟩, which its log does not have, it keeps ⟨3,1⟩ in its log"
-    assert recognise("3.9.5", (), notes=(note.replace(", which its log does not have", ""),)) == []
+    note = CutRecordKept(3, Zxid(2, 1), Zxid(3, 1), has_cut=False)
+    assert recognise("3.9.5", (), notes=(structs.replace(note, has_cut=True),)) == []
     for version in ("3.6.3", "3.9.5"):
         [found] = recognise(version, (), notes=(note,))
-        assert (found.issue.key, found.why) == (NO_NUMBER, note)
+        assert (found.issue.name, found.why) == ("trunc-keeps-one", note.words())
 
 
-FAILED = (
-    "Severe unrecoverable error, from thread : SyncThread:2, java.io.IOException: No space left on device, "
-    "at org.apache.zookeeper.server.persistence."
-)
-AT_A_RECORD, WITHIN = (FAILED + where for where in ("FileTxnSnapLog.append(x:1)", "FileTxnLog.append(x:1)"))
+def failed_at(where: str, exception: str = "IOException") -> tuple[str, ...]:
+    """The words of a server whose thread that logs could not write."""
+    message = "Severe unrecoverable error, from thread : SyncThread:2"
+    return message, f"java.io.{exception}: No space left on device", "", f"{AT}persistence.{where}(x:1)"
+
+
+AT_A_RECORD, WITHIN = failed_at("FileTxnSnapLog.append"), failed_at("FileTxnLog.append")
 
 
 def test_4882_a_server_goes_on_after_a_disk_error() -> None:
-    found = looks_like("3.9.5", findings=(said(2, AT_A_RECORD),))
+    found = looks_like("3.9.5", findings=(said(2, *AT_A_RECORD),))
     assert found == {"ZOOKEEPER-4882": "server 2 says 'Severe unrecoverable error' in SyncThread"}
-    assert looks_like("3.4.9", findings=(said(2, AT_A_RECORD),)) == {}
-    assert looks_like("3.9.5", findings=(said(2, AT_A_RECORD.replace("IOException", "EOFException")),)) == {}
+    assert looks_like("3.4.9", findings=(said(2, *AT_A_RECORD),)) == {}
+    assert looks_like("3.9.5", findings=(said(2, *failed_at("FileTxnSnapLog.append", "EOFException")),)) == {}
 
 
 def test_a_server_has_forgotten_what_it_logged_behind_half_a_record() -> None:
     told = DIFF, "2>1 ACK 2:0", *RESTART, "2>3 ACKEPOCH 1:1 a=2"
-    assert looks_like("3.9.5", *told, findings=(said(2, WITHIN),))[NO_NUMBER] == (
+    assert looks_like("3.9.5", *told, findings=(said(2, *WITHIN),))[NO_NUMBER] == (
         "server 2 was started again after a write failed within a record, without what its ACK (packet 10) told of"
     )
-    for server, text in ((2, AT_A_RECORD), (1, WITHIN)):
-        assert NO_NUMBER not in looks_like("3.9.5", *told, findings=(said(server, text),))
+    for server, words in ((2, AT_A_RECORD), (1, WITHIN)):
+        assert NO_NUMBER not in looks_like("3.9.5", *told, findings=(said(server, *words),))
     again = [each for each in told if each != "start 2"]
-    assert NO_NUMBER not in looks_like("3.9.5", *again, findings=(said(2, WITHIN),))
+    assert NO_NUMBER not in looks_like("3.9.5", *again, findings=(said(2, *WITHIN),))
 
 
 def test_a_snapshot_that_was_acknowledged_is_lost_with_the_power() -> None:
-    note = "server 1: when its power failed it lost snapshot.100000004, which it had not forced"
-    [found] = recognise("3.9.5", (), notes=(note,))
-    assert (found.issue.key, found.why) == (NO_NUMBER, note)
-    assert recognise("3.9.5", (), notes=(note.replace("lost", "kept"),)) == []
+    note = SnapshotLost(1, "snapshot.100000004")
+    [found] = recognise("3.9.5", (), notes=(OTHER, note))
+    assert (found.issue.name, found.why) == ("unforced-snapshot", note.words())
 
 
 def test_a_leader_counts_as_applied_what_it_has_numbered() -> None:

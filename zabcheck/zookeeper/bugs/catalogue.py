@@ -11,7 +11,7 @@ from typing import NamedTuple
 from invariants.diagnosis import like
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.known_issues import ISSUES, KnownIssue
+from zabcheck.zookeeper.verdict.known_issues import KnownIssue, issue_named
 
 SCHEDULES = Path(__file__).parent / "schedules"
 """Where the schedules are, as files NAME.schedule.json; docs/examples has the same."""
@@ -27,25 +27,24 @@ class UnknownBug(ValueError):
 class Bug(NamedTuple):
     """A bug: what has to come together, what is lost, and what an operator can do.
 
-    `name` is that of the issue, or in words where there is none; `others` are issues about the same. `issue` is what
-    the title of the known issue begins with. `file` names the schedule, and `also` what shows the bug besides what the
-    schedule finds: it may look otherwise in another version.
+    `name` is that of the known issue, unless `issue` is; `others` are issues about the same. `file` names the schedule.
+    `also` names further findings that show the bug beside the one that the schedule was saved for: it may look
+    otherwise in another version.
     """
 
     name: str
-    issue: str
     file: str
     trigger: str
     lost: str
     remedy: str
     others: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    issue: str = ""
 
     @property
     def known(self) -> KnownIssue:
         """The known issue, which has the title, the versions that are affected, and a signature."""
-        [known] = [each for each in ISSUES if each.title.startswith(self.issue)]
-        return known
+        return issue_named(self.issue or self.name)
 
     @property
     def path(self) -> Path:
@@ -79,7 +78,6 @@ def named(name: str) -> Bug:
 BUGS = (
     Bug(
         "ZOOKEEPER-1653",
-        "a crash before the file currentEpoch is written",
         "zookeeper-1653",
         "a server takes over a snapshot of a later epoch, and is lost before it has written that epoch",
         "nothing; the server does not start any more",
@@ -87,7 +85,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-2332",
-        "a crash that leaves an empty log file",
         "zookeeper-2332",
         "a server is lost right after it has made a new log file",
         "nothing; the server does not start any more",
@@ -95,7 +92,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-2832",
-        "a snapshot replaces what a server has in memory",
         "zookeeper-2832",
         "a server with a write that nobody else has takes over a snapshot, twice, the second time from a leader that "
         "knows less than the first; it leaves that leader before it has applied the next write, and leads",
@@ -104,7 +100,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-2846",
-        "a leader brings others up to date from a log",
         "zookeeper-stale-log",
         "a server takes over a snapshot, and later leads while a server comes back that was down in between",
         "acknowledged writes, at every server",
@@ -113,7 +108,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-3598",
-        "a server that leaves its leader loads its log",
         "zookeeper-applied-again",
         "a leader is lost while a follower has yet to apply what it has logged, and that follower leads next",
         "acknowledged writes, at every server",
@@ -121,7 +115,6 @@ BUGS = (
     ),
     Bug(
         "late-set",
-        "a server that leaves its leader loads its log",
         "zookeeper-late-set",
         "a follower's connection breaks while its thread that applies is late with a write to a node, and it joins "
         "again; that node is written once more before the thread goes on, which shutdown waits for no more than 5 "
@@ -130,10 +123,10 @@ BUGS = (
         "again",
         "start the server again, if it has taken no snapshot since (nothing was wrong then in 2 executions); it logs "
         "`Digests are not matching` with the next write",
+        issue="ZOOKEEPER-3598",
     ),
     Bug(
         "ZOOKEEPER-4394",
-        "a COMMIT between NEWLEADER and UPTODATE",
         "zookeeper-4394",
         "a server joins a leader while a write is outstanding, which is committed before the server is up to date",
         "nothing; the server leaves its leader with a NullPointerException, and has to join once more",
@@ -141,7 +134,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4409",
-        "the thread that acknowledges fails",
         "zookeeper-4409",
         "a follower's connection breaks while it has yet to acknowledge a write, and to log a later one that is "
         "committed",
@@ -150,7 +142,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4643",
-        "the epoch is written before its history",
         "zookeeper-4643",
         "a follower is killed in a synchronisation, and another quorum forms with it",
         "acknowledged writes",
@@ -158,7 +149,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4646",
-        "NEWLEADER is acknowledged while what DIFF brought",
         "zookeeper-4646",
         "a follower with a slow disk is killed right after a synchronisation, and another quorum forms with it",
         "acknowledged writes, at every server",
@@ -167,7 +157,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4685",
-        "a proposal of the initial history is acknowledged before NEWLEADER",
         "zookeeper-4685",
         "a follower's disk is fast, and its main thread slow, when it is synchronised",
         "nothing; the leader does not count the follower, and gives up after initLimit if it needs it",
@@ -175,7 +164,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4712",
-        "a server that leaves its leader is shut down in part",
         "zookeeper-lost-write",
         "a leader is lost when a follower has acknowledged NEWLEADER, and has no UPTODATE yet",
         "acknowledged writes, at every server",
@@ -183,7 +171,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4837",
-        "TRUNC loads a snapshot",
         "zookeeper-4837",
         "a server with a write that nobody else has is elected, and lost before anybody follows; others lead, and it "
         "comes back",
@@ -193,7 +180,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4882",
-        "after a disk error a server goes on",
         "zookeeper-4882",
         "a follower's disk fails while it logs a write that others have committed, and works again; later the follower "
         "is started again",
@@ -203,7 +189,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-4925",
-        "what was committed while a server caught up",
         "zookeeper-4925",
         "a server catches up with a write that only its leader had, and leads next",
         "agreement: a server that joins then lacks that write for good",
@@ -211,7 +196,6 @@ BUGS = (
     ),
     Bug(
         "ZOOKEEPER-5094",
-        "after a broken-off TRUNC",
         "zookeeper-5094",
         "a follower's connection breaks while a write is committed and its leader has not applied it, and breaks again "
         "in the synchronisation that follows; later the follower is started again",
@@ -221,7 +205,6 @@ BUGS = (
     ),
     Bug(
         "ack-before-trunc",
-        "an ACK of before a TRUNC still counts",
         "zookeeper-ack-before-trunc",
         "a leader's disk is slower than a follower's, the follower's connection breaks and is made again, and the "
         "leader is lost before the follower has logged again",
@@ -230,7 +213,6 @@ BUGS = (
     ),
     Bug(
         "trunc-keeps-one",
-        "TRUNC to a zxid that the log does not have",
         "zookeeper-trunc-keeps-one",
         "a server takes over a snapshot, leads next, and is lost with a write that nobody else has",
         "agreement: one server has a write for good that was never acknowledged",
@@ -238,7 +220,6 @@ BUGS = (
     ),
     Bug(
         "half-record",
-        "a write that fails within a record",
         "zookeeper-half-record",
         "a follower's disk is full, or fails, in the middle of a record, and works again; later the follower is "
         "started again, and is in a quorum without those that have what it logged since",
@@ -248,7 +229,6 @@ BUGS = (
     ),
     Bug(
         "unforced-snapshot",
-        "NEWLEADER is acknowledged with a snapshot",
         "zookeeper-unforced-snapshot",
         "a follower joins again after its connection broke, is told to cut off what its leader has committed and not "
         "applied, gets it anew, and soon loses power",
@@ -258,7 +238,6 @@ BUGS = (
     ),
     Bug(
         "numbered-not-applied",
-        "a new leader counts as applied",
         "zookeeper-numbered-not-applied",
         "a session expires while a leader begins, and that leader loses its quorum at once and is elected again",
         "agreement: the end of that session is in the leader's log, and in nobody's memory; ephemeral nodes may "

@@ -1,4 +1,4 @@
-"""What known bugs of ZooKeeper leave on the disks of servers: which bug may have been at work in a data folder.
+"""Finds the traces that known bugs of ZooKeeper leave on the disks of servers.
 
 A disk does not tell how it came to be so, nor which version wrote it. So what is found is a trace, no proof: the bugs
 whose schedules leave such disks, each with the versions that have it. Disks that look sound are no proof either: a
@@ -13,16 +13,15 @@ from msgspec import Struct
 from zabcheck.zookeeper.disk.comparison import Comparison
 from zabcheck.zookeeper.disk.contents import DiskContents
 from zabcheck.zookeeper.disk.log_analysis import is_covered
-from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER
-from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, shown
+from zabcheck.zookeeper.verdict.known_issues import issue_named
+from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, shown, shown_range
 
 KEPT_RECORD = "trunc-keeps-one"
-"""The bug of the catalogue that has no number, and leaves a trace."""
-_TITLE_OF_KEPT_RECORD = "TRUNC to a zxid that the log does not have"
+"""The name of the known issue without a number that leaves a trace."""
 
 
 class BugTrace(Struct, frozen=True):
-    """What a bug may have left at the server at position `server` of those that were read.
+    """A trace that a bug may have left at the server at position `server` of those that were read.
 
     `bug` is its name in the catalogue, or of a known issue; `affected` are the versions that have it, as of a known
     issue. `wrong`: the server's history is not that of the others, even if nothing else tells so.
@@ -46,12 +45,7 @@ def traces(disks: Sequence[DiskContents], comparison: Comparison | None) -> list
 
 
 def _trace(bug: str, server: int, why: str) -> BugTrace:
-    [issue] = [
-        each
-        for each in ISSUES
-        if bug in each.key.split(", ") or (bug == KEPT_RECORD and each.title.startswith(_TITLE_OF_KEPT_RECORD))
-    ]
-    assert (issue.key == NO_NUMBER) == (bug == KEPT_RECORD)
+    issue = issue_named(bug)
     return BugTrace(bug, issue.title, issue.affected, server, why, bug in (KEPT_RECORD, "ZOOKEEPER-4837"))
 
 
@@ -95,7 +89,10 @@ def _again(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Fou
     for server, disk in enumerate(disks):
         each = next((each for each in disk.findings if each.kind in ("duplicate", "disorder")), None)
         if each is not None:
-            yield "ZOOKEEPER-4712", server, f"its log has {each.message.partition(': ')[0]} once more, or out of order"
+            assert each.zxid is not None, "it comes again"
+            assert each.last is not None, "it comes again"
+            again = shown_range(each.zxid, each.last)
+            yield "ZOOKEEPER-4712", server, f"its log has {again} once more, or out of order"
 
 
 def _not_applied(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Found:

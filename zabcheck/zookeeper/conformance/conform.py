@@ -174,7 +174,7 @@ def _concluded(
     folder, version = recording.folder, recording.run.zookeeper
     states = sum(search.states for search in searches)
     undecided = [f"server {server}: {why}" for server, why in unknown.items()]
-    undecided += [why for why in recording.missing if why not in unknown.values()]
+    undecided += [why.words() for why in recording.missing]
     differences, found = [], []
     for search in searches:
         server = search.moves.record.server

@@ -214,7 +214,7 @@ def _unknown(recording: SortedRecording) -> Iterable[tuple[int, str]]:
         for incarnation in server:
             file = incarnation.log.file
             if incarnation.log.problems:
-                yield number, incarnation.log.problems[0]
+                yield number, incarnation.log.problems[0].words()
             elif not any(isinstance(line, State) for line in incarnation.log.lines) and _was_up(incarnation):
                 yield number, f"{file}: it does not say whom the server follows"
     quorum = {each.connection for each in recording.records if isinstance(each, Opened) and each.port == "quorum"}

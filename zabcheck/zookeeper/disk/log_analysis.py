@@ -1,4 +1,4 @@
-"""What the records of one server's logs say together: stretches of zxids, gaps, and zxids that come again."""
+"""The records of one server's logs taken together: stretches of zxids, gaps, and zxids that come again."""
 
 from array import array
 from pathlib import Path
@@ -13,6 +13,9 @@ from zabcheck.zookeeper.wire.zxids import COUNTER, follows, shown, shown_range
 
 class DiskFinding(Struct, frozen=True, omit_defaults=True):
     """Something unusual on a disk; `wrong` unless it is harmless.
+
+    `zxid` is that of the transaction concerned; of a conflict, a duplicate or a disorder it is the first, and `last`
+    the last one.
 
     gap           zxids that are missing, above what the snapshot covers
     covered gap   zxids that are missing, and that a boot does not need
@@ -33,6 +36,7 @@ class DiskFinding(Struct, frozen=True, omit_defaults=True):
     file: str
     offset: int | None = None
     zxid: int | None = None
+    last: int | None = None
 
 
 class LogFile(Struct, frozen=True):
@@ -174,7 +178,9 @@ class LogAnalysis:
         if again is not None:
             message = f"{shown_range(again.first, again.last)}: {again.message}"
             wrong = again.kind != "duplicate"
-            self.findings.append(DiskFinding(again.kind, wrong, message, str(again.path), again.offset, again.first))
+            self.findings.append(
+                DiskFinding(again.kind, wrong, message, str(again.path), again.offset, again.first, again.last)
+            )
 
 
 def finding_of(flaw: Flaw, path: Path, followed: bool) -> DiskFinding:

@@ -168,10 +168,10 @@ class Lost(Timed, frozen=True):
 
 
 class Undecoded(Timed, frozen=True):
-    """What `sender` sent to `receiver` could not be decoded, because of `reason`; it is passed on as it is.
+    """Bytes from `sender` to `receiver` that could not be decoded, because of `reason`; they are passed on as they are.
 
-    A reason that begins with "from byte" holds for all that follows on this connection in this direction: no packet of
-    it is recorded any more.
+    Some reasons hold for all that follows on this connection in this direction (`wire.streams.is_for_good`): no packet
+    of it is recorded any more.
     """
 
     connection: int

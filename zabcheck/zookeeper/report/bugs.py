@@ -10,7 +10,6 @@ from rich.text import Text
 from zabcheck.text.words import as_text
 from zabcheck.zookeeper.bugs.catalogue import Bug
 from zabcheck.zookeeper.bugs.executed import Executed
-from zabcheck.zookeeper.verdict.known_issues import NO_NUMBER
 
 NOT_EXECUTED = "–"
 
@@ -27,8 +26,9 @@ def spans(affected: Sequence[tuple[str, str | None]]) -> str:
 
 def title(bug: Bug) -> str:
     """Say in a sentence what is wrong, with the issue if the bug is not called by its number."""
-    said, key = bug.known.title, bug.known.key
-    issue = "" if key == NO_NUMBER or bug.name in key.split(", ") else f" ({key})"
+    known = bug.known
+    said = known.title
+    issue = f" ({known.key})" if known.has_number and bug.name not in (known.name, *known.others) else ""
     return f"{said[0].upper()}{said[1:]}{issue}."
 
 

@@ -63,4 +63,4 @@ def _place(violation: Violation, observation: Observation) -> int:
 
 
 def _where(place: int, observation: Observation) -> str:
-    return f" (line {place + FIRST_LINE}, {observation.sources[place]})"
+    return f" (line {place + FIRST_LINE}, {observation.sources[place].words()})"

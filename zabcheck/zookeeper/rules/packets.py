@@ -41,6 +41,7 @@ from zabcheck.zookeeper.rules.knowledge import (
     PrecedingTxn,
 )
 from zabcheck.zookeeper.rules.rule import Gap, Rule, Wrong
+from zabcheck.zookeeper.wire.streams import is_for_good
 
 JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
 """The kinds of packets for which there is a rule, but for those of observers."""
@@ -155,7 +156,7 @@ class _Judging:
                 self._jumps[after + 1] = before
             case Opened(connection=connection, client=client, server=server, port="quorum"):
                 self._connections[connection] = self._connection(connection, client, server)
-            case Undecoded(connection=connection, reason=reason) if reason.startswith("from byte"):
+            case Undecoded(connection=connection, reason=reason) if is_for_good(reason):
                 self._undecoded(connection, reason)
             case Closed(connection=connection):
                 self._connections.pop(connection, None)

@@ -27,6 +27,7 @@ from zabcheck.zookeeper.recording.records import (
 )
 from zabcheck.zookeeper.trace.moments import ClientAnswered, Moment, moments_of
 from zabcheck.zookeeper.trace.names import Names
+from zabcheck.zookeeper.trace.notes import NoEnd, NoLog, NotComplete, Note, Undecodable
 from zabcheck.zookeeper.trace.server_log import Delivering, Proposing, ServerLog, read_log
 
 
@@ -54,14 +55,14 @@ class Incarnation(Struct, eq=False):
 class SortedRecording(Struct, eq=False):
     """A whole recording, sorted by server: `by_server` has the incarnations of each server, in order.
 
-    `missing` says what the recording lacks, a sentence each. `names` has the names of all transactions in it.
+    `missing` is what the recording lacks. `names` has the names of all transactions in it.
     """
 
     run: Run
     records: list[AnyRecord]
     by_server: dict[int, list[Incarnation]]
     complete: bool
-    missing: list[str]
+    missing: list[Note]
     folder: Path = Path()
     names: Names = field(default_factory=lambda: Names(()))
 
@@ -84,8 +85,7 @@ def read_sorted(folder: Path) -> SortedRecording:
         elif isinstance(record, Opened) and record.port == "quorum":
             quorum.add(record.connection)
         elif isinstance(record, Undecoded) and record.connection in quorum:
-            link = f"from server {record.sender} to server {record.receiver}"
-            recording.missing.append(f"what was sent {link} could not be decoded: {record.reason}")
+            recording.missing.append(Undecodable(record.sender, record.receiver, record.reason))
         _take(record, recording)
         if isinstance(record, Started) and record.server in wiped:
             wiped.remove(record.server)
@@ -108,9 +108,9 @@ def read_sorted(folder: Path) -> SortedRecording:
         _keep_apart(server)
     ended = records[-1]
     if not isinstance(ended, Ended):
-        recording.missing.append("the recording has no end")
+        recording.missing.append(NoEnd())
     elif not ended.complete:
-        recording.missing.append(f"the recording is not complete: {ended.error}")
+        recording.missing.append(NotComplete(ended.error))
     else:
         recording.complete = True
     return recording
@@ -163,7 +163,7 @@ def _log(record: Started, recording: SortedRecording) -> ServerLog:
     try:
         return read_log(path)
     except OSError as error:
-        recording.missing.append(f"{path.name}: {error.strerror}")
+        recording.missing.append(NoLog(path.name, str(error.strerror)))
         return ServerLog(path.name)
 
 

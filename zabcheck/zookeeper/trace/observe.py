@@ -22,26 +22,28 @@ from zabcheck.zookeeper.recording.records import Fault, Lost
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.messages import Messages, Network
 from zabcheck.zookeeper.trace.moments import Moment, PacketReceived, PacketSent
+from zabcheck.zookeeper.trace.notes import NoAckEpoch, Note
 from zabcheck.zookeeper.trace.observed_server import ObservedServer
 from zabcheck.zookeeper.trace.order import Bound, Turn, in_order
+from zabcheck.zookeeper.trace.sources import Done, PacketSeen, Source
 
 TRACE = "trace.jsonl"
 SOURCES = "trace.sources.jsonl"
 
 
 class Observation(Struct, frozen=True):
-    """A trace, with the source of each event, and notes: what is not known of the run, a sentence each.
+    """A trace, with the source of each event, and notes on what is not known of the run, or unusual.
 
-    `partial` says why the trace is not complete, if it is not. `holes` are those reasons because of which something may
-    be missing in the middle of the trace, so that a sound run may seem to violate a property.
+    `partial` has the reasons why the trace is not complete, if it is not. `holes` are those reasons because of which
+    something may be missing in the middle of the trace, so that a sound run may seem to violate a property.
     """
 
     header: Header
     events: tuple[Event, ...]
-    sources: tuple[str, ...]
-    notes: tuple[str, ...]
-    partial: tuple[str, ...]
-    holes: tuple[str, ...] = ()
+    sources: tuple[Source, ...]
+    notes: tuple[Note, ...]
+    partial: tuple[Note, ...]
+    holes: tuple[Note, ...] = ()
     times: tuple[int, ...] = ()
     """When each event happened, as far as is known, in microseconds since 1970; what the recording tells besides can be
     put among them. No property looks at it."""
@@ -66,13 +68,13 @@ def observe_sorted(recording: SortedRecording) -> Observation:
 def write_trace(observation: Observation, folder: Path) -> Path:
     """Write the trace into `folder`, and the sources of its events beside it; return the path of the trace.
 
-    LogLine k of the file of sources says where line k of the trace is from.
+    Line k of the file of sources says where line k of the trace is from.
     """
     path = folder / TRACE
     with path.open("wb") as file:
         file.writelines(dump(observation.trace()))
     with (folder / SOURCES).open("wb") as file:
-        for source in ("recording", *observation.sources, "recording"):
+        for source in ("recording", *(each.words() for each in observation.sources), "recording"):
             file.write(msgspec.json.encode({"source": source}) + b"\n")
     return path
 
@@ -81,10 +83,10 @@ class _Observer:
     def __init__(self, recording: SortedRecording) -> None:
         self.recording = recording
         self.events: list[Event] = []
-        self.sources: list[str] = []
+        self.sources: list[Source] = []
         self.times: list[int] = []
         self.now = 0
-        self.notes: list[str] = []
+        self.notes: list[Note] = []
         self.messages = Messages(recording.names)
         self.network = Network(lambda server: self.servers[server].incarnation)
         self.servers = {
@@ -92,14 +94,14 @@ class _Observer:
             for number in recording.by_server
         }
 
-    def _emit(self, event: Event, source: str) -> None:
+    def _emit(self, event: Event, source: Source) -> None:
         self.events.append(event)
         self.sources.append(source)
         self.times.append(self.now)
 
     def _snapshot_of(self, number: int, zxid: Zxid) -> Chain | None:
         server = self.servers.get(number)
-        if server is None or server.unknown:
+        if server is None or server.unknown is not None:
             return None
         snapshot = server.history.up_to(zxid)
         return snapshot if not zxid.counter or snapshot.zxid == zxid else None
@@ -110,11 +112,11 @@ class _Observer:
         self._leave_out()
         # The last of what is missing may be the end of the recording, and everything before it is there.
         end = [] if self.recording.complete else [self.recording.missing[-1]]
-        holes = self.recording.missing[: len(self.recording.missing) - len(end)]
+        holes: list[Note] = self.recording.missing[: len(self.recording.missing) - len(end)]
         for server in self.recording.by_server.values():
             for incarnation in server:
                 holes += incarnation.log.problems
-        holes += [f"server {server.server}: {server.unknown}" for server in self.servers.values() if server.unknown]
+        holes += [server.unknown for server in self.servers.values() if server.unknown is not None]
         run = self.recording.run
         voters = run.servers - run.observers
         quorums = "weights " + ",".join("1" * voters + "0" * run.observers) if run.observers else MAJORITY
@@ -136,9 +138,9 @@ class _Observer:
         if incarnation is None:
             assert not isinstance(what, Moment | Bound), "those belong to an incarnation"
             if isinstance(what, Lost):
-                self._show(self.messages.lost(what), f"packet {what.packet}")
+                self._show(self.messages.lost(what), PacketSeen(what.packet))
             else:
-                self._show(self.network.event(what), "proxy" if isinstance(what, Fault) else "driver")
+                self._show(self.network.event(what), Done(by_proxy=isinstance(what, Fault)))
             return
         server = self.servers[incarnation.server]
         match what:
@@ -147,15 +149,15 @@ class _Observer:
             case Bound.END:
                 server.end(incarnation)
             case Moment(what=PacketReceived(packet)):
-                self._show(self.messages.received(packet, incarnation.number), f"packet {packet.packet}")
+                self._show(self.messages.received(packet, incarnation.number), PacketSeen(packet.packet))
                 server.see(what.what)
             case Moment(what=PacketSent(packet)):
                 server.see(what.what)
-                self._show(self.messages.sent(packet, incarnation.number), f"packet {packet.packet}")
+                self._show(self.messages.sent(packet, incarnation.number), PacketSeen(packet.packet))
             case Moment():
                 server.see(what.what)
 
-    def _show(self, event: Event | None, source: str) -> None:
+    def _show(self, event: Event | None, source: Source) -> None:
         if event is not None:
             self._emit(event, source)
 
@@ -164,7 +166,7 @@ class _Observer:
         epochs = sorted(epoch for server in self.servers.values() for epoch in server.silent_epochs)
         if not epochs:
             return
-        self.notes.append(f"no ACK-E is told at all, for that of the leader of epoch {epochs[0]} is not known")
+        self.notes.append(NoAckEpoch(epochs[0]))
         told = zip(self.events, self.sources, self.times, strict=True)
         kept = [each for each in told if not isinstance(each[0], AckEpoch)]
         self.events = [event for event, _, _ in kept]

@@ -9,7 +9,7 @@ that when it is established as leader, or up to date as follower. So the history
 - what the server proposes as leader is added.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from invariants.chain import EMPTY, Chain
 from invariants.events import (
@@ -46,8 +46,27 @@ from zabcheck.zookeeper.trace.moments import (
     PacketSent,
 )
 from zabcheck.zookeeper.trace.names import Names
-from zabcheck.zookeeper.trace.notes import CAME_BACK, EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
-from zabcheck.zookeeper.trace.replaced import Replaced
+from zabcheck.zookeeper.trace.notes import (
+    AckEpochUnknown,
+    AckOfUnknown,
+    CameBack,
+    CutAboveSnapshot,
+    CutRecordKept,
+    DeliveredLater,
+    DiskUnknown,
+    DiskWiped,
+    EpochUnknown,
+    EpochWithoutHistory,
+    HoleInLog,
+    MemoryUnknown,
+    NeverProposed,
+    Note,
+    ReadOfUnknown,
+    RecordsRepeated,
+    SnapshotLost,
+    SnapshotTakenOver,
+    SnapshotUnknown,
+)
 from zabcheck.zookeeper.trace.server_log import (
     Delivering,
     Election,
@@ -60,15 +79,81 @@ from zabcheck.zookeeper.trace.server_log import (
     Supporters,
     UpToDate,
 )
+from zabcheck.zookeeper.trace.sources import AnswerTo, DiskAfter, Done, FinalReading, LogPlace, PacketSeen, Source
 from zabcheck.zookeeper.trace.synchronisation import Synchronisation
 from zabcheck.zookeeper.wire.zxids import epoch_of
 
-FROM_DISK = "disk of server"
-"""How the source begins of an event that only a disk tells of."""
-Emit = Callable[[Event, str], None]
+Emit = Callable[[Event, Source], None]
 """Takes an event and its source."""
 SnapshotOf = Callable[[int, Zxid], Chain | None]
 """Returns the history of a server up to a zxid, None if it is not known."""
+
+
+class Leftovers:
+    """The differences that TRUNC and SNAP may leave between the log of a server and its memory.
+
+    A server that takes over a snapshot keeps its log, and one that leaves its leader applies the records that are later
+    than the last transaction in its memory. So a record that a snapshot replaced comes back if one was taken over that
+    ends before it (ZOOKEEPER-2832).
+    """
+
+    def __init__(self) -> None:
+        self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from the log, and after which zxid
+        self._has_cut = False  # whether NEWLEADER was acknowledged since
+        self._not_logged: dict[Zxid, None] = {}  # what was brought behind a TRUNC, if that was broken off
+        self._replaced: dict[Zxid, bool] = {}  # by a snapshot, and whether one was taken over that ends before it
+
+    def start(self, wiped: bool) -> None:
+        """An incarnation starts, and reads its log."""
+        self._cut_off, self._not_logged = {}, {}
+        if wiped:
+            self._replaced = {}
+
+    def cut(self, cut_off: Iterable[Txn], zxid: Zxid) -> None:
+        """TRUNC takes these transactions from the log: all behind `zxid`."""
+        self._cut_off, self._has_cut = {txn.zxid: zxid for txn in cut_off}, False
+        self.cut_replaced(zxid)
+
+    def cut_replaced(self, zxid: Zxid) -> None:
+        """The log is cut behind `zxid`."""
+        self._replaced = {each: seen for each, seen in self._replaced.items() if each <= zxid}
+
+    def begin_snapshot(self) -> None:
+        """A snapshot comes: TRUNCs of before are over."""
+        self._cut_off, self._not_logged = {}, {}
+
+    def take_over(self, history: Chain, snapshot: Chain, zxid: Zxid) -> None:
+        """A snapshot that ends with `zxid` replaces the history in memory."""
+        self._replaced.update((txn.zxid, False) for txn in history.after(history.common_prefix(snapshot).length))
+        self._replaced = {each: seen or zxid < each for each, seen in self._replaced.items()}
+
+    def bring(self, zxid: Zxid) -> None:
+        """The transaction is proposed to the server, maybe again."""
+        for each in (self._cut_off, self._replaced, self._not_logged):
+            each.pop(zxid, None)
+
+    def acknowledge(self) -> None:
+        """NEWLEADER is acknowledged: the log was cut."""
+        self._has_cut = True
+
+    def leave(self, brought: Iterable[Txn]) -> None:
+        """The server leaves its leader, with these in its memory only: a synchronisation with TRUNC brought them."""
+        self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought))
+
+    def may_come_back(self, zxid: Zxid) -> bool:
+        """Whether the server would read the transaction from its log, though a snapshot has replaced it."""
+        return self._replaced.get(zxid, False)
+
+    def notes_on(self, server: int, logged: list[Zxid], snapshot: Zxid) -> Iterator[Note]:
+        """Compare with a log, and the latest snapshot beside it: what was not cut off, and what was never logged."""
+        kept = [zxid for zxid in logged if zxid in self._cut_off] if self._has_cut else []
+        if kept:
+            cut = self._cut_off[kept[0]]
+            yield CutRecordKept(server, cut, kept[0], cut in logged)
+        for zxid in self._not_logged:
+            later = [each for each in logged if each > zxid]
+            if zxid not in logged and zxid > snapshot and later:
+                yield HoleInLog(server, zxid, min(later))
 
 
 class ObservedServer:
@@ -78,26 +163,23 @@ class ObservedServer:
     """
 
     def __init__(
-        self, server: int, names: Names, emit: Emit, note: Callable[[str], None], snapshot_of: SnapshotOf
+        self, server: int, names: Names, emit: Emit, note: Callable[[Note], None], snapshot_of: SnapshotOf
     ) -> None:
         self.server = server
         self.incarnation = 0
         self.history = EMPTY  # in memory, and what will be
-        self.unknown = ""  # why the history is not known; "" if it is
+        self.unknown: Note | None = None  # why the history is not known
         self.silent_epochs: list[int] = []  # in which it led, with an AckEpoch that is not known
         self._names = names
-        self._emit_to = emit
-        self._note_to = note
+        self._emit = emit
+        self._note = note
         self._snapshot_of = snapshot_of
         self._shown = EMPTY  # the durable history, by the `Adopt` and `Accept` so far
         self._fallback = EMPTY  # the history before a synchronisation that failed
         self._inherited = EMPTY  # what came by SNAP in this incarnation; what the disk has at a start is delivered anew
         self._snapshot = Zxid(0, 0)  # the latest on its disk
         self._unsettled = False  # a synchronisation changed the disk, and may not have been completed
-        self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from its log, and after which zxid
-        self._has_cut = False  # whether it has acknowledged NEWLEADER since
-        self._not_logged: dict[Zxid, None] = {}  # what was brought behind a TRUNC, if that was broken off
-        self._replaced = Replaced()
+        self._leftovers = Leftovers()
         self._current_epoch = 0  # f.a
         self._promised = 0  # f.p, by the `Promise` so far
         self._delivered: dict[Txn, None] = {}  # in this incarnation
@@ -105,16 +187,8 @@ class ObservedServer:
         self._file = ""
         self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
 
-    # Events and notes.
-
-    def _emit(self, event: Event, source: str) -> None:
-        self._emit_to(event, source)
-
-    def _note(self, text: str) -> None:
-        self._note_to(f"server {self.server}: {text}")
-
-    def _at(self, number: int) -> str:
-        return f"{self._file}:{number}"
+    def _at(self, number: int) -> Source:
+        return LogPlace(self._file, number)
 
     # Beginning and end of an incarnation.
 
@@ -124,16 +198,14 @@ class ObservedServer:
         self._file = incarnation.log.file
         self._delivered = {}
         self._inherited = EMPTY
-        self._cut_off = {}
-        self._not_logged = {}
+        self._leftovers.start(incarnation.wiped)
         self._sync = None
         if incarnation.number:
-            self._emit(Recover(self.server, incarnation.number), "driver")
+            self._emit(Recover(self.server, incarnation.number), Done())
         if incarnation.wiped:
-            self._note(f"its disk was wiped before incarnation {incarnation.number}, so it may have forgotten promises")
+            self._note(DiskWiped(self.server, incarnation.number))
             self.history = EMPTY
             self._snapshot = Zxid(0, 0)
-            self._replaced = Replaced()
             self._current_epoch = self._promised = 0
             self._unsettled = True
         elif incarnation.before is not None:
@@ -142,7 +214,7 @@ class ObservedServer:
             if incarnation.before.current_epoch is not None:
                 self._current_epoch = incarnation.before.current_epoch
         elif incarnation.number:
-            self._note(f"what was on its disk before incarnation {incarnation.number} was not recorded")
+            self._note(DiskUnknown(self.server, incarnation.number))
         self._fallback = self.history
 
     def _from_disk(self, disk: Disk) -> Chain:
@@ -166,7 +238,7 @@ class ObservedServer:
             else:
                 repeated += 1
         if repeated:
-            self._note(f"after incarnation {disk.incarnation} its log holds {repeated} records of zxids it had before")
+            self._note(RecordsRepeated(self.server, disk.incarnation, repeated))
 
     def end(self, incarnation: Incarnation) -> None:
         """An incarnation ended; its disk shows what it had accepted without an answer."""
@@ -177,43 +249,31 @@ class ObservedServer:
         if isinstance(incarnation.ended, Exited) and incarnation.last:
             failures = [line for line in incarnation.log.lines if isinstance(line, Failure)]
             reason = f": {failures[-1].message}" if failures else ""
-            self._emit(Halt(self.server, self.incarnation, f"exit code {incarnation.ended.code}{reason}"), "driver")
+            self._emit(Halt(self.server, self.incarnation, f"exit code {incarnation.ended.code}{reason}"), Done())
         else:
             lost = sum(each.lost for each in incarnation.power_lost)
-            self._emit(Crash(self.server, self.incarnation, lost), "driver")
+            self._emit(Crash(self.server, self.incarnation, lost), Done())
         for gone in (
             name for each in incarnation.power_lost for name in each.files if name.startswith(SNAPSHOT_PREFIX)
         ):
-            self._note(f"{LOST_SNAPSHOT} {gone}, which it had not forced")
+            self._note(SnapshotLost(self.server, gone))
 
     def _settle(self, disk: Disk) -> None:
-        logged = [Zxid.unpack(each.zxid) for each in disk.log]
-        kept = [zxid for zxid in logged if zxid in self._cut_off] if self._has_cut else []
-        if kept:
-            cut = self._cut_off[kept[0]]
-            lacks = "" if cut in logged else ", which its log does not have"
-            self._note(f"told to truncate after {cut}{lacks}, it keeps {kept[0]} in its log")
-        self._find_hole(logged, _latest(disk))
+        for note in self._leftovers.notes_on(self.server, [Zxid.unpack(each.zxid) for each in disk.log], _latest(disk)):
+            self._note(note)
         durable = self._from_disk(disk)
-        source = f"{FROM_DISK} {self.server} after incarnation {disk.incarnation}"
+        source = DiskAfter(self.server, disk.incarnation)
         sync = self._sync
         packets = sync.packets if sync is not None and sync.logged_newleader else None
         if packets is not None and not packets.acknowledged and disk.current_epoch == packets.epoch:
             assert packets.epoch is not None
             if sync is not None and sync.adopted is not None and sync.adopted.zxid > durable.zxid:
-                self._note(f"its disk has epoch {packets.epoch}, {EPOCH_ALONE}, and ends with {durable.zxid}")
+                self._note(EpochWithoutHistory(self.server, packets.epoch, durable.zxid))
             self._adopt(packets.epoch, durable, source)
         elif disk.current_epoch == self._current_epoch:
             self._accept_up_to(durable, source)
 
-    def _find_hole(self, logged: list[Zxid], snapshot: Zxid) -> None:
-        """Note what was brought and is neither in the log nor in the snapshot, if something later is in the log."""
-        for zxid in self._not_logged:
-            later = [each for each in logged if each > zxid]
-            if zxid not in logged and zxid > snapshot and later:
-                self._note(f"its log lacks {zxid}, {NOT_LOGGED}, and goes on with {min(later)}")
-
-    def _accept_up_to(self, durable: Chain, source: str) -> None:
+    def _accept_up_to(self, durable: Chain, source: Source) -> None:
         """Accept what is durable and has no event yet: there was no answer to it."""
         if not durable.starts_with(self._shown):
             return
@@ -222,7 +282,7 @@ class ObservedServer:
                 return
             self._accept(txn, source)
 
-    def _accept(self, txn: Txn, source: str) -> None:
+    def _accept(self, txn: Txn, source: Source) -> None:
         self._shown = self._shown.append(txn)
         self._emit(Accept(self.server, self.incarnation, self._current_epoch, txn), source)
 
@@ -276,7 +336,7 @@ class ObservedServer:
         if packets.sync.kind == "TRUNC":
             brought = self._sync.history()
             cut = brought.up_to(Zxid.unpack(packets.sync.zxid)).length
-            self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought.after(cut)))
+            self._leftovers.leave(brought.after(cut))
 
     def _append(self, txn: Txn) -> None:
         """Add a transaction to the history, unless it comes again or out of order."""
@@ -284,20 +344,20 @@ class ObservedServer:
         if txn.zxid > self.history.zxid:
             self.history = self.history.append(txn)
 
-    def _reach(self, zxid: Zxid, source: str) -> None:
+    def _reach(self, zxid: Zxid, source: Source) -> None:
         """An election: the server's memory reaches up to `zxid`, unless that is the start of an epoch."""
         known = [self.history.up_to(zxid), self._fallback.up_to(zxid)]
         reached = next((chain for chain in known if chain.zxid == zxid), None)
         if reached is None:
             reached = known[0]
             if zxid.counter:
-                self._forget(f"at {source} it says that its memory reaches up to {zxid}, where that is from is unknown")
+                self._forget(MemoryUnknown(self.server, source, zxid))
         self.history = self._fallback = reached
         if not self._unsettled:  # else what a synchronisation brought is of the epoch that it was for
             self._accept_up_to(reached, source)
 
-    def _forget(self, why: str) -> None:
-        if not self.unknown:
+    def _forget(self, why: Note) -> None:
+        if self.unknown is None:
             self.unknown = why
             self._note(why)
 
@@ -313,9 +373,7 @@ class ObservedServer:
             case "PROPOSAL" if packet.txn is not None:
                 txn = self._names.txn(packet.txn)
                 self._proposed[txn.zxid] = txn
-                self._cut_off.pop(txn.zxid, None)
-                self._replaced.bring(txn.zxid)
-                self._not_logged.pop(txn.zxid, None)
+                self._leftovers.bring(txn.zxid)
                 if packets.uptodate:
                     self._append(txn)
                 else:
@@ -344,28 +402,27 @@ class ObservedServer:
         if packet.kind == "TRUNC":
             if self._snapshot.counter and self._snapshot > zxid:
                 # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
-                self._note(f"told to truncate after {zxid}, it goes on from its snapshot up to {self._snapshot}")
+                self._note(CutAboveSnapshot(self.server, zxid, self._snapshot))
                 zxid = self._snapshot
+                self._leftovers.cut_replaced(zxid)
             else:
-                cut = self.history.after(self.history.up_to(zxid).length)
-                self._cut_off, self._has_cut = {txn.zxid: zxid for txn in cut}, False
+                self._leftovers.cut(self.history.after(self.history.up_to(zxid).length), zxid)
             sync.applied = self.history.up_to(zxid)
-            self._replaced.cut(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
             snapshot = self._snapshot_of(packet.sender, zxid)
             self._unsettled = True
-            self._cut_off, self._not_logged = {}, {}
+            self._leftovers.begin_snapshot()
             if snapshot is None:
-                self._forget(f"it got a snapshot up to {zxid} from server {packet.sender}, whose history is unknown")
+                self._forget(SnapshotUnknown(self.server, zxid, packet.sender))
                 return
-            self._note(f"{TAKEN_OVER} {zxid} holds is inferred from the history of server {packet.sender}")
-            self._replaced.take_over(self.history, snapshot, zxid)
+            self._note(SnapshotTakenOver(self.server, zxid, packet.sender))
+            self._leftovers.take_over(self.history, snapshot, zxid)
             sync.applied = self._inherited = snapshot
 
     def _send(self, packet: Sent) -> None:
         sync = self._sync
-        source = f"packet {packet.packet}"
+        source = PacketSeen(packet.packet)
         if sync is None or sync.iteration.connection != packet.connection:
             if packet.kind == "LEADERINFO":
                 self._promise(epoch_of(packet.zxid), self.server, source)
@@ -378,86 +435,86 @@ class ObservedServer:
         elif packet.kind == "ACK" and sync.adopted is not None:
             assert epoch is not None, "NEWLEADER names it"
             if not sync.packets.acknowledged:
-                self._has_cut = True
+                self._leftovers.acknowledge()
                 self._adopt(epoch, sync.adopted, source)
             self._acknowledge_proposal(Zxid.unpack(packet.zxid), source)
         sync.packets.sends(packet)
 
-    def _promise(self, epoch: int, leader: int, source: str) -> None:
+    def _promise(self, epoch: int, leader: int, source: Source) -> None:
         if epoch > self._promised:
             self._promised = epoch
             self._emit(Promise(self.server, self.incarnation, epoch, leader), source)
 
-    def _ack_epoch(self, epoch: int, current_epoch: int, source: str) -> bool:
+    def _ack_epoch(self, epoch: int, current_epoch: int, source: Source) -> bool:
         """The server provides its history for `epoch`; whether it is known which."""
         history = self.history
-        if self.unknown or (self._unsettled and history != self._shown):
-            self._note(f"what history it provided for epoch {epoch} is not told: a synchronisation had not ended")
+        if self.unknown is not None or (self._unsettled and history != self._shown):
+            self._note(AckEpochUnknown(self.server, epoch))
             return False
         end = history.zxid, history.length, history.hash
         self._emit(AckEpoch(self.server, self.incarnation, epoch, current_epoch, *end), source)
         return True
 
-    def _acknowledge_proposal(self, zxid: Zxid, source: str) -> None:
+    def _acknowledge_proposal(self, zxid: Zxid, source: Source) -> None:
         if not zxid.counter or zxid <= self._shown.zxid:
             return
         txn = self._proposed.get(zxid)
         if txn is None:
-            self._note(f"{source} acknowledges {zxid}, which it was never asked to accept")
+            self._note(NeverProposed(self.server, source, zxid))
         else:
             self._accept(txn, source)
 
-    def _adopt(self, epoch: int, history: Chain, source: str) -> None:
+    def _adopt(self, epoch: int, history: Chain, source: Source) -> None:
         if not history.starts_with(self._shown):
             common = history.common_prefix(self._shown)
             self._emit(Truncate(self.server, self.incarnation, common.zxid, common.length), source)
         self._take_epoch(epoch, history, source)
 
-    def _take_epoch(self, epoch: int, history: Chain, source: str) -> None:
+    def _take_epoch(self, epoch: int, history: Chain, source: Source) -> None:
         self._current_epoch = epoch
         self._shown = history
         self._unsettled = False
         end = history.zxid, history.length, history.hash
-        if not self.unknown:
+        if self.unknown is None:
             self._emit(Adopt(self.server, self.incarnation, epoch, *end), source)
 
-    def _up_to_date(self, sync: Synchronisation, source: str) -> None:
+    def _up_to_date(self, sync: Synchronisation, source: Source) -> None:
         epoch = sync.packets.epoch
         if epoch is None:
-            self._note(f"{source}: in which epoch it is up to date is unknown")
+            self._note(EpochUnknown(self.server, source, leads=False))
         else:
             self._emit(CommitEpoch(self.server, self.incarnation, epoch), source)
         applied = sync.applied
         first = sync.iteration.first_delivery
         if first is not None and applied.zxid >= Zxid.unpack(first):
             cut = applied.prefix(max(0, applied.up_to(Zxid.unpack(first)).length - 1))
-            self._note(f"{source}: {applied.length - cut.length} transactions it had are delivered later, with a line")
+            self._note(DeliveredLater(self.server, source, applied.length - cut.length))
             applied = cut
         self._deliver_initial(applied, source)
 
     # As leader.
 
-    def _lead(self, iteration: LoggedIteration, source: str) -> None:
+    def _lead(self, iteration: LoggedIteration, source: Source) -> None:
         """A quorum has sent ACK-E: the leader's own history is the initial one."""
         epoch = iteration.epoch
         if epoch is None:
-            self._note(f"{source}: in which epoch it leads is unknown")
+            self._note(EpochUnknown(self.server, source, leads=True))
             return
         self._promise(epoch, self.server, source)
         if not self._ack_epoch(epoch, self._current_epoch, source):
             self.silent_epochs.append(epoch)
         self._take_epoch(epoch, self.history, source)
 
-    def _establish(self, epoch: int, source: str) -> None:
+    def _establish(self, epoch: int, source: Source) -> None:
         self._emit(Establish(self.server, self.incarnation, epoch), source)
         self._deliver_initial(self.history, source)
         self._emit(Ready(self.server, self.incarnation, epoch), source)
 
     # Deliveries and answers.
 
-    def _deliver_initial(self, history: Chain, source: str) -> None:
+    def _deliver_initial(self, history: Chain, source: Source) -> None:
         """Deliver what is in `history` and was not delivered yet in this incarnation."""
-        if self.unknown:
+        if self.unknown is not None:
             return
         base = self._inherited
         if base and history.starts_with(base) and any(txn not in self._delivered for txn in base):
@@ -467,16 +524,16 @@ class ObservedServer:
             if txn not in self._delivered:
                 self._deliver(txn, source)
 
-    def _deliver(self, txn: Txn, source: str) -> None:
+    def _deliver(self, txn: Txn, source: Source) -> None:
         self._delivered[txn] = None
         self._emit(Deliver(self.server, self.incarnation, txn), source)
 
     def _acknowledge(self, record: Acknowledged, path: str) -> None:
-        source = f"client {record.client}, write {record.number}"
+        source = AnswerTo(record.client, record.number)
         zxid = Zxid.unpack(record.zxid)
         txn = self._names.find(zxid, path)
         if txn is None:
-            self._note(f"{source} was acknowledged as {zxid}, which no log, packet or disk has")
+            self._note(AckOfUnknown(self.server, source, zxid))
         else:
             self._emit(ClientAck(self.server, self.incarnation, txn), source)
 
@@ -485,12 +542,12 @@ class ObservedServer:
         for path, zxid in sorted(record.nodes, key=lambda node: (node[1], node[0])):
             txn = self._names.find(Zxid.unpack(zxid), path)
             if txn is None:
-                self._note(f"the final read has {path} of {Zxid.unpack(zxid)}, which no log, packet or disk has")
+                self._note(ReadOfUnknown(self.server, path, Zxid.unpack(zxid)))
             else:
                 txns.append(txn)
-                if self._replaced.may_come_back(txn.zxid):
-                    self._note(f"{txn.zxid} {CAME_BACK}")
-        self._emit(FinalRead(self.server, self.incarnation, tuple(txns)), "final read")
+                if self._leftovers.may_come_back(txn.zxid):
+                    self._note(CameBack(self.server, txn.zxid))
+        self._emit(FinalRead(self.server, self.incarnation, tuple(txns)), FinalReading())
 
 
 def _latest(disk: Disk) -> Zxid:

@@ -24,6 +24,8 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from zabcheck.zookeeper.trace.notes import StrangeLine
+
 FRAMES = 5
 """How many lines of a stack trace are kept, for an exception and for each of its causes."""
 _CAUSE = "Caused by: "
@@ -146,7 +148,7 @@ class ServerLog(Struct, frozen=True):
 
     file: str
     lines: tuple[AnyLine, ...] = ()
-    problems: tuple[str, ...] = ()
+    problems: tuple[StrangeLine, ...] = ()
 
 
 _LINE = re.compile(
@@ -191,7 +193,7 @@ class _Parser:
     def __init__(self, file: str) -> None:
         self.file = file
         self.lines: list[AnyLine] = []
-        self.problems: list[str] = []
+        self.problems: list[StrangeLine] = []
         self._seconds: dict[str, int] = {}
         self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
         self._more: list[str] = []  # what follows the last
@@ -230,9 +232,7 @@ class _Parser:
             self._frames += 1
 
     def _problem(self, number: int, raw: str) -> None:
-        self.problems.append(
-            f"{self.file}, line {number}: expected a line that says when and what, found {raw[:120]!r}"
-        )
+        self.problems.append(StrangeLine(self.file, number, raw[:120]))
 
     def _close(self) -> None:
         """Take in the last line with all that followed it."""

@@ -9,6 +9,7 @@ contradiction between them is a finding, whatever the properties say.
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,7 @@ from zabcheck.zookeeper.recording.records import Acknowledged, Asked, Exited, No
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.zookeeper.trace.observe import Observation
 from zabcheck.zookeeper.trace.server_log import Delivering, DigestMismatch, Election, Failure, Phase, State
+from zabcheck.zookeeper.trace.sources import AnswerTo, FinalReading, LogPlace, LogWhole, Source
 
 EXPECTED = (
     ("", r"java\.net\.(SocketException|SocketTimeoutException|ConnectException)\b", "a connection was lost"),
@@ -49,25 +51,151 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _DIGEST_OF = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
 """The transaction after which a digest does not fit, in a server's message; a message may have none."""
 LATE = "it was delivered when its server left its leader, and had loaded its log further already"
-"""What is said of a digest mismatch that does not mean that the server's history is wrong."""
+"""The words for a digest mismatch that does not mean that the server's history is wrong."""
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
+
+
+class Fact(Struct, frozen=True):
+    """Base of what shows that something is wrong."""
+
+    def words(self) -> str:
+        """Say it to a reader."""
+        raise NotImplementedError
+
+    def server_said(self) -> tuple[str, ...]:
+        """Return the server's own words, if it has said anything."""
+        return ()
+
+
+class ErrorLogged(Fact, frozen=True):
+    """An error in the server's log, in its own words.
+
+    `exception` is the first line of the stack trace, `cause` that of the innermost cause, and `where` the first place
+    in ZooKeeper's code; "" if there is none.
+    """
+
+    message: str
+    exception: str = ""
+    cause: str = ""
+    where: str = ""
+
+    def words(self) -> str:
+        return ", ".join(filter(None, self.server_said()))
+
+    def server_said(self) -> tuple[str, ...]:
+        return self.message, self.exception, self.cause, self.where
+
+
+class OtherDigest(Fact, frozen=True):
+    """A digest that does not fit, in the server's words.
+
+    `is_late`: the transaction was delivered when the tree was ahead of it, so the history need not be wrong.
+    """
+
+    message: str
+    is_late: bool
+
+    def words(self) -> str:
+        return self.message + (f": {LATE}" if self.is_late else "")
+
+    def server_said(self) -> tuple[str, ...]:
+        return (self.message,)
+
+
+class ExitedByItself(Fact, frozen=True):
+    """The server ended by itself with exit code `code`; `error` is the last error before that, or the first."""
+
+    code: int
+    error: ErrorLogged | None = None
+
+    def words(self) -> str:
+        why = "its log says nothing" if self.error is None else self.error.words()
+        return f"exit code {self.code}: {why}"
+
+    def server_said(self) -> tuple[str, ...]:
+        return () if self.error is None else self.error.server_said()
+
+
+class CouldNotBeRead(Fact, frozen=True):
+    """The final read failed, with `error`."""
+
+    error: str
+
+    def words(self) -> str:
+        return self.error
+
+
+_By = Literal["everything", "another node", "deliveries", "final reads"]
+
+
+class AnswerContradicted(Fact, frozen=True):
+    """A client was told that `path` is created as `zxid`, and another witness contradicts.
+
+    `by`: no log, packet or disk has the transaction, it created the node `other`, no server says that it delivered it,
+    or no server has it at the end.
+    """
+
+    client: int
+    path: str
+    zxid: Zxid
+    by: _By
+    other: str = ""
+
+    def words(self) -> str:
+        but = {
+            "everything": "which no log, packet or disk has",
+            "another node": f"but that created {self.other}",
+            "deliveries": "which no server says it delivered",
+            "final reads": "and no server has it at the end",
+        }
+        return f"client {self.client} was told that {self.path} is created as {self.zxid}, {but[self.by]}"
+
+
+class ReadContradicted(Fact, frozen=True):
+    """The final read lacks what the server says it delivered, or has what it does not say it delivered.
+
+    `path` and `zxid` are of the first such node, of which there are `nodes`.
+    """
+
+    lacks: bool
+    path: str
+    zxid: Zxid
+    nodes: int
+
+    def words(self) -> str:
+        some = f"{self.path} ({self.zxid})" + (f" and {self.nodes - 1} more" if self.nodes > 1 else "")
+        if self.lacks:
+            return f"its final read lacks {some}, which it says it delivered"
+        return f"its final read has {some}, which it does not say it delivered"
+
+
+Kind = Literal["could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses"]
 
 
 class Finding(Struct, frozen=True):
     """Something that is wrong in a run. `step` is election, discovery, synchronisation or broadcast; "" if in none.
 
-    `kind`: "could not start", "ended by itself", "error", "digest mismatch", "not read", "witnesses". `source` is where
-    it was found first, and `text` what was said there; `count` is how often it was found.
+    `source` is where it was found first, and `fact` what shows it; `count` is how often it was found.
     """
 
-    kind: str
+    kind: Kind
     server: int
     incarnation: int
     step: str
-    text: str
-    source: str
+    fact: Fact
+    source: Source
     count: int = 1
+
+    @property
+    def text(self) -> str:
+        """The fact for a reader."""
+        return self.fact.words()
+
+    def server_says(self, *parts: str) -> bool:
+        """Whether each of these is in one of the server's own words: a message, an exception, its cause, or a place."""
+        said = self.fact.server_said()
+        return all(any(part in each for each in said) for part in parts)
 
 
 def findings(recording: SortedRecording, observation: Observation) -> list[Finding]:
@@ -83,7 +211,7 @@ def findings(recording: SortedRecording, observation: Observation) -> list[Findi
     for record in recording.records:
         if isinstance(record, NotRead):
             last = len(recording.by_server[record.server]) - 1
-            found.append(Finding("not read", record.server, last, "", record.error, "final read"))
+            found.append(Finding("not read", record.server, last, "", CouldNotBeRead(record.error), FinalReading()))
     if not observation.partial:  # else a witness may be missing
         found += _witnesses(recording, observation)
     return found
@@ -94,7 +222,7 @@ def findings(recording: SortedRecording, observation: Observation) -> list[Findi
 
 def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
     """Find the errors that no fault explains; equal ones are counted."""
-    found: dict[tuple[str, str, str], Finding] = {}
+    found: dict[tuple[object, ...], Finding] = {}
     step = "start"
     late = _is_late(incarnation)
     for line in incarnation.log.lines:
@@ -103,14 +231,14 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
         elif isinstance(line, Phase):
             step = _step(line.text) or step
         elif isinstance(line, Failure | DigestMismatch):
-            kind = "digest mismatch" if isinstance(line, DigestMismatch) else "error"
-            text = line.message + (f": {LATE}" if late else "") if isinstance(line, DigestMismatch) else _text(line)
             if isinstance(line, Failure) and is_expected(line):
                 continue
-            key = kind, step, _NUMBERS.sub("…", text)
+            kind: Kind = "error" if isinstance(line, Failure) else "digest mismatch"
+            fact: Fact = _error(line) if isinstance(line, Failure) else OtherDigest(line.message, late)
+            key = kind, step, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
             known = found.get(key)
-            source = f"{incarnation.log.file}:{line.number}"
-            first = known or Finding(kind, incarnation.server, incarnation.number, step, text, source, 0)
+            source = LogPlace(incarnation.log.file, line.number)
+            first = known or Finding(kind, incarnation.server, incarnation.number, step, fact, source, 0)
             found[key] = replace(first, count=first.count + 1)
     yield from found.values()
 
@@ -168,12 +296,11 @@ def _exception(failure: Failure) -> str:
     return next((found[0] for frame in failure.frames if (found := _EXCEPTION.match(frame))), "")
 
 
-def _text(failure: Failure) -> str:
+def _error(failure: Failure) -> ErrorLogged:
     causes = [number for number, frame in enumerate(failure.frames) if frame.startswith(_CAUSE)]
     first = failure.frames[causes[-1] :] if causes else failure.frames
     where = next((frame.strip() for frame in first if "org.apache.zookeeper" in frame and "at " in frame), "")
-    parts = (failure.message.rstrip(": "), _exception(failure), *(first[:1] if causes else ()), where)
-    return ", ".join(part for part in parts if part)
+    return ErrorLogged(failure.message.rstrip(": "), _exception(failure), first[0] if causes else "", where)
 
 
 def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
@@ -183,12 +310,12 @@ def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
     failures = [line for line in incarnation.log.lines if isinstance(line, Failure) and not is_expected(line)]
     began = any(isinstance(line, State) for line in incarnation.log.lines)
     reason = next(iter(failures), None) if not began else next(reversed(failures), None)  # the others follow from it
-    why = "its log says nothing" if reason is None else _text(reason)
-    source = incarnation.log.file if reason is None else f"{incarnation.log.file}:{reason.number}"
-    kind = "ended by itself" if began else "could not start"
+    file = incarnation.log.file
+    source: Source = LogWhole(file) if reason is None else LogPlace(file, reason.number)
+    kind: Kind = "ended by itself" if began else "could not start"
     step = "" if began else "start"
-    text = f"exit code {incarnation.ended.code}: {why}"
-    yield Finding(kind, incarnation.server, incarnation.number, step, text, source)
+    fact = ExitedByItself(incarnation.ended.code, None if reason is None else _error(reason))
+    yield Finding(kind, incarnation.server, incarnation.number, step, fact, source)
 
 
 # What the witnesses say.
@@ -212,31 +339,28 @@ def _answers(recording: SortedRecording, observation: Observation) -> Iterator[F
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
     read = [event for event in observation.events if isinstance(event, FinalRead)]
     held = {txn for event in read for txn in event.txns}
-    found: dict[tuple[int, str], Finding] = {}
+    found: dict[tuple[int, _By], Finding] = {}
     for record in recording.records:
         if not isinstance(record, Acknowledged):
             continue
         path = paths.get((record.client, record.number), "")
         txn = recording.names.find(Zxid.unpack(record.zxid), path)
         known = "" if txn is None else recording.names.path(txn)
-        but = []
+        contradicted: list[_By] = []
         if txn is None:
-            but.append(("which no log, packet or disk has", ""))
+            contradicted.append("everything")
         else:
-            if known and path and known != path:
-                but.append(("but that created", f" {known}"))
-            if txn not in delivered:
-                but.append(("which no server says it delivered", ""))
-            if read and txn not in held:
-                but.append(("and no server has it at the end", ""))
-        for wrong, which in but:
-            before = found.get((record.server, wrong))
+            contradicted += ["another node"] if known and path and known != path else []
+            contradicted += ["deliveries"] if txn not in delivered else []
+            contradicted += ["final reads"] if read and txn not in held else []
+        for by in contradicted:
+            before = found.get((record.server, by))
             if before is None:
-                what = f"client {record.client} was told that {path} is created as {Zxid.unpack(record.zxid)}"
-                source = f"client {record.client}, write {record.number}"
+                fact = AnswerContradicted(record.client, path, Zxid.unpack(record.zxid), by, known)
+                source = AnswerTo(record.client, record.number)
                 last = len(recording.by_server[record.server]) - 1
-                before = Finding("witnesses", record.server, last, "", f"{what}, {wrong}{which}", source, 0)
-            found[record.server, wrong] = replace(before, count=before.count + 1)
+                before = Finding("witnesses", record.server, last, "", fact, source, 0)
+            found[record.server, by] = replace(before, count=before.count + 1)
     yield from found.values()
 
 
@@ -260,15 +384,8 @@ def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Findin
             read = dict.fromkeys(event.txns)
             lacks = [txn for txn in own if txn in created and txn not in read]
             more = [txn for txn in event.txns if txn not in own]
-            if lacks:
-                text = f"its final read lacks {_some(lacks, created)}, which it says it delivered"
-                yield Finding("witnesses", event.process, event.incarnation, "", text, source)
-            if more and not restored[event.process]:
-                text = f"its final read has {_some(more, created)}, which it does not say it delivered"
-                yield Finding("witnesses", event.process, event.incarnation, "", text, source)
-
-
-def _some(txns: list[Txn], created: dict[Txn, str]) -> str:
-    """Name the first transaction, and how many more there are."""
-    first = f"{created.get(txns[0], 'a node')} ({txns[0].zxid})"
-    return first if len(txns) == 1 else f"{first} and {len(txns) - 1} more"
+            for wrong in (lacks, [] if restored[event.process] else more):
+                if wrong:
+                    path = created.get(wrong[0], "a node")
+                    fact = ReadContradicted(wrong is lacks, path, wrong[0].zxid, len(wrong))
+                    yield Finding("witnesses", event.process, event.incarnation, "", fact, source)

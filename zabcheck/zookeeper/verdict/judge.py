@@ -13,8 +13,9 @@ from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked,
 from zabcheck.zookeeper.rules.packets import Judgement
 from zabcheck.zookeeper.rules.packets import judge as judge_packets
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
+from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.trace.observe import Observation, observe_sorted
-from zabcheck.zookeeper.trace.observed_server import FROM_DISK
+from zabcheck.zookeeper.trace.sources import DiskAfter
 from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
 from zabcheck.zookeeper.verdict.findings import Finding, findings
@@ -139,7 +140,7 @@ def counts_of(records: Sequence[AnyRecord]) -> Counts:
     return Counts(asked, acknowledged, len(epochs))
 
 
-def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Verdict], tuple[str, ...]]:
+def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[Verdict], tuple[str, ...]]:
     """Return the verdicts on a trace with these holes, and the violations that are not believed because of them.
 
     What is missing in the middle of a trace can make a sound run look like a violation, so none is believed then.
@@ -148,7 +149,7 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[str]) -> tuple[list[Ve
         return [*verdicts], ()
     violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]
     unsure = tuple(
-        f"{name} seems to be violated, but of the run something is not known: {holes[0]}" for name in violated
+        f"{name} seems to be violated, but of the run something is not known: {holes[0].words()}" for name in violated
     )
     believed = [
         replace(verdict, status="inconclusive", violation=None) if verdict.property in violated else verdict
@@ -184,7 +185,7 @@ def passed_over(observation: Observation) -> Iterator[PassedOver]:
     adopted = [
         event
         for event, source in zip(observation.events, observation.sources, strict=True)
-        if isinstance(event, Adopt) and not source.startswith(FROM_DISK)
+        if isinstance(event, Adopt) and not isinstance(source, DiskAfter)
     ]
     led = {event.epoch: event for event in adopted if leaders.get(event.epoch) == event.process}
     broadcast: dict[tuple[int, int], list[Zxid]] = {}

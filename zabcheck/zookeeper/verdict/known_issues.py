@@ -2,7 +2,7 @@
 
 A signature (`signatures`) is no proof, and is used only for versions that have the bug, as read in ZooKeeper's sources
 at its release tags. An entry's `affected` has those versions: from the first one, up to the one in which the bug is
-fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known: their key is `NO_NUMBER`. ZOOKEEPER-3598
+fixed (None: in none up to 3.9.5). Of some bugs in the list no issue is known (`NO_NUMBER`). ZOOKEEPER-3598
 is said to be fixed: its repair (79f99af81, in 2019) was reverted (9f1326856) before 3.6.0.
 
 Not in the list, although they concern Zab: bugs that were fixed before 3.6, the oldest version that can be run
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from zabcheck.zookeeper.rules.packets import Divergence
+from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.verdict import signatures
 from zabcheck.zookeeper.verdict.findings import Finding
 from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, Signature
@@ -27,12 +28,23 @@ Version = tuple[int, ...]
 
 
 class KnownIssue(Struct, frozen=True):
-    """One of ZooKeeper's bugs. `title` is what is wrong, in our words."""
+    """One of ZooKeeper's bugs. `title` is what is wrong, in our words.
 
-    key: str
+    `name` is that of its issue, and `others` are issues about the same; a bug without an issue (`has_number`) has a
+    name in words.
+    """
+
+    name: str
     title: str
     affected: tuple[tuple[str, str | None], ...]
     signature: Signature
+    others: tuple[str, ...] = ()
+    has_number: bool = True
+
+    @property
+    def key(self) -> str:
+        """All its issues for a reader."""
+        return ", ".join((self.name, *self.others)) if self.has_number else NO_NUMBER
 
     def affects(self, version: str) -> bool:
         """Whether this version has the bug."""
@@ -66,7 +78,7 @@ def recognise(
     divergences: Sequence[Divergence],
     findings: Sequence[Finding] = (),
     forgot: Sequence[Forgot] = (),
-    notes: Sequence[str] = (),
+    notes: Sequence[Note] = (),
     passed_over: Sequence[PassedOver] = (),
     behind: Sequence[Behind] = (),
 ) -> list[IssueMatch]:
@@ -74,6 +86,12 @@ def recognise(
     evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
+
+
+def issue_named(name: str) -> KnownIssue:
+    """Return the known issue of this name, or of which this is one of the others. There has to be one."""
+    [issue] = [each for each in ISSUES if name in (each.name, *each.others)]
+    return issue
 
 
 def looks_like(key: str, evidence: Evidence) -> bool:
@@ -143,10 +161,11 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.adopted_the_epoch_without_the_history,
     ),
     KnownIssue(
-        "ZOOKEEPER-4646, ZOOKEEPER-4785",
+        "ZOOKEEPER-4646",
         "NEWLEADER is acknowledged while what DIFF brought is still being logged",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
         signatures.forgot_the_diff,
+        ("ZOOKEEPER-4785",),
     ),
     KnownIssue(
         "ZOOKEEPER-4685",
@@ -185,34 +204,39 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.forgot_what_it_had_in_memory,
     ),
     KnownIssue(
-        NO_NUMBER,
+        "ack-before-trunc",
         "an ACK of before a TRUNC still counts, though the follower does not have the transaction any more",
         (("3.4.4", None),),
         signatures.counts_an_ack_of_before_a_trunc,
+        has_number=False,
     ),
     KnownIssue(
-        NO_NUMBER,
+        "trunc-keeps-one",
         "TRUNC to a zxid that the log does not have keeps one record too many",
         (("3.4.0", None),),
         signatures.keeps_a_record_that_was_cut,
+        has_number=False,
     ),
     KnownIssue(
-        NO_NUMBER,
+        "half-record",
         "a write that fails within a record hides all that is logged behind it",
         (("3.4.7", "3.5.0"), ("3.5.1", None)),
         signatures.logs_behind_half_a_record,
+        has_number=False,
     ),
     KnownIssue(
-        NO_NUMBER,
+        "unforced-snapshot",
         "NEWLEADER is acknowledged with a snapshot that is not forced to the disk",
         (("3.4.0", None),),
         signatures.lost_a_snapshot_that_it_acknowledged,
+        has_number=False,
     ),
     KnownIssue(
-        NO_NUMBER,
+        "numbered-not-applied",
         "a new leader counts as applied what it has only numbered",
         (("3.4.10", "3.5.0"), ("3.5.3", None)),
         signatures.counts_as_applied_what_it_has_numbered,
+        has_number=False,
     ),
 )
 """In the order of their numbers; those without one come last."""

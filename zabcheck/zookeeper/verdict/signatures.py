@@ -1,16 +1,24 @@
-"""What each known bug of ZooKeeper looks like from outside, in a run: a function each, named after what goes wrong.
+"""The signature of each known bug of ZooKeeper: a function of what a run shows, named after what goes wrong.
 
 A signature is no proof: another bug may look the same.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from invariants import Zxid
 from zabcheck.zookeeper.rules.packets import Divergence
-from zabcheck.zookeeper.trace.notes import CAME_BACK, EPOCH_ALONE, LOST_SNAPSHOT, NOT_LOGGED, TAKEN_OVER
-from zabcheck.zookeeper.verdict.findings import LATE, Finding
+from zabcheck.zookeeper.trace.notes import (
+    CameBack,
+    CutAboveSnapshot,
+    CutRecordKept,
+    EpochWithoutHistory,
+    HoleInLog,
+    Note,
+    SnapshotLost,
+    SnapshotTakenOver,
+)
+from zabcheck.zookeeper.verdict.findings import LATE, Finding, OtherDigest
 from zabcheck.zookeeper.wire.zxids import shown
 
 
@@ -50,12 +58,12 @@ class Behind(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What a signature can look at. `notes` are those of the run's observation."""
+    """All that a signature can look at. `notes` are those of the run's observation."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
     forgot: Sequence[Forgot]
-    notes: Sequence[str]
+    notes: Sequence[Note]
     passed_over: Sequence[PassedOver] = ()
     behind: Sequence[Behind] = ()
 
@@ -64,7 +72,7 @@ Signature = Callable[[Evidence], str | None]
 """Returns why a run looks like an issue, in a sentence; None if it does not."""
 
 
-# What signatures are made of.
+# The parts of signatures.
 
 
 _FORGETS = ("ack_e_keeps_the_history", "newleader_keeps_what_the_leader_acknowledged")
@@ -79,17 +87,29 @@ def _first(reasons: Iterable[str]) -> str | None:
     return next(iter(reasons), None)
 
 
+_N = TypeVar("_N", bound=Note)
+
+
+def _noted(evidence: Evidence, kind: type[_N]) -> Iterator[_N]:
+    return (each for each in evidence.notes if isinstance(each, kind))
+
+
+def _note(evidence: Evidence, kind: type[Note]) -> str | None:
+    """Return the words of the first note of a kind."""
+    return _first(each.words() for each in _noted(evidence, kind))
+
+
 def _said(evidence: Evidence, *parts: str) -> str | None:
-    """Whether a server logged an error with all of these in it."""
+    """Find a server that logged an error with all of these in it: ZooKeeper's own words."""
     return _first(
         f"server {each.server} says {parts[0]!r}" + (f" in {parts[1]}" if len(parts) > 1 else "")
         for each in evidence.findings
-        if all(part in each.text for part in parts)
+        if each.server_says(*parts)
     )
 
 
 def _forgot(evidence: Evidence, said: str, *syncs: str) -> str | None:
-    """Whether a server that was started again lacks what it had claimed to have."""
+    """Find a server that was started again, and lacks what it had claimed to have."""
     return _first(
         f"server {each.server} was started again without what its {said} (packet {each.contradicts.packet}) told of"
         + (f", behind {each.contradicts.sync}" if each.contradicts.sync else "")
@@ -135,7 +155,7 @@ def adopted_the_epoch_without_the_history(evidence: Evidence) -> str | None:
         f"server {each.server} has the epoch, without its history (packet {each.packet})"
         for each in _diverges(evidence, "ack_e_has_the_initial_history")
     )
-    return _first(told) or _first(note for note in evidence.notes if EPOCH_ALONE in note)
+    return _first(told) or _note(evidence, EpochWithoutHistory)
 
 
 def acknowledged_a_proposal_too_early(evidence: Evidence) -> str | None:
@@ -177,8 +197,7 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
 
 def got_back_what_was_cut(evidence: Evidence) -> str | None:
     """TRUNC shortens the log, and the database is loaded from a snapshot that is newer."""
-    back = (note for note in evidence.notes if "told to truncate after" in note and "goes on from its snapshot" in note)
-    return _has_more(evidence, "TRUNC") or _first(back)
+    return _has_more(evidence, "TRUNC") or _note(evidence, CutAboveSnapshot)
 
 
 def _has_more(evidence: Evidence, *syncs: str) -> str | None:
@@ -190,8 +209,6 @@ def _has_more(evidence: Evidence, *syncs: str) -> str | None:
     )
 
 
-_TAKEN_OVER = re.compile(rf"server (\d+): {TAKEN_OVER} ⟨(\d+),(\d+)⟩")
-"""How a note begins of a snapshot that a server took over."""
 _GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
 """The rules against a hole in what a leader proposes."""
 
@@ -204,29 +221,22 @@ def reads_a_log_that_a_snapshot_overtook(evidence: Evidence) -> str | None:
     nothing.
     """
     return _first(
-        f"server {each.server} had taken over a snapshot up to {snapshot}; as a leader it sends {each.seen} instead of "
-        f"{each.expected}"
+        f"server {each.server} had taken over a snapshot up to {snapshot.zxid}; as a leader it sends {each.seen} "
+        f"instead of {each.expected}"
         for each in _diverges(evidence, *_GAPS)
-        for snapshot in _taken_over(evidence, each.server)
-        if each.gap is not None and each.gap.after < snapshot.packed() < each.gap.zxid
+        for snapshot in _noted(evidence, SnapshotTakenOver)
+        if snapshot.server == each.server
+        if each.gap is not None and each.gap.after < snapshot.zxid.packed() < each.gap.zxid
     )
 
 
-def _taken_over(evidence: Evidence, server: int) -> Iterator[Zxid]:
-    """Find up to where the snapshots reach that a server took over, each time."""
-    for note in evidence.notes:
-        found = _TAKEN_OVER.match(note)
-        if found is not None and int(found[1]) == server:
-            yield Zxid(int(found[2]), int(found[3]))
-
-
 def keeps_its_log_behind_a_snapshot(evidence: Evidence) -> str | None:
-    """What a snapshot has replaced in memory is still in the log, and is read from there when the server leaves."""
-    return _first(note for note in evidence.notes if CAME_BACK in note)
+    """The log still has transactions that a snapshot replaced in memory; a server that leaves reads them again."""
+    return _note(evidence, CameBack)
 
 
 def passes_a_hole_on(evidence: Evidence) -> str | None:
-    """What the leader remembers as committed has a hole, or ends too early."""
+    """The leader's list of committed transactions has a hole, or ends too early."""
     gaps = (
         f"server {each.server} leads, and leaves out transactions: {each.seen} instead of {each.expected}"
         for each in _diverges(evidence, *_GAPS)
@@ -247,10 +257,9 @@ def forgot_what_it_had_in_memory(evidence: Evidence) -> str | None:
     refuses = (
         f"server {each.server} cannot start: its log has a hole"
         for each in evidence.findings
-        if each.kind == "could not start" and "cached out of order" in each.text
+        if each.kind == "could not start" and each.server_says("cached out of order")
     )
-    holes = (note for note in evidence.notes if NOT_LOGGED in note)
-    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _first(holes) or _first(refuses)
+    return _forgot(evidence, "ACKEPOCH", "TRUNC") or _note(evidence, HoleInLog) or _first(refuses)
 
 
 def applies_a_transaction_again(evidence: Evidence) -> str | None:
@@ -259,15 +268,14 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
     What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off. And where
     that transaction sets the data of a node, it undoes what was set since.
     """
-    late = _first(
-        f"the digest of server {each.server} does not fit, of one transaction only: {LATE}"
-        for each in evidence.findings
-        if LATE in each.text
-    )
+    late_servers = [
+        each.server for each in evidence.findings if isinstance(each.fact, OtherDigest) and each.fact.is_late
+    ]
+    late = _first(f"the digest of server {each} does not fit, of one transaction only: {LATE}" for each in late_servers)
     cut = _first(
         f"; as a leader it brings {each.seen} instead of {each.expected}"
         for each in _diverges(evidence, _FORGETS[1], "newleader_has_the_best_history")
-        if any(LATE in finding.text and finding.server == each.server for finding in evidence.findings)
+        if each.server in late_servers
     )
     undone = _first(
         f"the digest of server {each.server} does not fit, and in the end it has {each.path} as of {shown(each.has)}, "
@@ -275,7 +283,7 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
         for each in evidence.behind
         if any(finding.kind == "digest mismatch" and finding.server == each.server for finding in evidence.findings)
     )
-    return late + (cut or "") if late else undone
+    return undone if late is None else late + (cut or "")
 
 
 def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
@@ -288,7 +296,7 @@ def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
 
 def keeps_a_record_that_was_cut(evidence: Evidence) -> str | None:
     """FileTxnLog.truncate cuts behind the first record that is not before the zxid, also if that is a later one."""
-    return _first(note for note in evidence.notes if "which its log does not have, it keeps" in note)
+    return _first(each.words() for each in _noted(evidence, CutRecordKept) if not each.has_cut)
 
 
 def goes_on_after_a_disk_error(evidence: Evidence) -> str | None:
@@ -301,7 +309,7 @@ _WITHIN_A_RECORD = ("Severe unrecoverable error", "java.io.IOException", "FileTx
 
 def logs_behind_half_a_record(evidence: Evidence) -> str | None:
     """A write failed within a record; when the server starts again, it takes the log for ended there."""
-    failed = {each.server for each in evidence.findings if all(part in each.text for part in _WITHIN_A_RECORD)}
+    failed = [each.server for each in evidence.findings if each.server_says(*_WITHIN_A_RECORD)]
     return _first(
         f"server {each.server} was started again after a write failed within a record, without what its ACK "
         f"(packet {each.contradicts.packet}) told of"
@@ -312,7 +320,7 @@ def logs_behind_half_a_record(evidence: Evidence) -> str | None:
 
 def lost_a_snapshot_that_it_acknowledged(evidence: Evidence) -> str | None:
     """The snapshot that NEWLEADER is acknowledged with, behind a TRUNC, is not forced to the disk."""
-    return _first(note for note in evidence.notes if LOST_SNAPSHOT in note)
+    return _note(evidence, SnapshotLost)
 
 
 def counts_as_applied_what_it_has_numbered(evidence: Evidence) -> str | None:

@@ -41,6 +41,19 @@ _INITIAL = Struct(">qqi")  # protocol version, sid, length of the addresses
 _MAX_ADDRESSES = 2048  # bytes; ZooKeeper refuses more
 
 
+_FROM_BYTE = "from byte "
+
+
+def for_good(byte: int, why: str) -> str:
+    """Make the reason, as recordings have it, for which nothing can be decoded from this byte of a stream on."""
+    return f"{_FROM_BYTE}{byte} on: {why}"
+
+
+def is_for_good(reason: str) -> bool:
+    """Whether nothing that follows can be decoded, by the reason in a recording; else one packet could not."""
+    return reason.startswith(_FROM_BYTE)
+
+
 class Piece(NamedTuple):
     """Bytes of a stream that belong together.
 
@@ -97,7 +110,7 @@ class QuorumStream:
         except Truncated:
             pass
         except JuteError as error:
-            self.undecoded = f"from byte {self._passed + at} on: {error.message}"
+            self.undecoded = for_good(self._passed + at, error.message)
             pieces.append(Piece(bytes(self._waiting[at:])))
             at = len(self._waiting)
         self._passed += at
@@ -237,7 +250,7 @@ class ElectionStream:
         return [Piece(rest)] if rest else []
 
     def _undecoded(self, why: str) -> list[Piece]:
-        self.undecoded = f"from byte 0 on: {why}"
+        self.undecoded = for_good(0, why)
         return self.end()
 
 

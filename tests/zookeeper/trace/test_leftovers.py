@@ -3,15 +3,15 @@
 import pytest
 
 from invariants import EMPTY, Chain, Txn, Zxid
-from zabcheck.zookeeper.trace.replaced import Replaced
+from zabcheck.zookeeper.trace.observed_server import Leftovers
 
 ABANDONED, LATER = Txn(Zxid(1, 1), "a"), Txn(Zxid(2, 1), "b")
 BEFORE, BEHIND = Zxid(0, 0), Zxid(2, 0)
 
 
-def replaced(*ends: Zxid) -> Replaced:
+def replaced(*ends: Zxid) -> Leftovers:
     """Of a server with a transaction, which takes over empty snapshots that end so."""
-    found = Replaced()
+    found = Leftovers()
     history = Chain.of([ABANDONED])
     for end in ends:
         found.take_over(history, EMPTY, end)
@@ -28,7 +28,7 @@ def test_it_comes_back_behind_a_snapshot_that_ends_before_it(ends: tuple[Zxid, .
 
 
 def test_what_the_snapshot_has_was_not_replaced() -> None:
-    found = Replaced()
+    found = Leftovers()
     found.take_over(Chain.of([ABANDONED, LATER]), Chain.of([ABANDONED]), BEFORE)
     assert not found.may_come_back(ABANDONED.zxid)
     assert found.may_come_back(LATER.zxid)
@@ -36,7 +36,7 @@ def test_what_the_snapshot_has_was_not_replaced() -> None:
 
 def test_what_is_cut_off_or_proposed_again_does_not_come_back() -> None:
     cut, kept, brought = replaced(BEFORE), replaced(BEFORE), replaced(BEFORE)
-    cut.cut(Zxid(0, 0))
-    kept.cut(ABANDONED.zxid)
+    cut.cut([], Zxid(0, 0))
+    kept.cut([], ABANDONED.zxid)
     brought.bring(ABANDONED.zxid)
     assert [each.may_come_back(ABANDONED.zxid) for each in (cut, kept, brought)] == [False, True, False]
