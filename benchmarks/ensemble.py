@@ -23,7 +23,10 @@ from zabcheck.zookeeper.debugger.points import located
 from zabcheck.zookeeper.recording.folder import Recorder
 from zabcheck.zookeeper.recording.records import Acknowledged, Record, Unanswered
 from zabcheck.zookeeper.rules.packets import judge_recording
-from zabcheck.zookeeper.run import schedule as schedules
+from zabcheck.zookeeper.run.choices.choice import ROLES, Choice
+from zabcheck.zookeeper.run.choices.links import KillAt
+from zabcheck.zookeeper.run.choices.servers import Kill, KillAll
+from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.class_archive import class_archive
 from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
@@ -31,7 +34,7 @@ from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.ensemble import Ensemble
 from zabcheck.zookeeper.run.execute import UP_AT_FIRST, execute
 from zabcheck.zookeeper.run.forces import WATCHED
-from zabcheck.zookeeper.run.schedule import Choice, EnsembleSchedule, Kill, KillAll, KillAt, Role, Settle, Write
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops, with_agent
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.observe import observe_sorted
@@ -321,11 +324,11 @@ def kills(choice: Choice) -> bool:
 
 def writes(count: int) -> EnsembleSchedule:
     """Return choices that are only writes, at all servers in turn."""
-    roles: Sequence[Role] = schedules.ROLES[:SERVERS]  # type: ignore[assignment]  # letters of ROLES are roles
+    roles = ROLES[:SERVERS]
     choices: list[Choice] = []
     for number, start in enumerate(range(0, count, AT_ONCE)):
         choices.append(Write(roles[number % SERVERS], min(AT_ONCE, count - start), WRITE))
-    return EnsembleSchedule(1, "zookeeper", SERVERS, (*choices, Settle(30.0)))  # type: ignore[arg-type]  # these are choices
+    return EnsembleSchedule(1, "zookeeper", SERVERS, (*choices, Settle(30.0)))
 
 
 def judging(distribution: Distribution, folder: Path, count: int) -> None:

@@ -16,7 +16,7 @@ from zabcheck.cli.zookeeper import failure
 from zabcheck.cli.zookeeper import gate as gating
 from zabcheck.simulation.schedule import load
 from zabcheck.zookeeper.conformance.conform import Broken
-from zabcheck.zookeeper.run.in_step_choices import LetThrough
+from zabcheck.zookeeper.run.choices.in_step import LetThrough
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
 
 GATE = ("zookeeper", "gate", "--bug", "4712", "--budget", "30s")

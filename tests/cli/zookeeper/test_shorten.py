@@ -11,19 +11,13 @@ from tests.cli.command import ROOT
 from tests.cli.conftest import Command
 from tests.zookeeper import fake_zookeeper
 from zabcheck.cli.zookeeper.shorten import Shortening
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.points import PowerLoss, Stop
+from zabcheck.zookeeper.run.choices.servers import Kill, Start
+from zabcheck.zookeeper.run.choices.writes import Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
-    EnsembleSchedule,
-    Kill,
-    PowerLoss,
-    Start,
-    Stop,
-    Wait,
-    Write,
-    decode,
-)
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
 from zabcheck.zookeeper.run.search import Attempt
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -54,7 +48,7 @@ def executes(monkeypatch: pytest.MonkeyPatch, comes_to: Executed) -> list[str]:
     return came
 
 
-def shortening(folder: Path, *choices: AnyChoice) -> Shortening:
+def shortening(folder: Path, *choices: Choice) -> Shortening:
     schedule = EnsembleSchedule(2, "zookeeper", 3, choices)
     found = LOST._replace(folder=folder / "found")
     found.folder.mkdir(exist_ok=True)
@@ -64,7 +58,7 @@ def shortening(folder: Path, *choices: AnyChoice) -> Shortening:
 
 @pytest.mark.parametrize("needed", [[Stop("A", "sync-force"), Kill("B")], [PowerLoss("A", "log-force"), Start("A")]])
 def test_races_and_power_failures_that_show_it_now_and_then_are_shortened(
-    needed: list[AnyChoice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    needed: list[Choice], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Shown in 3 of 4 executions, drawn by a seed."""
     rng = Random(1)

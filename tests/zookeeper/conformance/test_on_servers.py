@@ -14,9 +14,10 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
-from zabcheck.zookeeper.run.in_step_choices import Expect, LetThrough
-from zabcheck.zookeeper.run.point_choices import AwaitStop, Go, Stop
-from zabcheck.zookeeper.run.schedule import Kill, decode, encode, in_words
+from zabcheck.zookeeper.run.choices.in_step import Expect, LetThrough
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, Stop
+from zabcheck.zookeeper.run.choices.servers import Kill
+from zabcheck.zookeeper.run.schedule import decode, encode
 
 KEPT = Path(__file__).parents[1] / "model/schedules"
 KNOWN: dict[str, Release] = {
@@ -69,7 +70,7 @@ def test_servers_go_on_after_an_error() -> None:
 def words(translation: Translation, of: int) -> list[str]:
     """What servers do instead of choice number `of`."""
     pairs = zip(translation.schedule.choices, translation.sources, strict=True)
-    return [in_words(each) for each, source in pairs if source == of]
+    return [each.words for each, source in pairs if source == of]
 
 
 ESTABLISHED = (
@@ -182,11 +183,11 @@ def test_no_thread_is_stopped_twice_at_a_point_and_none_goes_on_that_is_not_stop
         match each:
             case Stop(server, point):
                 stopped[server, point] += 1
-                assert stopped[server, point] == 1, in_words(each)
+                assert stopped[server, point] == 1, each.words
             case AwaitStop(server, point):
-                assert stopped[server, point] == 1, in_words(each)
+                assert stopped[server, point] == 1, each.words
             case Go(server, point):
-                assert stopped[server, point] == 1, in_words(each)
+                assert stopped[server, point] == 1, each.words
                 stopped[server, point] -= 1
             case Kill(server):
                 for key in [*stopped]:

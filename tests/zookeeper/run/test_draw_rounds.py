@@ -6,23 +6,14 @@ from itertools import pairwise
 import pytest
 
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.links import Reset
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, KillAtPoint, Stop
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Start
+from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw import IN_ROUNDS, draw
 from zabcheck.zookeeper.run.draw_rounds import AGAIN, BEGINNING, COMING_BACK, SLOW_FOLLOWER, SLOW_LEADER, UNHEARD
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
-    AwaitStop,
-    Elected,
-    Go,
-    Kill,
-    KillAll,
-    KillAtPoint,
-    Reset,
-    Start,
-    Stop,
-    Write,
-    decode,
-    encode,
-)
+from zabcheck.zookeeper.run.schedule import decode, encode
 
 SEEDS = range(1000)
 DRAWN = [schedule for seed in SEEDS if (schedule := draw(seed, 3, threads=True)).patient]
@@ -72,7 +63,7 @@ def test_a_quorum_is_up_where_a_leader_is_waited_for_and_held_threads_go_on(serv
                     assert not {(server, point) for server, point in held if point != "sync-forced"}
 
 
-def counts_an_old_ack(choices: tuple[AnyChoice, ...]) -> bool:
+def counts_an_old_ack(choices: tuple[Choice, ...]) -> bool:
     """What it takes to lose a write by an ACK of before a TRUNC (docs/notes/zookeeper-reports.md).
 
     The leader and one follower log slowly; the other comes back, and is held before it has logged; the leader's thread
@@ -94,7 +85,7 @@ def counts_an_old_ack(choices: tuple[AnyChoice, ...]) -> bool:
     return False
 
 
-def leads_twice_alone(choices: tuple[AnyChoice, ...]) -> bool:
+def leads_twice_alone(choices: tuple[Choice, ...]) -> bool:
     """What it takes for TRUNC to keep a record too many: a leader's own write, a snapshot, and another own write."""
     alone = [at for at, each in enumerate(choices) if isinstance(each, AwaitStop) and each.point == "sync-forced"]
     for first, second in pairwise(alone):
@@ -109,7 +100,7 @@ def leads_twice_alone(choices: tuple[AnyChoice, ...]) -> bool:
     return False
 
 
-def dies_in_a_synchronisation(choices: tuple[AnyChoice, ...]) -> bool:
+def dies_in_a_synchronisation(choices: tuple[Choice, ...]) -> bool:
     """What it takes for ZOOKEEPER-4643 and 4646: a follower is killed when it has promised, and then its leader."""
     return any(
         isinstance(each, AwaitStop)
@@ -120,11 +111,11 @@ def dies_in_a_synchronisation(choices: tuple[AnyChoice, ...]) -> bool:
 
 
 @pytest.mark.parametrize("has", [counts_an_old_ack, leads_twice_alone, dies_in_a_synchronisation])
-def test_what_known_bugs_take_is_drawn_often(has: Callable[[tuple[AnyChoice, ...]], bool]) -> None:
+def test_what_known_bugs_take_is_drawn_often(has: Callable[[tuple[Choice, ...]], bool]) -> None:
     assert sum(has(schedule.choices) for schedule in DRAWN) > 0.05 * len(DRAWN)
 
 
-def cut_off_after_a_snapshot(choices: Sequence[AnyChoice]) -> bool:
+def cut_off_after_a_snapshot(choices: Sequence[Choice]) -> bool:
     """Whether a server is alone with a write twice, and the second time the others write nothing while it is down.
 
     The first time it takes over a snapshot, then; the second time it is told to cut its log behind that.
@@ -139,7 +130,7 @@ def cut_off_after_a_snapshot(choices: Sequence[AnyChoice]) -> bool:
     return False
 
 
-def alone_with_a_write(choice: AnyChoice) -> bool:
+def alone_with_a_write(choice: Choice) -> bool:
     return isinstance(choice, AwaitStop) and choice.point == "sync-forced"
 
 

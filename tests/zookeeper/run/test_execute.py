@@ -30,27 +30,13 @@ from zabcheck.zookeeper.recording.records import (
 )
 from zabcheck.zookeeper.run import ensemble as ensembles
 from zabcheck.zookeeper.run import execute
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.links import Await, Cut, Hold, Isolate, Mend, Release
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, free_ports
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
-    Await,
-    Cut,
-    Elected,
-    EnsembleSchedule,
-    Hold,
-    Isolate,
-    Kill,
-    KillAll,
-    Mend,
-    Pause,
-    Release,
-    Resume,
-    Settle,
-    Start,
-    Wait,
-    Write,
-)
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import Server
 from zabcheck.zookeeper.trace.notes import NotComplete
 from zabcheck.zookeeper.trace.observe import observe
@@ -60,7 +46,7 @@ WAITED = 600.0
 """Seconds that a schedule would wait for what does not come."""
 
 
-def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+def schedule(*choices: Choice) -> EnsembleSchedule:
     return EnsembleSchedule(1, "zookeeper", 3, choices)
 
 
@@ -229,9 +215,7 @@ def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: p
         ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"]),
     ],
 )
-def test_what_cannot_come_is_not_waited_for(
-    choices: list[AnyChoice], notes: list[str], tmp_path: Path, run: Path
-) -> None:
+def test_what_cannot_come_is_not_waited_for(choices: list[Choice], notes: list[str], tmp_path: Path, run: Path) -> None:
     execute.execute(schedule(*choices, Wait(0.0)), fake(tmp_path, "serves"), run)
     chosen = [record for record in read(run) if isinstance(record, Chose)]
     assert [record.note for record in chosen if record.note] == notes

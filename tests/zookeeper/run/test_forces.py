@@ -13,18 +13,14 @@ from zabcheck.zookeeper.debugger.jdwp import Location
 from zabcheck.zookeeper.disk.power_loss import FileCut
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Disk, PowerLost, Reached, Record
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.points import AwaitStop, PowerLoss
+from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.distribution import DEBIAN, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
-    AwaitStop,
-    EnsembleSchedule,
-    PowerLoss,
-    Settle,
-    Write,
-)
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.trace.observe import observe
 from zabcheck.zookeeper.verdict.judge import judge
@@ -132,7 +128,7 @@ def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
     assert Forces(tmp_path).cut(PowerLoss("A")).cuts == ()
 
 
-def run_of(folder: Path, *choices: AnyChoice, exact: bool = False) -> Path:
+def run_of(folder: Path, *choices: Choice, exact: bool = False) -> Path:
     """Execute choices with Debian's ZooKeeper; return the folder of the recording."""
     folder = folder / "run"
     folder.mkdir()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from zabcheck.zookeeper.recording.records import Differed, Record
+from zabcheck.zookeeper.run.choices.in_step import Expect, InStepChoice, Leave, LetThrough, Meet, NoticeEnd
 from zabcheck.zookeeper.run.in_step import Apart, InStep
-from zabcheck.zookeeper.run.in_step_choices import Expect, InStepChoice, Leave, LetThrough, Meet, NoticeEnd
 
 ROLES = {"A": 3, "B": 2, "C": 1}
 ACK, COMMIT = ("ACK", 0x100000001), ("COMMIT", 0x100000001)

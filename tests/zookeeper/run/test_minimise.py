@@ -10,16 +10,20 @@ from tests.zookeeper.recordings import BEGIN, Recording
 from zabcheck.zookeeper.recording.folder import Recorder
 from zabcheck.zookeeper.recording.records import Cast, Chose, Reached, Run
 from zabcheck.zookeeper.run import minimise as minimising
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.links import Await
+from zabcheck.zookeeper.run.choices.points import Go, KillAtPoint, PowerLoss, Stop
+from zabcheck.zookeeper.run.choices.servers import Kill, Resume, Start
+from zabcheck.zookeeper.run.choices.writes import Wait, Write
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.minimise import idle_in, minimise
-from zabcheck.zookeeper.run.point_choices import Go, KillAtPoint, PowerLoss, Stop
-from zabcheck.zookeeper.run.schedule import AnyChoice, Await, Choice, EnsembleSchedule, Kill, Resume, Start, Wait, Write
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
 LONG = 60.0
 """Seconds: more than any test here needs."""
 
 
-def of(*choices: AnyChoice) -> EnsembleSchedule:
+def of(*choices: Choice) -> EnsembleSchedule:
     return EnsembleSchedule(1, "zookeeper", 3, choices)
 
 

@@ -3,7 +3,6 @@
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from msgspec import structs
@@ -11,40 +10,31 @@ from msgspec import structs
 from zabcheck.zookeeper.bugs.catalogue import SCHEDULES
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
 from zabcheck.zookeeper.run import schedule as schedules
-from zabcheck.zookeeper.run.choice import ROLE_FIELDS
-from zabcheck.zookeeper.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
-from zabcheck.zookeeper.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
+from zabcheck.zookeeper.run.choices import KINDS
+from zabcheck.zookeeper.run.choices.choice import ROLE_FIELDS, Choice
+from zabcheck.zookeeper.run.choices.in_step import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
+from zabcheck.zookeeper.run.choices.links import Hold, KillAt, Reset
+from zabcheck.zookeeper.run.choices.points import (
     AwaitStop,
-    Elected,
-    EnsembleSchedule,
-    EnsembleScheduleError,
     Fail,
     Go,
-    Hold,
-    Kill,
-    KillAt,
     KillAtPoint,
     PowerLoss,
     ReadFields,
-    Reset,
     RollOver,
-    Start,
     Step,
     Stop,
-    Write,
-    decode,
-    encode,
-    in_words,
-    is_for_an_ensemble,
 )
-from zabcheck.zookeeper.run.session_choices import SessionChoice
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Start, StartAll
+from zabcheck.zookeeper.run.choices.sessions import SessionChoice
+from zabcheck.zookeeper.run.choices.writes import Write
+from zabcheck.zookeeper.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError, decode, encode, is_for_an_ensemble
 
 SEEDS = range(300)
 IN_STAGES = [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
 """Schedules with threads that do not consist of rounds."""
-AT_POINTS: tuple[AnyChoice, ...] = (
+AT_POINTS: tuple[Choice, ...] = (
     Stop("A", "ack"),
     Stop("A", "ack", 3),
     AwaitStop("A", "ack"),
@@ -58,7 +48,7 @@ AT_POINTS: tuple[AnyChoice, ...] = (
     ReadFields("A", ("currentEpoch", "syncQueue")),
     RollOver("leader"),
 )
-IN_STEP: tuple[AnyChoice, ...] = (
+IN_STEP: tuple[Choice, ...] = (
     OpenedGate(),
     Meet(("A", "B")),
     Meet(("A", "B"), "A"),
@@ -96,11 +86,11 @@ def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
 
 def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
-    not_drawn = {kind.__name__ for kind in get_args(AnyChoice)} - {kind.__name__ for kind in drawn}
+    not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
     assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in (*AT_POINTS, *IN_STEP)}
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
-    every = [*drawn_too, schedules.StartAll(), *AT_POINTS, *IN_STEP]
-    assert len({in_words(choice) for choice in every}) == len(every)
+    every = [*drawn_too, StartAll(), *AT_POINTS, *IN_STEP]
+    assert len({choice.words for choice in every}) == len(every)
 
 
 def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_the_gate() -> None:
@@ -310,7 +300,7 @@ def test_with_observers_a_schedule_is_the_same_and_something_happens_to_them_in_
     assert seen == {Write, Kill, Start, Reset}
 
 
-def _roles(choice: AnyChoice) -> list[str]:
+def _roles(choice: Choice) -> list[str]:
     return [role for field in ROLE_FIELDS if (role := getattr(choice, field, None))]
 
 
@@ -327,4 +317,4 @@ def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
 
 @pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
 def test_which_thread_is_meant_is_said_in_words(nth: int, words: str) -> None:
-    assert in_words(Stop("A", "ack", nth)) == f"hold {words} thread of A that comes to ack"
+    assert Stop("A", "ack", nth).words == f"hold {words} thread of A that comes to ack"

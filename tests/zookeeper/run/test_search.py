@@ -11,9 +11,11 @@ import pytest
 from tests.zookeeper import fake_zookeeper
 from tests.zookeeper.processes import until
 from zabcheck.zookeeper.run import search
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.writes import Wait
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
-from zabcheck.zookeeper.run.schedule import AnyChoice, EnsembleSchedule, Wait
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.search import Attempt, attempt, attempts
 from zabcheck.zookeeper.trace.notes import NotComplete
 from zabcheck.zookeeper.verdict.judge import judge
@@ -22,7 +24,7 @@ LONG = 60.0
 """Seconds: more than any test here needs."""
 
 
-def of(*choices: AnyChoice) -> EnsembleSchedule:
+def of(*choices: Choice) -> EnsembleSchedule:
     return EnsembleSchedule(1, "zookeeper", 3, choices)
 
 

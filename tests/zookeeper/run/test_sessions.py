@@ -14,11 +14,8 @@ from tests.zookeeper.client_service import Fault, Service, State
 from tests.zookeeper.recordings import Recording
 from zabcheck.zookeeper.recording.records import Read, Record, Replied, Requested, Session
 from zabcheck.zookeeper.run import session_client
-from zabcheck.zookeeper.run.clients import Client
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.execute import execute
-from zabcheck.zookeeper.run.schedule import Elected, EnsembleSchedule, Kill, Settle, StartAll
-from zabcheck.zookeeper.run.session_choices import (
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, StartAll
+from zabcheck.zookeeper.run.choices.sessions import (
     Delete,
     EndSession,
     Ephemeral,
@@ -27,8 +24,12 @@ from zabcheck.zookeeper.run.session_choices import (
     Multi,
     SessionChoice,
     SetData,
-    session_in_words,
 )
+from zabcheck.zookeeper.run.choices.writes import Settle
+from zabcheck.zookeeper.run.clients import Client
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
+from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.sessions import NO_CONNECTION, Sessions
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
@@ -217,7 +218,7 @@ def test_a_server_whose_snapshot_was_altered_is_told(served: Servers, tmp_path: 
 
 def test_each_choice_has_words_of_its_own() -> None:
     choices = {*EVERYTHING, Move("A", "B"), EndSession("A"), EndSession("A", "expire"), Get("A", of="B"), Get("A")}
-    assert len({session_in_words(choice) for choice in choices}) == len(choices)
+    assert len({choice.words for choice in choices}) == len(choices)
 
 
 @pytest.mark.zookeeper

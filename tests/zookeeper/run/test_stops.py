@@ -25,35 +25,21 @@ from zabcheck.zookeeper.recording.records import (
 )
 from zabcheck.zookeeper.report.runs import what_was_done
 from zabcheck.zookeeper.run import stops
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, ReadFields, RollOver, Step, Stop
+from zabcheck.zookeeper.run.choices.servers import Elected, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
-from zabcheck.zookeeper.run.schedule import (
-    AnyChoice,
-    AwaitStop,
-    Elected,
-    EnsembleSchedule,
-    Fail,
-    Go,
-    Pause,
-    ReadFields,
-    Resume,
-    RollOver,
-    Settle,
-    Start,
-    Step,
-    Stop,
-    Wait,
-    Write,
-    decode,
-)
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
 from zabcheck.zookeeper.run.server import LIMITS, PATIENT_LIMITS, configuration
 from zabcheck.zookeeper.verdict.judge import judge
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples"
 
 
-def schedule(*choices: AnyChoice) -> EnsembleSchedule:
+def schedule(*choices: Choice) -> EnsembleSchedule:
     return EnsembleSchedule(2, "zookeeper", 3, choices)
 
 

@@ -21,8 +21,8 @@ from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Chose, Differed
 from zabcheck.zookeeper.run import schedule as ensemble_schedules
+from zabcheck.zookeeper.run.choices.in_step import Expect
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.in_step_choices import Expect
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt  # it loads the clients' library

@@ -12,8 +12,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.zookeeper.model import leader, learner
 from zabcheck.zookeeper.model.server import Server, Todo
 from zabcheck.zookeeper.model.threads import SEPARATE
-from zabcheck.zookeeper.run.choice import Choice, Role
-from zabcheck.zookeeper.run.point_choices import AwaitStop, Go, Stop
+from zabcheck.zookeeper.run.choices.choice import Choice, Role
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, Stop
 
 _APPEND, _APPENDED = "sync-append", "sync-appended"
 _APPLY, _APPLIED = "commit-apply", "commit-applied"

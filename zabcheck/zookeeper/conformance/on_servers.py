@@ -28,10 +28,12 @@ from zabcheck.zookeeper.model import KINDS, ZOOKEEPER, messages
 from zabcheck.zookeeper.model.leader import start_server
 from zabcheck.zookeeper.model.server import Link, Server, finish, vote
 from zabcheck.zookeeper.model.versions import ON_REQUEST, VERSIONS
-from zabcheck.zookeeper.run.choice import ROLES, Role
-from zabcheck.zookeeper.run.choice import Choice as Done
-from zabcheck.zookeeper.run.in_step_choices import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
-from zabcheck.zookeeper.run.schedule import SIZES, EnsembleSchedule, Kill, Start, Write
+from zabcheck.zookeeper.run.choices.choice import ROLES, Role
+from zabcheck.zookeeper.run.choices.choice import Choice as Done
+from zabcheck.zookeeper.run.choices.in_step import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
+from zabcheck.zookeeper.run.choices.servers import Kill, Start
+from zabcheck.zookeeper.run.choices.writes import Write
+from zabcheck.zookeeper.run.schedule import SIZES, EnsembleSchedule
 
 LOOKING, FOLLOWING, LEADING = 0, 1, 2
 """The values of the field `state` of a server."""
@@ -149,7 +151,7 @@ class _Translator:
             2,
             "zookeeper",
             self._schedule.processes,  # type: ignore[arg-type]  # it was checked
-            tuple(self._done),  # type: ignore[arg-type]  # all are AnyChoice
+            tuple(self._done),
             zookeeper=self._schedule.switches.version,
             finds=self._schedule.violates or "",
         )
@@ -425,7 +427,7 @@ class _Translator:
 
     def _role(self, process: int) -> Role:
         """A is the server with the highest number."""
-        return ROLES[self._schedule.processes - process]  # type: ignore[return-value]  # there are 7
+        return ROLES[self._schedule.processes - process]
 
     def _emit(self, done: Done) -> None:
         self._done.append(done)

@@ -27,7 +27,9 @@ from zabcheck.zookeeper.recording.records import (
     Reached,
     Stopped,
 )
-from zabcheck.zookeeper.run.schedule import LEADER, EnsembleSchedule, Go
+from zabcheck.zookeeper.run.choices.choice import LEADER
+from zabcheck.zookeeper.run.choices.points import Go
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import Judged
 
 FIRST_LINE = 2

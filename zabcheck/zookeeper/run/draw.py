@@ -20,40 +20,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import Literal
 
+from zabcheck.zookeeper.run.choices.choice import ROLES, Choice, Role
+from zabcheck.zookeeper.run.choices.links import Await, Cut, Delay, Heal, Hold, Isolate, KillAt, Kind, Release, Reset
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, KillAtPoint, PowerLoss, Stop
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start, StartAll
+from zabcheck.zookeeper.run.choices.sessions import Delete, EndSession, Ephemeral, Get, Move, Multi, SetData
+from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.draw_rounds import Rounds
-from zabcheck.zookeeper.run.schedule import (
-    ROLES,
-    Await,
-    AwaitStop,
-    Choice,
-    Cut,
-    Delay,
-    Elected,
-    EnsembleSchedule,
-    Fail,
-    Go,
-    Heal,
-    Hold,
-    Isolate,
-    Kill,
-    KillAll,
-    KillAt,
-    KillAtPoint,
-    Kind,
-    Pause,
-    PowerLoss,
-    Release,
-    Reset,
-    Resume,
-    Role,
-    Settle,
-    Start,
-    StartAll,
-    Stop,
-    Wait,
-    Write,
-)
-from zabcheck.zookeeper.run.session_choices import Delete, EndSession, Ephemeral, Get, Move, Multi, SetData
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
 STAGES = (2, 5)
 FROM_FOLLOWER: tuple[Kind, ...] = ("ACK-LD", "ACK-LD", "ACK-LD", "ACK", "ACKEPOCH", "FOLLOWERINFO")
@@ -125,20 +99,20 @@ def draw(
 ) -> EnsembleSchedule:
     """Draw the schedule of this seed, the same everywhere; only without the last three its version is 1."""
     random = Random(seed)
-    everyone: tuple[Role, ...] = ROLES[:servers]  # type: ignore[assignment]  # letters of ROLES are roles
+    everyone = ROLES[:servers]
     in_rounds = threads and random.random() < IN_ROUNDS
     choices = Rounds(random, everyone).choices() if in_rounds else _Drawing(random, everyone, threads).choices()
     if sessions:
         choices = _with_sessions(choices, Random(f"{seed}, sessions"), everyone)
     if observers:
         watching = ROLES[servers : servers + observers]
-        choices = _with_observers(choices, Random(f"{seed}, observers"), everyone, watching)  # type: ignore[arg-type]  # as above
+        choices = _with_observers(choices, Random(f"{seed}, observers"), everyone, watching)
     version: Literal[1, 2] = 2 if threads or sessions or observers else 1
     return EnsembleSchedule(
         version,
         "zookeeper",
         servers,  # type: ignore[arg-type]  # 3 or 5
-        tuple(choices),  # type: ignore[arg-type]  # each kind of choice is one of AnyChoice
+        tuple(choices),
         seed,
         patient=in_rounds or not threads,
         observers=observers,

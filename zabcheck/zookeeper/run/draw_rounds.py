@@ -14,21 +14,11 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import TypeVar
 
-from zabcheck.zookeeper.run.schedule import (
-    AwaitStop,
-    Choice,
-    Elected,
-    Go,
-    Kill,
-    KillAll,
-    KillAtPoint,
-    Reset,
-    Role,
-    Settle,
-    Start,
-    Stop,
-    Write,
-)
+from zabcheck.zookeeper.run.choices.choice import Choice, Role
+from zabcheck.zookeeper.run.choices.links import Reset
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, KillAtPoint, Stop
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Start
+from zabcheck.zookeeper.run.choices.writes import Settle, Write
 
 ROUNDS = (1, 3)
 _REACHES, _STARTS, _ELECTS = 4.0, 7.0, 7.0

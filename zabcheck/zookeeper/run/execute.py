@@ -12,53 +12,32 @@ import msgspec
 from zabcheck.zookeeper.disk.contents import DiskError, version_directory
 from zabcheck.zookeeper.recording.folder import Recorder, log_file, now
 from zabcheck.zookeeper.recording.records import Cast, Chose, Disk, Ended, NotRead, Read, Record, Run
-from zabcheck.zookeeper.run.choice import roles_of
+from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES, Choice
+from zabcheck.zookeeper.run.choices.in_step import InStepChoice
+from zabcheck.zookeeper.run.choices.links import Await, Cut, Delay, Heal, Hold, Isolate, KillAt, Mend, Release, Reset
+from zabcheck.zookeeper.run.choices.points import (
+    AtPoint,
+    AwaitStop,
+    Fail,
+    Go,
+    KillAtPoint,
+    PowerLoss,
+    ReadFields,
+    RollOver,
+    Step,
+    Stop,
+)
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start, StartAll
+from zabcheck.zookeeper.run.choices.sessions import SessionChoice
+from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.clients import LONG_SESSION, SESSION, Client
 from zabcheck.zookeeper.run.disk_record import read_disk
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.in_step import InStep
-from zabcheck.zookeeper.run.in_step_choices import InStepChoice
 from zabcheck.zookeeper.run.proxy import ProxyError
-from zabcheck.zookeeper.run.schedule import (
-    LEADER,
-    ROLES,
-    AtPoint,
-    Await,
-    AwaitStop,
-    Choice,
-    Cut,
-    Delay,
-    Elected,
-    EnsembleSchedule,
-    Fail,
-    Go,
-    Heal,
-    Hold,
-    Isolate,
-    Kill,
-    KillAll,
-    KillAt,
-    KillAtPoint,
-    Mend,
-    Pause,
-    PowerLoss,
-    ReadFields,
-    Release,
-    Reset,
-    Resume,
-    RollOver,
-    Settle,
-    Start,
-    StartAll,
-    Step,
-    Stop,
-    Wait,
-    Write,
-    in_words,
-)
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import IN_STEP, reason
-from zabcheck.zookeeper.run.session_choices import SessionChoice
 from zabcheck.zookeeper.run.sessions import Sessions
 from zabcheck.zookeeper.run.stops import SHORT, Stops, found_places, with_agent
 from zabcheck.zookeeper.trace.server_log import State, read_log
@@ -229,9 +208,9 @@ class Execution:
         self.ensemble.check()
         if self._stops is not None:
             self._stops.check()
-        words = in_words(choice)
+        words = choice.words
         roles = self._roles
-        if LEADER in roles_of(choice):
+        if any(role == LEADER for _, role in choice.roles):
             leader = self._leader()
             if leader is None:
                 self._record(Chose(now(), number, words, f"passed over: {NOBODY_LEADS}"))

@@ -14,7 +14,7 @@ from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.disk.contents import version_directory
 from zabcheck.zookeeper.disk.power_loss import Plan, apply, end_of_records, log_files, plan, snapshot_files
 from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
-from zabcheck.zookeeper.run.schedule import PowerLoss
+from zabcheck.zookeeper.run.choices.points import PowerLoss
 
 WATCHED = ("log-force", "log-forced", "file-synced")
 """The points at which it is seen what is forced."""

@@ -7,8 +7,7 @@ from typing import NamedTuple
 from zabcheck.zookeeper.disk.contents import DiskError, scan
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Differed, Record
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.in_step_choices import (
+from zabcheck.zookeeper.run.choices.in_step import (
     PATIENCE,
     Expect,
     InStepChoice,
@@ -19,6 +18,7 @@ from zabcheck.zookeeper.run.in_step_choices import (
     NoticeEnd,
     OpenedGate,
 )
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.wire.zxids import shown
 

@@ -12,8 +12,11 @@ import msgspec
 
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import AnyRecord, Cast, Chose, Reached, Run
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.points import AtPoint, PowerLoss
+from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.execute import DID_NOTHING
-from zabcheck.zookeeper.run.schedule import AtPoint, Choice, EnsembleSchedule, PowerLoss, Write, converted
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, converted
 
 ATTEMPTS = 3
 """How often a shorter schedule is tried at most."""

@@ -8,8 +8,7 @@ from collections import deque
 from collections.abc import Callable
 
 from zabcheck.zookeeper.recording.records import Record
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.session_choices import (
+from zabcheck.zookeeper.run.choices.sessions import (
     Delete,
     EndSession,
     Ephemeral,
@@ -19,6 +18,7 @@ from zabcheck.zookeeper.run.session_choices import (
     SessionChoice,
     SetData,
 )
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.session_client import NOBODY, SessionClient
 from zabcheck.zookeeper.wire import client as wire
 

@@ -15,10 +15,11 @@ from zabcheck.zookeeper.debugger.fields import PEER, read_fields, set_zxid
 from zabcheck.zookeeper.debugger.points import Place, PointError, located
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
+from zabcheck.zookeeper.run.choices.points import PowerLoss, RollOver
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, PowerLoss, RollOver
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
 _REFUSES_GAPS = ("3.9.4", "3.9.5")
 """The versions in which a follower ends with `Committed proposal cached out of order` where zxids have a gap."""

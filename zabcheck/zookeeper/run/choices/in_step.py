@@ -1,14 +1,15 @@
-"""The choices of a schedule that keeps an ensemble in step with a run of the model, packet by packet.
+"""Choices that keep an ensemble in step with a run of the model, packet by packet.
 
-Such a schedule begins with `gate`: fresh servers start one by one, nobody can elect, and no packet of Zab passes unless
-a choice says so. `zabcheck.zookeeper.conformance.on_servers` writes these schedules.
+A schedule of these begins with `gate`: fresh servers start one by one, nobody can elect, and no packet of Zab passes
+unless a choice says so. `zabcheck.zookeeper.conformance.on_servers` writes these schedules.
 """
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, ClassVar
 
 from msgspec import Meta, field
 
-from zabcheck.zookeeper.run.choice import Choice, Role
+from zabcheck.zookeeper.run.choices.choice import Choice, Role
 
 _Zxid = Annotated[int, Meta(ge=-1, le=2**63 - 1)]
 PATIENCE = 15.0
@@ -18,12 +19,18 @@ PATIENCE = 15.0
 class InStepChoice(Choice, frozen=True):
     """Base of the choices that keep an ensemble in step."""
 
+    needs_agent: ClassVar[bool] = True
+
 
 class OpenedGate(InStepChoice, frozen=True, tag="gate"):
     """The first choice: the servers are not started yet, A is the one with the highest number, and so on down.
 
     From here on each packet of Zab, and each end of a connection, waits until a choice lets it pass; nobody can elect.
     """
+
+    @property
+    def words(self) -> str:
+        return "let packets pass one by one, and nobody elect"
 
 
 class Meet(InStepChoice, frozen=True):
@@ -34,6 +41,19 @@ class Meet(InStepChoice, frozen=True):
 
     servers: tuple[Role, ...]
     around: Role | None = None
+
+    @property
+    def roles(self) -> Iterator[tuple[str, Role]]:
+        yield from (("servers", each) for each in self.servers)
+        if self.around is not None:
+            yield "around", self.around
+
+    @property
+    def words(self) -> str:
+        if not self.servers:
+            return "let nobody elect any more"
+        hearing = f", who hear {self.around} only" if self.around else ""
+        return f"let {', '.join(self.servers)} elect one of them{hearing}"
 
 
 class LetThrough(InStepChoice, frozen=True, tag="pass"):
@@ -47,6 +67,10 @@ class LetThrough(InStepChoice, frozen=True, tag="pass"):
     kind: str
     zxid: _Zxid | None = None
 
+    @property
+    def words(self) -> str:
+        return f"pass {self.kind} on {self.sender} → {self.receiver}"
+
 
 class Leave(InStepChoice, frozen=True):
     """`server` leaves: as a leader its wait is interrupted, as a follower its connection with `peer` is closed.
@@ -57,6 +81,12 @@ class Leave(InStepChoice, frozen=True):
     server: Role
     peer: Role | None = None
 
+    @property
+    def words(self) -> str:
+        if self.peer is None:
+            return f"interrupt the wait of {self.server}, which leads"
+        return f"close the end of {self.server} of its connection with {self.peer}"
+
 
 class NoticeEnd(InStepChoice, frozen=True, tag="notice"):
     """`server`, which leads, notices that `peer` has closed its connection."""
@@ -64,16 +94,24 @@ class NoticeEnd(InStepChoice, frozen=True, tag="notice"):
     server: Role
     peer: Role
 
+    @property
+    def words(self) -> str:
+        return f"let {self.server} notice that {self.peer} has closed its connection"
+
 
 class Lose(InStepChoice, frozen=True):
-    """What is under way between `server` and `peer` is lost, and nothing passes on this connection any more."""
+    """The packets under way between `server` and `peer` are lost, and nothing passes on this connection any more."""
 
     server: Role
     peer: Role
 
+    @property
+    def words(self) -> str:
+        return f"lose what is under way between {self.server} and {self.peer}"
+
 
 class Expect(InStepChoice, frozen=True):
-    """Compare a server with the model after choice number `after` of its schedule; zxids are packed.
+    """A comparison of a server with the model after choice number `after` of its schedule; zxids are packed.
 
     `fields` are those of memory (docs/zookeeper-points.md#fields); `log` has the zxids of the records in the order in
     which they were appended, `snapshots` the labels; None is not compared. `under_way` has the packets that the server
@@ -88,27 +126,10 @@ class Expect(InStepChoice, frozen=True):
     snapshots: tuple[_Zxid, ...] | None = None
     under_way: dict[Role, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def memory_fields(self) -> tuple[str, ...]:
+        return tuple(self.fields)
 
-def in_step_in_words(choice: InStepChoice) -> str:
-    """Say a choice to a reader, in one line."""
-    match choice:
-        case OpenedGate():
-            return "let packets pass one by one, and nobody elect"
-        case Meet(()):
-            return "let nobody elect any more"
-        case Meet(servers, around):
-            hearing = f", who hear {around} only" if around else ""
-            return f"let {', '.join(servers)} elect one of them{hearing}"
-        case LetThrough(sender, receiver, kind):
-            return f"pass {kind} on {sender} → {receiver}"
-        case Leave(server, None):
-            return f"interrupt the wait of {server}, which leads"
-        case Leave(server, peer):
-            return f"close the end of {server} of its connection with {peer}"
-        case NoticeEnd(server, peer):
-            return f"let {server} notice that {peer} has closed its connection"
-        case Lose(server, peer):
-            return f"lose what is under way between {server} and {peer}"
-        case Expect(server, after):
-            return f"compare {server} with the model after choice {after}"
-    raise AssertionError(choice)
+    @property
+    def words(self) -> str:
+        return f"compare {self.server} with the model after choice {self.after}"

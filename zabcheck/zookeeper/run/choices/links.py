@@ -1,0 +1,140 @@
+"""Choices for the links between servers: one is cut, held at a packet, slow, or loses its connections."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
+
+Kind = Literal[
+    "FOLLOWERINFO",
+    "LEADERINFO",
+    "ACKEPOCH",
+    "DIFF",
+    "TRUNC",
+    "SNAP",
+    "NEWLEADER",
+    "ACK-LD",
+    "UPTODATE",
+    "PROPOSAL",
+    "ACK",
+    "COMMIT",
+    "OBSERVERINFO",
+    "INFORM",
+]
+"""Packets at which a link can be held. ACK-LD is the ACK that answers NEWLEADER."""
+
+
+class Cut(Choice, frozen=True):
+    """The link from `sender` to `receiver` holds everything back from here on; connections stay open."""
+
+    sender: Role
+    receiver: Role
+
+    @property
+    def words(self) -> str:
+        return f"cut {self.sender} → {self.receiver}"
+
+
+class Mend(Choice, frozen=True):
+    """The link from `sender` to `receiver` works again, and first passes on the packets that waited."""
+
+    sender: Role
+    receiver: Role
+
+    @property
+    def words(self) -> str:
+        return f"mend {self.sender} → {self.receiver}"
+
+
+class Isolate(Choice, frozen=True):
+    """All the links to and from `server` are cut."""
+
+    server: Role
+
+    @property
+    def words(self) -> str:
+        return f"cut all links of {self.server}"
+
+
+class Reset(Choice, frozen=True):
+    """The connections between the two are closed, the packets on them are lost; the servers may connect again."""
+
+    sender: Role
+    receiver: Role
+
+    @property
+    def words(self) -> str:
+        return f"reset the connections of {self.sender} and {self.receiver}"
+
+
+class Hold(Choice, frozen=True):
+    """The link from `sender` to `receiver` stops at the next packet of this kind, and behind it."""
+
+    sender: Role
+    receiver: Role
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        return f"hold {self.kind} on {self.sender} → {self.receiver}"
+
+
+class KillAt(Choice, frozen=True):
+    """kill -9 of `server` at the moment when the next packet of this kind is read from `sender` to `receiver`.
+
+    Then the packet goes on its way, as packets do that are in the network when their sender dies. The choices that
+    follow do not wait for it.
+    """
+
+    server: Role
+    sender: Role
+    receiver: Role
+    kind: Kind
+
+    @property
+    def words(self) -> str:
+        return f"kill -9 of {self.server} at the next {self.kind} on {self.sender} → {self.receiver}"
+
+
+class Await(Choice, frozen=True):
+    """A wait until a packet is held on the link from `sender` to `receiver`, `seconds` at most."""
+
+    sender: Role
+    receiver: Role
+    seconds: Seconds = 5.0
+
+    @property
+    def words(self) -> str:
+        return f"wait until a packet is held on {self.sender} → {self.receiver}, {self.seconds:g} s at most"
+
+
+class Release(Choice, frozen=True):
+    """The packets that are held on the link from `sender` to `receiver` are passed on."""
+
+    sender: Role
+    receiver: Role
+
+    @property
+    def words(self) -> str:
+        return f"pass on what is held on {self.sender} → {self.receiver}"
+
+
+class Delay(Choice, frozen=True):
+    """Everything on the link from `sender` to `receiver` takes `milliseconds` longer."""
+
+    sender: Role
+    receiver: Role
+    milliseconds: Annotated[int, Meta(ge=0, le=1000)]
+
+    @property
+    def words(self) -> str:
+        return f"delay {self.sender} → {self.receiver} by {self.milliseconds} ms"
+
+
+class Heal(Choice, frozen=True):
+    """Every link works: nothing is cut, held or delayed."""
+
+    @property
+    def words(self) -> str:
+        return "heal all links"
