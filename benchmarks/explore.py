@@ -9,7 +9,7 @@ state.
 import gc
 from functools import partial
 from pathlib import Path
-from time import perf_counter, process_time
+from time import process_time
 from typing import Any
 
 from matplotlib import rc_context
@@ -46,7 +46,6 @@ PROOFS = (
     Bounds(3, 3, 2, ANY, ANY),
     Bounds(3, 3, 3, ANY, ANY),
 )
-SHARED = (Bounds(3, 3, 3, ANY, ANY), Bounds(3, 4, 3, ANY, ANY))
 REDUCED = (Bounds(2, 2, 2, 2, 1), Bounds(2, 2, 2, ANY, ANY), Bounds(3, 1, 1, 1, 0), Bounds(3, 2, 1, 1, 0))
 MUTANTS = {
     "quorum-off-by-one": Bounds(3, 2, 2, 1, 0),
@@ -85,7 +84,6 @@ def main() -> None:
     found, seconds = explored(PROOFS[0], properties=ALL)
     print(f"  {named(PROOFS[0]) + ', all':28}{figures(found, seconds)}", flush=True)
     liveness(PROOFS[0])
-    workers()
     reductions()
     shortest()
     plot()
@@ -97,19 +95,6 @@ def liveness(bounds: Bounds) -> None:
     start = process_time()
     followed = find_trap(space)
     print(f"  {named(bounds)}: {followed.checked:,} pairs followed, {process_time() - start:.2f} CPU s")
-
-
-def workers() -> None:
-    """Print how long it takes until one process, or two, have searched all. Each is to have a core."""
-    for bounds in SHARED:
-        seconds = []
-        for count in (1, 2):
-            gc.collect()
-            start = perf_counter()
-            assert made(bounds).explore(workers=count).whole
-            seconds.append(perf_counter() - start)
-        one, two = seconds
-        print(f"  {named(bounds):28}one process {one:.1f} s, two {two:.1f} s: {two / one:.0%}", flush=True)
 
 
 def reductions() -> None:

@@ -151,8 +151,8 @@ def configuration(bounds: Bounds) -> str:
 
 
 def explored(bounds: Bounds) -> Searched:
-    """Search with `zabcheck explore`, one worker. SystemExit if it fails."""
-    command = [sys.executable, "-m", "zabcheck", "explore", "--format", "json", "--workers", "1"]
+    """Search with `zabcheck explore`. SystemExit if it fails."""
+    command = [sys.executable, "-m", "zabcheck", "explore", "--format", "json"]
     command += [f"--processes={bounds.servers}", f"--timeouts={bounds.timeouts}", f"--txns={bounds.txns}"]
     command += [f"--epochs={bounds.epochs}", f"--crashes={bounds.crashes}"]
     command += [f"--property={each}" for each in PROPERTIES]

@@ -1,10 +1,9 @@
-"""Campaigns, and an exhaustive search, on a real Spark of several processes, some of which are killed."""
+"""Campaigns on a real Spark of several processes, some of which are killed."""
 
 import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -228,46 +227,3 @@ def test_a_server_of_connect_that_dies_ends_the_campaign(connect: Cluster, tmp_p
     lines = err.replace(WAITING, "").splitlines()  # it may be said that nothing runs, before it is known why
     assert (code, out, len(lines)) == (2, "", 1)
     assert lines[0].startswith("zabcheck: failed to connect")
-
-
-EXPLORE = """
-from zabcheck.cli import main
-from zabcheck.explore import space
-from zabcheck.explore.states.checkpoint import Checkpoints
-
-space.LARGE_ON_SPARK, space._LOOK, Checkpoints.is_due = 2, 1, True  # small levels are large, and each is written down
-main()
-"""
-SMALL = ("explore", "--processes", "2", "--epochs", "1", "--crashes", "0", "--txns", "1", "--format", "json")
-
-
-def test_a_search_that_loses_a_worker_and_then_its_driver_finds_what_one_machine_finds(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    """Both are ended by kill -9, each in the middle of a level; the search is resumed with the other worker."""
-    (tmp_path / "explore.py").write_text(EXPLORE)
-    command = [sys.executable, "explore.py", *SMALL, "--master", cluster.url, "--out", "out"]
-    variables = environment(PYSPARK_PYTHON=str(cluster.python))
-
-    def begun(level: int) -> bool:
-        assert driver.poll() is None, (tmp_path / "stderr").read_text()
-        return (tmp_path / "out" / "states" / f"level-{level:04}").exists()
-
-    with open(tmp_path / "stderr", "wb") as err:
-        driver = subprocess.Popen(
-            command, cwd=tmp_path, env=variables, stdout=subprocess.DEVNULL, stderr=err, start_new_session=True
-        )
-    try:
-        wait_until(lambda: begun(1), LONG, "the first level on Spark")
-        kill(cluster.processes[-1])
-        wait_until(lambda: begun(3), LONG, "two more levels")
-        kill(driver)
-        resumed = subprocess.run([*command, "--resume"], cwd=tmp_path, env=variables, capture_output=True, timeout=LONG)
-    finally:
-        kill(driver)
-        cluster.start_worker()
-    there = Result(resumed.returncode, resumed.stdout.decode(), resumed.stderr.decode())
-    here = process(*SMALL, cwd=tmp_path)
-    assert (there.code, there.err) == (here.code, "")
-    for field in here.json.keys() - {"seconds"}:
-        assert there.json[field] == here.json[field], field

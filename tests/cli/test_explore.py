@@ -115,11 +115,11 @@ def test_a_protocol_of_ones_own_can_be_explored(zabcheck: Command, own_module: C
         "        self.broadcast(txn)\n        self.deliver(txn)\n"
     )
     own_module("mine", code)
-    result = zabcheck("explore", "--protocol", "mine:Mine", "--processes", "2", "--txns", "2", "--workers", "1")
+    result = zabcheck("explore", "--protocol", "mine:Mine", "--processes", "2", "--txns", "2")
     assert result.code == 1
     assert result.out.startswith("agreement is violated, and no shorter run") or "zxid uniqueness" in result.out
     own_module("bad", code.replace("self.ready(1)", "raise KeyError(7)"))
-    result = zabcheck("explore", "--protocol", "bad:Mine", "--processes", "2", "--workers", "1")
+    result = zabcheck("explore", "--protocol", "bad:Mine", "--processes", "2")
     assert (result.code, result.out) == (2, "")
     assert "KeyError: 7" in result.err
 
@@ -134,7 +134,7 @@ def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(
     zabcheck: Command, own_module: Callable[[str, str], None]
 ) -> None:
     own_module("naive", NAIVE)
-    result = zabcheck("explore", "--protocol", "naive:Naive", "--workers", "1")
+    result = zabcheck("explore", "--protocol", "naive:Naive")
     assert result.code == 1
     assert result.out.startswith("total order is violated, and no shorter run within the bounds violates any ")
 
@@ -143,7 +143,7 @@ def test_nothing_is_called_proved_that_nothing_exercised(
     zabcheck: Command, own_module: Callable[[str, str], None]
 ) -> None:
     own_module("naive", NAIVE)
-    few = ("--processes", "2", "--txns", "1", "--crashes", "0", "--workers", "1")
+    few = ("--processes", "2", "--txns", "1", "--crashes", "0")
     result = zabcheck("explore", "--protocol", "naive:Naive", *few)
     assert result.code == 3
     first, _, rest = words(result.out).partition("; ")
@@ -159,7 +159,7 @@ def test_nothing_is_called_proved_that_nothing_exercised(
 @pytest.mark.slow
 def test_the_default_bounds_exercise_all_that_can_be_exercised(zabcheck: Command) -> None:
     """In less than 10 CPU seconds, which is 40,000 states here: what can be counted does not depend on the machine."""
-    told = zabcheck("explore", "--workers", "1", "--format", "json")
+    told = zabcheck("explore", "--format", "json")
     assert told.code == 0
     assert (told.json["unexercised"], told.json["whole"], told.json["broken"]) == ([], True, None)
     assert told.json["states"] < 40_000

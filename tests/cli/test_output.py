@@ -251,7 +251,7 @@ HANGS = {
     "run": ("run", "--protocol", HANGING, "--seed", "1"),
     "run with Hypothesis": ("run", "--protocol", HANGING, "--seed", "1", "--engine", "hypothesis"),
     "gate": ("gate", "--config", "hanging.toml"),
-    "explore": ("explore", "--protocol", HANGING, "--workers", "2"),
+    "explore": ("explore", "--protocol", HANGING),
     "replay": ("replay", "hanging"),
     "a node": ("run", "--exec", wrong("hangs until Ctrl-C"), "--seed", "1"),
 }

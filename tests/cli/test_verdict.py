@@ -34,7 +34,7 @@ from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
 LOST_WRITE = str(ROOT / "tests/zookeeper/lost-write-3.8.0")
 EVALUATE = ("evaluate", "--servers", "3", "--disk", "none", "--operations", "9", "--outstanding", "5", "--history", "9")
 GATE = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = {}\nsteps = 200\nkills = ["{}"]\n'
-TWO = ("explore", "--processes", "2", "--epochs", "1", "--workers", "1")
+TWO = ("explore", "--processes", "2", "--epochs", "1")
 
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "run, nothing found": (("run", "--runs", "120", "--seed", "1"), 0, "broke none of"),
@@ -146,7 +146,7 @@ RAISED: dict[str, tuple[str, ...]] = {
     "replay": ("replay", "raising"),
     "replay, a step without end": ("replay", "stuck"),
     "explain": ("explain", "raising", "--write", "it.txt"),
-    "explore": ("explore", "--protocol", LATE, "--workers", "1"),
+    "explore": ("explore", "--protocol", LATE),
     "explore, at the start": ("explore", "--protocol", EARLY, "--processes", "2"),
     "mutants": ("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1"),
 }

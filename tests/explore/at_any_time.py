@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from zabcheck.explore.sharing.portions import Portions
+from zabcheck.explore.portions import Portions
 from zabcheck.explore.space import Space
 from zabcheck.simulation.next_state import LocalProcess
 

@@ -10,9 +10,6 @@ from zabcheck.explore.explored import Explored
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.digests import Digests
 
-_PARTS = ("kinds", "executed", "unread", "events renamed", "judged")
-"""What is in the journal once or more often, or not at all, by who filled it in."""
-
 
 def states_of(searched: Space) -> list[tuple[int, ...]]:
     """Return all states in the order of discovery: what was used, and digests of local states and of the monitor."""
@@ -31,5 +28,5 @@ def everything(searched: Space, **options: Any) -> tuple[object, ...]:
 def all_of(searched: Space, explored: Explored) -> tuple[object, ...]:
     """Return the same after a search that has found this."""
     how = [searched.states.how(state) for state in range(explored.states)]
-    filled = Counter(table for table, _ in searched.components.journal if table not in _PARTS)
+    filled = Counter(table for table, _ in searched.components.journal if table != "kinds")  # asked for early or late
     return explored, states_of(searched), how, filled if explored.whole else None

@@ -1,6 +1,5 @@
 """`zabcheck explore`: every state within bounds, or the shortest run that breaks a property."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -30,7 +29,6 @@ from zabcheck.cli.commands import (
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
-from zabcheck.cli.explore_on_spark import CHECKPOINT, spark_at
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -147,14 +145,6 @@ def explore(
         Path | None,
         typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
     ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=64,
-            help="The number of processes that search; default: one with numpy, else one a core.",
-        ),
-    ] = None,
     checkpoint: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."),
@@ -162,13 +152,6 @@ def explore(
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
     ] = False,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL",
-            help="The Spark that expands large levels, as in spark://host:7077; files go to --out.",
-        ),
-    ] = None,
     memory: Annotated[
         float,
         typer.Option(
@@ -181,15 +164,7 @@ def explore(
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
-    if master is not None and certify is not None:
-        raise BadInput("--master: a run is certified on this machine")
-    if master is not None and checkpoint is not None:
-        raise BadInput("--checkpoint: with --master it is in --out")
-    if master is None:
-        _check_files(out, checkpoint, resume)
-    else:
-        check_out(out)
-        checkpoint = out / CHECKPOINT
+    _check_files(out, checkpoint, resume)
     limits = {
         "epochs": epochs,
         "txns": txns,
@@ -214,7 +189,6 @@ def explore(
         bad_input_for(CheckpointError, "--checkpoint "),
         bad_path("--checkpoint", checkpoint or Path()),
         _spilling(),
-        spark_at(master, out, resume) as spark,
         progress(process_time(), resume) as show,
         interrupts() as look_for_interrupt,
     ):
@@ -234,10 +208,8 @@ def explore(
                     properties=property,
                     symmetry=symmetry,
                     reduction=por,
-                    workers=workers or (most_useful_workers() if master is None else 1),
                     memory=memory * GIB,
                     folder=out,
-                    spark=spark,
                     checkpoint=checkpoint,
                     resume=resume,
                     on_progress=show.states,
@@ -259,7 +231,6 @@ def explore(
                 limits=known,
                 properties=property,
                 symmetry=symmetry,
-                workers=workers or most_useful_workers(),
                 memory=memory * GIB,
                 folder=out,
                 on_progress=show.states,
@@ -305,16 +276,6 @@ def _spilling() -> Iterator[None]:
         yield
     except CannotSpill as error:
         raise BadInput(f"--out {error}") from None
-
-
-def cores() -> int:
-    """How many this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def most_useful_workers() -> int:
-    """How many processes are to search if nobody says: with numpy one, as more save little, and each takes memory."""
-    return 1 if find_spec("numpy") is not None else cores()
 
 
 def number_of(option: str, text: str) -> int:

@@ -11,7 +11,7 @@ connections that it has opened, then what was used of the bounds, and a monitor.
 `successors` tells what comes after a state; `space` is the search itself, breadth first. The states are kept by
 `visited`; those of a large search by `compact`, with numpy, and by
 `spilled` once memory is used up. Within a level the order is
-that of discovery: the result is the same on every machine, for any number of `workers`. States that differ in the names
+that of discovery: the result is the same on every machine. States that differ in the names
 of processes alone are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no
 lengths, so where something breaks, a search without it follows (`shortest`). `liveness` asks of each state of a search
 whether a leader gets on from there. `exploration` puts all this together, and replays what is found.

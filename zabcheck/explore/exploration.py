@@ -16,7 +16,8 @@ Two things are taken for granted in a `Space` that need not be so.
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from time import process_time
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct, structs
@@ -28,7 +29,6 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Exploration, Progress
 from zabcheck.explore.liveness.rests import LeftAlone, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
-from zabcheck.explore.sharing.workers import cpu_seconds
 from zabcheck.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
@@ -43,9 +43,6 @@ from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import PREFIX
-
-if TYPE_CHECKING:
-    from zabcheck.explore.sharing.on_spark import Spark
 
 MOST_PROCESSES = 5
 """With more, there are more renamings than pay, and more states than can be visited."""
@@ -115,14 +112,12 @@ class _Question(Struct, frozen=True):
 
 
 class _Limits(NamedTuple):
-    """How a search is run: in how much memory, in bytes, and in which folder when that is used up, by how many
-    processes or by Spark, what is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
+    """The resources of a search, `memory` in bytes and the `folder` for what has no room there, and its callbacks:
+    who is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
     """
 
     memory: float
     folder: Path | None
-    spark: "Spark | None"
-    workers: int
     on_progress: Callable[[Progress], None] | None
     on_followed: Callable[[int, int], None] | None
     look_for_interrupt: Callable[[], None]
@@ -150,10 +145,8 @@ def explore(
     properties: Iterable[str] | None = None,
     symmetry: bool = True,
     reduction: bool = True,
-    workers: int = 1,
     memory: float = float("inf"),
     folder: Path | None = None,
-    spark: "Spark | None" = None,
     checkpoint: Path | None = None,
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
@@ -167,23 +160,22 @@ def explore(
     `properties` are names of properties, or of groups of them; None: those that the protocol is judged by. If one of
     liveness is among them (`LIVENESS`), and no other breaks, it is also followed what undisturbed leaders come to.
 
-    `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. `workers` processes
-    search; what is found does not depend on their number. When this process uses `memory` bytes, the states go to files
-    in the `folder` (None: the system's for such files), which are gone when the search ends; without numpy, or if the
-    tables alone take that much, the search ends unfinished. With `spark` large levels are
-    expanded there, with the states in its folder. `checkpoint` is a file that is written now and then; with `resume`
-    the search goes on from there. `look_for_interrupt` is called every now and then; a KeyboardInterrupt that it raises
-    ends the search, whose figures so far are returned, and writes the checkpoint. `on_progress` is told how far the
-    search is, `on_followed` in how many of all states leaders were followed: with the number of states, and of those.
+    `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. When this process
+    uses `memory` bytes, the states go to files in the `folder` (None: the system's for such files), which are gone when
+    the search ends; without numpy, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a
+    file that is written now and then; with `resume` the search goes on from there. `look_for_interrupt` is called every
+    now and then; a KeyboardInterrupt that it raises ends the search, whose figures so far are returned, and writes the
+    checkpoint. `on_progress` is told how far the search is, `on_followed` in how many of all states leaders were
+    followed: with the number of states, and of those.
 
     The simulator has replayed the counterexample, so it is real.
 
     Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
     CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
-    `folder` cannot be written. StepRaised if a process cannot start. WorkerDied if a worker process is killed.
+    `folder` cannot be written. StepRaised if a process cannot start.
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
-    start = cpu_seconds()
+    start = process_time()
     try:
         checked = _resolved(protocol, mutant)
         wanted = select(checked.properties if properties is None else tuple(properties))
@@ -208,7 +200,7 @@ def explore(
         symmetry=symmetry,
         reduction=reduction,
     )
-    limits = _Limits(memory, folder, spark, workers, on_progress, on_followed, look_for_interrupt)
+    limits = _Limits(memory, folder, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
 
@@ -219,7 +211,6 @@ def certify(
     limits: Mapping[str, int] | None = None,
     properties: Iterable[str] | None = None,
     symmetry: bool = True,
-    workers: int = 1,
     memory: float = float("inf"),
     folder: Path | None = None,
     on_progress: Callable[[Progress], None] | None = None,
@@ -236,7 +227,7 @@ def certify(
     Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
     of processes that an exhaustive search does not know.
     """
-    start = cpu_seconds()
+    start = process_time()
     if schedule.processes > MOST_PROCESSES:
         raise Refused("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
     try:
@@ -274,7 +265,7 @@ def certify(
         reduction=False,
         steps=steps,
     )
-    return _answer(question, _Limits(memory, folder, None, workers, on_progress, None, look_for_interrupt), start)
+    return _answer(question, _Limits(memory, folder, on_progress, None, look_for_interrupt), start)
 
 
 # What is asked.
@@ -348,19 +339,18 @@ def _answer(
         assert question.protocol.name.startswith(PREFIX), "the simulator does what was looked up"
         reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
         raise Refused("protocol", question.schedule.protocol, reason)
-    return _exploration(question, found, replayed, cpu_seconds() - start)
+    return _exploration(question, found, replayed, process_time() - start)
 
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
     """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
-    memory, folder, spark, workers, on_progress, on_followed, look = limits
+    memory, folder, on_progress, on_followed, look = limits
     if question.steps:
         shortest = shorter(
             question.space,
             question.steps,
             memory,
             on_progress,
-            workers=workers,
             folder=folder,
             look_for_interrupt=look,
         )
@@ -370,11 +360,9 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             question.reduction,
             memory,
             on_progress,
-            workers=workers,
             checkpoint=checkpoint,
             resume=resume,
             folder=folder,
-            spark=spark,
             look_for_interrupt=look,
         )
     explored = shortest.found

@@ -66,7 +66,7 @@ class Exploration(Struct, frozen=True):
     `bounds` and `settings` tell in words how far the search went. `symmetry`, `reduction`, `states`, `transitions`,
     `depth` (levels) and `components` (of which the states are made) are of the last search: one for the shortest run,
     that follows if something breaks, never reduces. `symmetry`: states that differ in the names of processes alone were
-    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time, workers included.
+    taken for one. `reduction`: only one order of moves that commute was tried. `seconds` is CPU time.
     """
 
     protocol: str

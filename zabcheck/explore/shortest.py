@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -17,7 +16,6 @@ from invariants import Event
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Explored, Progress
 from zabcheck.explore.space import Space
-from zabcheck.explore.states.checkpoint import EVERY
 from zabcheck.explore.tables.components import highest_epoch
 from zabcheck.explore.tables.reduction import MayLeave
 from zabcheck.protocols.base import Protocol, StepRaised
@@ -26,9 +24,6 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.schedule import Schedule
-
-if TYPE_CHECKING:
-    from zabcheck.explore.sharing.on_spark import Spark
 
 TRIED = (
     choices.Crash,
@@ -67,17 +62,15 @@ def search(
     memory: float = float("inf"),
     on_progress: OnProgress = None,
     *,
-    workers: int = 1,
     checkpoint: Path | None = None,
     resume: bool = False,
     folder: Path | None = None,
-    spark: "Spark | None" = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search; if something breaks, search again for the shortest run that does.
 
-    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two, and `spark` for
-    it. For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two.
+    For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
     search leaves the run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is
     searched without it, and without a checkpoint.
     """
@@ -86,12 +79,9 @@ def search(
         return first.explore(
             memory,
             on_progress,
-            workers=workers,
             checkpoint=checkpoint,
             resume=resume,
             folder=folder,
-            spark=spark.apart() if spark is not None and checkpoint is None else spark,
-            every=EVERY if spark is None else 0.0,
             look_for_interrupt=look_for_interrupt,
         )
 
@@ -109,7 +99,6 @@ def search(
         found.choices,
         memory,
         on_progress,
-        workers=workers,
         folder=folder,
         look_for_interrupt=look_for_interrupt,
     )
@@ -124,16 +113,13 @@ def shorter(
     memory: float = float("inf"),
     on_progress: OnProgress = None,
     *,
-    workers: int = 1,
     folder: Path | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Shortest:
     """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
     levels = len(known) - 1
     unreduced = space(False)
-    found = unreduced.explore(
-        memory, on_progress, levels=levels, workers=workers, folder=folder, look_for_interrupt=look_for_interrupt
-    )
+    found = unreduced.explore(memory, on_progress, levels=levels, folder=folder, look_for_interrupt=look_for_interrupt)
     return Shortest(found, levels if found.whole else found.tried, unreduced)
 
 

@@ -6,14 +6,9 @@ soon as a level is large they are kept in arrays, if numpy is installed (`compac
 (`spilled`).
 """
 
-from array import array
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
@@ -25,11 +20,8 @@ from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Explored, Progress
 from zabcheck.explore.runs import run_to
-from zabcheck.explore.sharing.slicing import AGAIN, PORTION, Answer, Answering, Sharing, shared
-from zabcheck.explore.sharing.workers import Worker
 from zabcheck.explore.states.checkpoint import (
     EVERY,
-    CheckpointError,
     Checkpoints,
     Position,
     Reached,
@@ -37,26 +29,22 @@ from zabcheck.explore.states.checkpoint import (
 )
 from zabcheck.explore.states.memory import rare_collections, used
 from zabcheck.explore.states.visited import States, Visited
-from zabcheck.explore.tables import making
 from zabcheck.explore.tables.components import Components, EpochUnknown
-from zabcheck.explore.tables.journal import Closed, Journal, NotInTable, Table
+from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.judges import forgets_what_is_left
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.reduction import MayLeave, are_lasting
 from zabcheck.explore.tables.renaming import Names
-from zabcheck.explore.tables.successors import End, Row, Successors
+from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
 if TYPE_CHECKING:
-    from zabcheck.explore.sharing.on_spark import OnSpark, Spark
-    from zabcheck.explore.sharing.portions import Portions
+    from zabcheck.explore.portions import Portions
 
-LARGE_ON_SPARK = 1_000_000
-"""A level of fewer states is expanded on this machine, with Spark too."""
 LARGE = 600
 """Until a level has this many states they are kept without numpy, if it is not loaded (`pays_from`)."""
 _LOOK = 4096
@@ -104,8 +92,8 @@ class Space:
         """How many numbers a row has."""
         self._visited = Visited(self._width)
         """The states, as long as `_portions` is None."""
-        self._portions: Portions | OnSpark | None = None
-        """What has the states in arrays, and expands them."""
+        self._portions: Portions | None = None
+        """Has the states in arrays, and expands them."""
         self._unnamed = (0, *self.components.ids)
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
         self.namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
@@ -156,25 +144,19 @@ class Space:
         on_progress: Callable[[Progress], None] | None = None,
         *,
         levels: int | None = None,
-        workers: int = 1,
         checkpoint: Path | None = None,
         resume: bool = False,
         every: float = EVERY,
         folder: Path | None = None,
-        spark: "Spark | None" = None,
         look_for_interrupt: Callable[[], None] = lambda: None,
     ) -> Explored:
         """Search until every state is expanded, something breaks, or `levels` are expanded.
 
         Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, or 150 to 350.
         With numpy many states of a large level are expanded at once, and the same is found.
-        With several `workers`, as many processes expand the states of large levels, and find what one would find;
-        WorkerDied if one is killed. Each but this one takes memory of its own, of which `memory` knows nothing.
         When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
         are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
         used up by what stays there: the tables, and all of it without numpy.
-        With `spark` the levels that are large even for one machine are expanded there, and the states are in its folder
-        from then on; then a checkpoint is only of use beside these. Errors of Spark come through.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
         A `checkpoint` is written `every` so often, in seconds, at most, when memory ends, and after an interrupt. With
         `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
@@ -187,30 +169,27 @@ class Space:
             reached = checkpoints.read()
             at = reached.position
             on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
-            self._restore(checkpoints, reached, workers, spark)
+            self._restore(checkpoints, reached)
             if self._expanded == self._end and not self._over:
                 self._begin_level()
         else:
             self._begin()
-        looked, sharing = self._expanded, Sharing(workers)
+        looked = self._expanded
         while self._expanded < len(self.states) and self._depth != levels:
-            if spark is not None and self._end - self._expanded >= LARGE_ON_SPARK:
-                self._expand_on(spark)
-            with closing(self._steps(sharing)) as steps:
-                for end in steps:
-                    if end is not None:
-                        return self._found(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
-                    interrupted = _came(look_for_interrupt)
-                    if self._expanded - looked < _LOOK and not interrupted:
-                        continue
-                    looked = self._expanded
-                    on_progress(self._progress)
-                    full = used() > memory and not self._make_room(memory, folder)
-                    if checkpoints is not None and (full or interrupted or checkpoints.is_due):
-                        checkpoints.write(self._reached())
-                    if full or interrupted:
-                        self._settle()
-                        return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
+            for end in self._steps():
+                if end is not None:
+                    return self._found(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
+                interrupted = _came(look_for_interrupt)
+                if self._expanded - looked < _LOOK and not interrupted:
+                    continue
+                looked = self._expanded
+                on_progress(self._progress)
+                full = used() > memory and not self._make_room(memory, folder)
+                if checkpoints is not None and (full or interrupted or checkpoints.is_due):
+                    checkpoints.write(self._reached())
+                if full or interrupted:
+                    self._settle()
+                    return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
             looked = min(looked, self._expanded)
         if self._expanded < len(self.states):
@@ -272,30 +251,25 @@ class Space:
         self._journal.append(("again", (exercised,)))
         self._watch([self._properties[place].name for place in exercised])
 
-    def _steps(self, sharing: Sharing) -> Generator[End | None]:
+    def _steps(self) -> Iterator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
         if self._end - self._expanded >= pays_from(LARGE):
-            self._keep_in_arrays(sharing.workers)
-        if self._portions is not None:
-            with closing(self._portions.level(self._expanded, self._end, sharing.workers)) as portions:
-                for expanded, transitions, end in portions:
-                    self._expanded += expanded
-                    self._transitions += transitions
-                    yield end
-            return
-        slices = sharing.slices(self._visited.level)
-        if len(slices) == 1:
-            yield from self._portions_of(slices[0])
+            self._keep_in_arrays()
+        if self._portions is None:
+            level = self._visited.level
+            for start in range(0, len(level), ONE_BY_ONE):
+                yield self._expand(level[start : start + ONE_BY_ONE])
         else:
-            answers, take = self._answers, self._take_next
-            yield from shared(sharing, slices, PORTION, expand=self._portions_of, answers=answers, take=take)
+            for expanded, transitions, end in self._portions.level(self._expanded, self._end):
+                self._expanded += expanded
+                self._transitions += transitions
+                yield end
 
-    def _keep_in_arrays(self, workers: int = 1) -> None:
-        """Keep the states in arrays from now on, if numpy is installed and several workers do no better without."""
-        one_by_one = self.symmetry is not None and not self.symmetry.is_full
-        if self._portions is not None or find_spec("numpy") is None or (workers > 1 and one_by_one):
+    def _keep_in_arrays(self) -> None:
+        """Keep the states in arrays from now on, if numpy is installed."""
+        if self._portions is not None or find_spec("numpy") is None:
             return
-        from zabcheck.explore.sharing.portions import Portions
+        from zabcheck.explore.portions import Portions
         from zabcheck.explore.states.compact import Compact, Tree  # only a large search waits for numpy
 
         states = Compact(Tree(self._width))
@@ -304,64 +278,6 @@ class Space:
         tables = self.local_states, self.monitors, self.symmetry, self.successors
         self._portions = Portions(states, *tables, self.namings)
         self._visited = Visited(self._width)
-
-    def _expand_on(self, spark: "Spark", beside: int = 0) -> None:
-        """Expand levels on Spark from now on, as far as that can be; `beside`: how many states are in its folder."""
-        self._keep_in_arrays()
-        portions = self._portions
-        if portions is None or portions.many is None or (len(self.states) > self._end and not beside):
-            return
-        tables = self.successors, self.monitors, self.symmetry
-        begun = sum(table == "again" for table, _ in self._journal)
-        self._portions = spark.expanding(portions.many, *tables, self.namings, portions.states, beside, begun)
-
-    def _portions_of(self, rows: Sequence[Row]) -> Iterator[End | None]:
-        """Expand these states, a portion at each step."""
-        return (self._expand(rows[start : start + PORTION]) for start in range(0, len(rows), PORTION))
-
-    def _answers(self, rows: Sequence[Row]) -> Iterator[Answer]:
-        """Yield what is found from these states by look-ups alone; in a worker."""
-        begun, found = process_time(), self._visited
-        self.components.journal = self.monitors.journal = Closed()
-        for start in range(0, len(rows), PORTION):
-            answering = Answering()
-            for row in rows[start : start + PORTION]:
-                self._transitions = 0
-                found.before, found.by, found.names, found.next_level = array("I"), array("H"), array("B"), []
-                try:
-                    is_known = self._expand([row]) is None
-                except NotInTable:
-                    is_known = False
-                if not is_known:
-                    answering.again()
-                else:
-                    answering.add(self._transitions, found.by, found.names, found.next_level)
-            yield answering.answer(process_time() - begun)
-
-    def _take_next(self, rows: Sequence[Row], worker: Worker) -> tuple[End | None, float]:
-        answer = worker.answer(Answer)
-        return self._take(rows, answer), answer.seconds
-
-    def _take(self, rows: Sequence[Row], answer: Answer) -> End | None:
-        """Take over what a worker found from these states, the next ones of the level, until something breaks."""
-        found, visited = answer.found(self._width), self._visited
-        for row, (transitions, new) in zip(rows, answer.counts(), strict=True):
-            if transitions == AGAIN:
-                end = self._expand([row])
-                if end is not None:
-                    return end
-                continue
-            for choice, names, after in islice(found, new):
-                key = visited.packed(after)
-                if key not in visited.keys:
-                    visited.keys[key] = None
-                    visited.before.append(self._expanded)
-                    visited.by.append(choice)
-                    visited.names.append(names)
-                    visited.next_level.append(after)
-            self._transitions += transitions
-            self._expanded += 1
-        return None
 
     def _expand(self, level: Sequence[Row]) -> End | None:
         """Expand these states, the next ones of the level, until something breaks."""
@@ -399,13 +315,13 @@ class Space:
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
         in_file, width = states.portions(), 4 * self._width
-        return Reached(position, self._journal, len(states), states.beside, width, in_file, self._sizes)
+        return Reached(position, self._journal, len(states), width, in_file, self._sizes)
 
     def checkpoint(self, path: Path) -> None:
         """Write a checkpoint of the search as it is. OSError if that fails."""
         Checkpoints(path, self._settings).write(self._reached())
 
-    def _restore(self, checkpoints: Checkpoints, reached: Reached, workers: int, spark: "Spark | None") -> None:
+    def _restore(self, checkpoints: Checkpoints, reached: Reached) -> None:
         """Fill the tables again, and restore the states that were visited."""
         fill: dict[Table, Callable[..., object]] = {
             "parts": self.local_states.parts,
@@ -415,10 +331,6 @@ class Space:
             "local states renamed": self.local_states.renamed,
             "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
             "monitors renamed": lambda *key: self.monitors.renamed(*key),
-            "executed": partial(making.executed, self.local_states),
-            "unread": partial(making.unread, self.components),
-            "events renamed": partial(making.renamed_events, self.components),
-            "judged": lambda *key: making.judged(self.monitors, *key),
             "levels": self._end_level,
             "again": self._know_less,
         }
@@ -432,12 +344,8 @@ class Space:
         if self._sizes != reached.sizes:
             raise checkpoints.refuse()
         self._expanded, self._end, self._depth, self._transitions, self._over = astuple(reached.position)
-        if reached.beside and spark is None:
-            raise CheckpointError(f"{checkpoints.path}: expected a search on Spark, which this is the checkpoint of")
         if reached.states >= LARGE:
-            self._keep_in_arrays(workers)
-        if reached.beside and spark is not None:
-            self._expand_on(spark, reached.states)
+            self._keep_in_arrays()
         for portion in reached.portions:
             self.states.take(portion)
         if self._portions is None:

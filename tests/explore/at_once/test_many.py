@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from msgspec.structs import replace
 
@@ -20,10 +19,8 @@ from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.at_once.index import MISSING, Index, extended, twins
-from zabcheck.explore.at_once.many import Many
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.sharing.on_spark import _expansion, _looked_up, _packed
-from zabcheck.explore.sharing.portions import Portions
+from zabcheck.explore.portions import Portions
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
@@ -227,7 +224,9 @@ def test_what_is_left_out_was_found_from_a_state_before(bounds: Bounds, monkeypa
     assert isinstance(searched._portions, Portions)
     assert searched._portions.many is not None
     rows = searched._portions.states.array(0, searched._expanded)
-    every, found = searched._portions.many.of(rows, every=True), searched._portions.many.of(rows)
+    found = searched._portions.many.of(rows)
+    monkeypatch.setattr(many_module, "twins", lambda rows: np.arange(len(rows)))
+    every = searched._portions.many.of(rows)
     assert not every.again
     assert not found.again
     assert np.array_equal(every.count, np.bincount(every.source, minlength=len(rows)))
@@ -260,39 +259,3 @@ def test_an_array_that_is_extended_has_all_and_leaves_what_there_was(width: int 
         assert np.array_equal(longer, np.concatenate((known, part)))
         known = longer
     assert len(known) == 2 * 44
-
-
-@pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("levels", [1, 5, 9])
-def test_a_task_knows_the_votes_of_all_local_states(levels: int) -> None:
-    """Also of those that are new since the last portion, and where none was expanded many at a time before."""
-    searched = by_vote(Bounds(2, 2, 1, 1, 1), ORACLE)
-    searched.explore(levels=levels)
-    assert isinstance(searched._portions, Portions)
-    tables = searched.local_states, searched.monitors, searched.symmetry, searched.successors
-    rows = searched._portions.states.array(0, len(searched.states))
-    kernels = [pickle.loads(pickle.dumps(each.frozen())) for each in (Many(*tables), searched._portions.many) if each]
-    assert len(kernels) == 2
-    for kernel in kernels:
-        found = kernel.of(rows, every=True)
-        for state in set(range(len(rows))) - set(found.again):
-            expected = searched.successors.of(tuple(rows[state].tolist()))
-            assert found.first[found.source == state].tolist() == [each.first for each in expected]
-
-
-@pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("levels", [4, None])
-def test_a_task_expands_each_state_once_also_when_it_expands_more_at_a_time(levels: int | None) -> None:
-    searched = space(Bounds(2, 1, 1, ANY, ANY), ABRUPT)
-    searched.explore(levels=levels)
-    assert isinstance(searched._portions, Portions)
-    assert searched._portions.many is not None
-    kernel = searched._portions.many.frozen()
-    states = searched._portions.states
-    rows = np.tile(states.array(0, len(states)), (8, 1))
-    numbers = np.arange(len(rows))
-    kernel.portion = 20
-    batch = pa.record_batch({"number": numbers, "row": _packed(rows)})
-    expanded = pa.Table.from_batches(_expansion(pickle.dumps(kernel))(iter([batch])))
-    assert expanded.sort_by("at") == _looked_up(kernel, numbers, rows).sort_by("at")
-    assert kernel.portion > 20

@@ -79,7 +79,7 @@ def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
     monkeypatch.setattr(Space, "_begin_again", beginning)
     monkeypatch.setattr(module, "LARGE", large)
     monkeypatch.setattr(module, "_LOOK", 1)
-    monkeypatch.setattr(module, "PORTION", 200)
+    monkeypatch.setattr(module, "ONE_BY_ONE", 200)
     monkeypatch.setattr(many_module, "FEWEST", 200)
     monkeypatch.setattr(many_module, "MOST", 200)
     bounds = Bounds(3, 1, 0, 1, 0)
@@ -225,7 +225,7 @@ def test_no_file(tmp_path: Path) -> None:
     assert refusal(tmp_path / "none") == "checkpoint: No such file or directory"
 
 
-@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 7}\n', b"PK\x03\x04" * 100, b"[1]\n"])
+@pytest.mark.parametrize("content", [b"", b"\n", b"{}\n", b'{"format": 8}\n', b"PK\x03\x04" * 100, b"[1]\n"])
 def test_another_file(content: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other"
     file.write_bytes(content)
@@ -246,8 +246,8 @@ def test_a_damaged_file(made: Path, tmp_path: Path) -> None:
 
 def test_another_format(made: Path, tmp_path: Path) -> None:
     file = tmp_path / "later"
-    file.write_bytes(made.read_bytes().replace(b'"format":7', b'"format":6', 1))
-    assert refusal(file) == "checkpoint of format 7, found format 6"
+    file.write_bytes(made.read_bytes().replace(b'"format":8', b'"format":7', 1))
+    assert refusal(file) == "checkpoint of format 8, found format 7"
 
 
 def test_another_version(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,6 @@ from zabcheck.explore import space as module
 from zabcheck.explore.at_once.arrays import Arrays
 from zabcheck.explore.at_once.representatives import Representatives
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.sharing.slicing import Sharing
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.digests import BITS, _hash_of_object, digest
 from zabcheck.simulation.network import End
@@ -124,16 +123,16 @@ def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     monkeypatch.setattr(module, "LARGE", NEVER)
     expected, rng = everything(ORDERS[name]()), Random(1)
     searched = ORDERS[name]()
-    slices = Sharing.slices
+    steps = Space._steps
 
-    def looking_ahead(self: Sharing, level: Any) -> Any:
+    def looking_ahead(self: Space) -> Any:
         """Look up what comes after the states of a level, in any order, before that is asked for."""
-        for row in rng.sample(level, len(level)):
+        for row in rng.sample(self._visited.level, len(self._visited.level)):
             for successor in searched.successors.of(row):
                 searched.canonical(tuple(successor.row))
-        return slices(self, level)
+        return steps(self)
 
-    monkeypatch.setattr(Sharing, "slices", looking_ahead)
+    monkeypatch.setattr(Space, "_steps", looking_ahead)
     assert all_of(searched, searched.explore()) == expected
 
 
@@ -157,8 +156,7 @@ def test_a_state_has_one_representative_under_all_names_found_one_by_one_or_many
         assert len({representative for representative, _ in expected[start : start + per_state]}) == 1
     arrays = Arrays(searched.local_states, searched.monitors, symmetry)
     arrays.refresh()
-    found, namings, known = Representatives(arrays).of(np.array(rows))
-    assert known.all()
+    found, namings = Representatives(arrays).of(np.array(rows))
     assert [
         (tuple(row), symmetry.renamings[naming]) for row, naming in zip(found.tolist(), namings, strict=True)
     ] == expected

@@ -135,8 +135,7 @@ def delivering_when_elected() -> Protocol:
     return replace(zab, name="delivers-when-elected", commutes=False, steps={**zab.steps, Elected: elected})
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again(workers: int) -> None:
+def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again() -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     with pytest.raises(WentOn):
         searched(bounds, ABRUPT, forgetful=True, protocol=delivering_when_elected())
@@ -145,7 +144,6 @@ def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again(workers
         delivering_when_elected(),
         bounds=bounds,
         properties=[kind.name for kind in ALL],
-        workers=workers,
     )
     assert known.broken is not None
     assert found.broken == known.broken

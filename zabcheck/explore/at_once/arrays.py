@@ -5,7 +5,6 @@ filled in there, entry by entry, and then taken over: there is no second way to 
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from copy import copy
 from itertools import islice
 from typing import Any
 
@@ -30,7 +29,6 @@ from zabcheck.explore.at_once.judging import FEW, Judging
 from zabcheck.explore.at_once.parts import Moves, Parts
 from zabcheck.explore.tables.local_states import HELD, LocalStates, Move, mask_of
 from zabcheck.explore.tables.monitors import Monitors
-from zabcheck.explore.tables.reduction import MayLeave
 from zabcheck.explore.tables.symmetry import Symmetry
 
 
@@ -38,8 +36,8 @@ class Arrays:
     """What can be looked up in a search, by the numbers that its tables give."""
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
-        self._tables: tuple[LocalStates, Monitors, Symmetry | None] | None = (local_states, monitors, symmetry)
-        """What fills in entries, and where they are taken over from; None if these arrays stay as they are."""
+        self._states, self._monitors, self._symmetry = local_states, monitors, symmetry
+        """The tables that fill in entries, from which these are taken over."""
         self._bounds, self._faults = local_states.bounds, local_states.faults
         self.size = len(local_states.components.ids)
         self.is_reduced = local_states.reduced
@@ -47,7 +45,7 @@ class Arrays:
         self._links: Ints = np.empty((0, self.size), np.int64)
         """The link that it has opened to each process."""
         self.may_join = self._may_be_held = NOT_ANY
-        self._flags = self._settled_with = self._matters = self.kinds = NONE
+        self._flags = self._settled_with = self._matters = self._kinds = NONE
         self._digests = NONE
         """The digest if it was asked for, else MISSING."""
         self.moves = Moves.none(self.size)
@@ -55,8 +53,8 @@ class Arrays:
         self._expansions = Index(2 + self.size)
         self.eager = self.at_once = NOT_ANY
         self.start = self.count = NONE
-        self._judging: Judging | None = Judging(monitors)
-        """What fills in what is known after many steps; None as for `_tables`."""
+        self._judging = Judging(monitors)
+        """Fills in what is known after many steps."""
         self._parts = Parts(local_states)
         """Of what expansions are put together."""
         self._singles = Index(2 + self.size)
@@ -91,9 +89,7 @@ class Arrays:
 
     def refresh(self) -> None:
         """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
-        if self._tables is None:
-            return
-        states, monitors, symmetry = self._tables
+        states, monitors, symmetry = self._states, self._monitors, self._symmetry
         if len(self._links) < len(states.made_of):
             self._take_local_states(states)
         self._parts.refresh()
@@ -120,8 +116,8 @@ class Arrays:
         self._digests = extended(self._digests, np.full(len(links), MISSING))
 
     def _take_renamed(self, states: LocalStates, monitors: Monitors, symmetry: Symmetry) -> None:
-        if len(self.kinds) < len(symmetry.kinds):
-            self.kinds = up_to(self.kinds, symmetry.kinds)
+        if len(self._kinds) < len(symmetry.kinds):
+            self._kinds = up_to(self._kinds, symmetry.kinds)
         taken = self._taken.get("local states renamed", 0)
         if new_names := states.all_renamed[taken:]:
             self._taken["local states renamed"] = len(states.all_renamed)
@@ -130,20 +126,6 @@ class Arrays:
         if new := self._new("renamed", monitors.known_renamed):
             keys = [(self._numbers_of[names], monitor) for (monitor, names), _ in new]
             self._monitors_renamed.extend(keys, [value for _, value in new])
-
-    def frozen(self) -> "Arrays":
-        """Return these arrays as they are now, without the tables, so that they can be sent to another process.
-
-        There expansions are put together of the parts that are known now. In this process that must not be.
-        O(all local states and monitors), of which digests may be needed there.
-        """
-        self.refresh()
-        if self.renamings:
-            self.digests(np.arange(len(self._digests)))
-            self.monitor_digests(np.arange(len(self._monitor_digests)))
-        frozen = copy(self)
-        frozen._tables, frozen._judging, frozen._parts = None, None, self._parts.frozen()
-        return frozen
 
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
         """Return the last entries of a table, those that were not taken over yet."""
@@ -167,47 +149,40 @@ class Arrays:
         self.moves = self.moves.and_also(Moves(*columns))
 
     def _put_together(self, keys: Ints) -> None:
-        """Fill in the expansions that have these keys, which differ; of arrays that are frozen, as far as can be."""
-        try:
-            new = self._parts.expanded(keys, self._find)
-        except MayLeave:
-            if self._tables is None:
-                return  # the search itself comes across it
-            raise
-        self._expansions.extend(keys[new.known])
+        """Fill in the expansions that have these keys, which differ."""
+        new = self._parts.expanded(keys, self._find)
+        self._expansions.extend(keys)
         self.start = extended(self.start, len(self.moves.choice) + np.cumsum(new.counts) - new.counts)
         self.count = extended(self.count, new.counts)
         self.eager, self.at_once = extended(self.eager, new.eager), extended(self.at_once, new.at_once)
         self.moves = self.moves.and_also(new.moves)
 
-    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0. Only in arrays
-    # that are frozen something may be MISSING.
+    # Looking up, for many states at once. A state is a row of an array. Processes are counted from 0.
 
     def _find(
         self,
         table: Index | Table,
         columns: Sequence[Ints],
-        fill: Callable[..., object] | None,
+        fill: Callable[..., object],
         fill_many: Callable[..., object] | None = None,
     ) -> Ints:
-        """Return what the table has for these keys. `fill` fills in what it lacks, each key once; None: it stays so.
+        """Return what the table has for these keys. `fill` fills in what it lacks, each key once.
 
         If it lacks more than a few, `fill_many` does the same for all of them, which are given as one array for each of
         their integers.
         """
         found = table.find(*columns)
-        if fill is not None:
-            missing = np.flatnonzero(found == MISSING)
-            if missing.size:
-                some = [column[missing] for column in columns]
-                keys = distinct(some)
-                if fill_many is None or len(keys) < FEW:
-                    for key in keys:
-                        fill(*key)
-                else:
-                    fill_many(*map(np.array, zip(*keys, strict=True)))
-                self.refresh()
-                found[missing] = table.find(*some)
+        missing = np.flatnonzero(found == MISSING)
+        if missing.size:
+            some = [column[missing] for column in columns]
+            keys = distinct(some)
+            if fill_many is None or len(keys) < FEW:
+                for key in keys:
+                    fill(*key)
+            else:
+                fill_many(*map(np.array, zip(*keys, strict=True)))
+            self.refresh()
+            found[missing] = table.find(*some)
         return found
 
     def masks(self, used: Ints) -> Ints:
@@ -220,7 +195,7 @@ class Arrays:
         return found
 
     def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
-        """Return the number of what a process can do in each state, or MISSING."""
+        """Return the number of what a process can do in each state. MayLeave as `LocalStates.expand`."""
         local_states = of_each(rows, processes)
         at = np.flatnonzero(self._may_be_held.take(local_states) & (masks & self._faults == 0))
         if at.size:
@@ -230,11 +205,9 @@ class Arrays:
         found = self._expansions.find(*key)
         missing = np.flatnonzero(found == MISSING)
         while missing.size:
-            some, there = [column[missing] for column in key], len(self._expansions)
+            some = [column[missing] for column in key]
             _, first = np.unique(hashes(some), return_index=True)  # those that differ, but for some of one hash
             self._put_together(np.column_stack([column[first] for column in some]))
-            if len(self._expansions) == there:
-                break  # they cannot be filled in here
             found[missing] = self._expansions.find(*some)
             missing = missing[found[missing] == MISSING]
         return found
@@ -252,36 +225,31 @@ class Arrays:
         found: Bools = self._is_quorum[_members(members)]
         return found
 
-    def singles(self, choices: Ints, rows: Ints, processes: Ints) -> tuple[Ints, Bools]:
-        """Return the move that a choice is of a process, MISSING if there is none; and where that is not known."""
-        local_states = of_each(rows, processes)
-        fill = None if self._tables is None else self._tables[0].try_single
-        found = self._find(self._singles, (choices, local_states, *self._links_to(rows, processes)), fill)
-        return self._single.take(found - MISSING), found == MISSING
+    def singles(self, choices: Ints, rows: Ints, processes: Ints) -> Ints:
+        """Return the move that a choice is of a process, MISSING if there is none."""
+        key = choices, of_each(rows, processes), *self._links_to(rows, processes)
+        found = self._find(self._singles, key, self._states.try_single)
+        return self._single.take(found - MISSING)
 
     def _links_to(self, rows: Ints, processes: Ints) -> list[Ints]:
         links, size = self._links.ravel(), self.size
         return [links.take(rows[:, other] * size + processes) for other in range(size)]
 
-    def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools, Bools]:
-        """Return the states after a move of a process, where something was missing, and where something breaks."""
+    def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools]:
+        """Return the states after a move of a process, and where something breaks."""
         size, after = self.size, rows.copy()
-        link, observe = (None, None) if self._tables is None else (self._tables[0].with_link, self._tables[1].after)
-        observe_many = None if self._judging is None else self._judging.after
-        missing = np.zeros(len(rows), np.bool_)
         after.ravel()[flat_places(after, processes)] = self.moves.local_state.take(moves)
         changed = self.moves.changed.take(moves, axis=0)
         for other in range(size):
             at = np.flatnonzero(changed[:, other] != MISSING)
-            found = self._find(self._linked, (after[at, other], processes[at] + 1, changed[at, other]), link)
-            after[at, other] = found
-            missing[at] |= found == MISSING
+            key = after[at, other], processes[at] + 1, changed[at, other]
+            after[at, other] = self._find(self._linked, key, self._states.with_link)
         after[:, size] += self.moves.cost.take(moves)
         events = self.moves.events.take(moves)
         at = np.flatnonzero(events)
-        after[at, size + 1] = found = self._find(self._after, (after[at, size + 1], events[at]), observe, observe_many)
-        missing[at] |= found == MISSING
-        return after, missing, ~missing & (self.moves.raised.take(moves) | self._broken.take(after[:, size + 1]))
+        seen = after[at, size + 1], events[at]
+        after[at, size + 1] = self._find(self._after, seen, self._monitors.after, self._judging.after)
+        return after, self.moves.raised.take(moves) | self._broken.take(after[:, size + 1])
 
     def may_be_eager(self, rows: Ints) -> Ints:
         """Return `LocalStates.may_be_eager` of each."""
@@ -290,58 +258,47 @@ class Arrays:
             flags |= self._flags.take(rows[:, process])
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
-    def learn_kinds(self, rows: Ints) -> Bools:
-        """Return of which states the kinds of the processes are known."""
-        if self._tables is not None and rows[:, : self.size].max(initial=-1) >= len(self.kinds):
-            symmetry = self._tables[2]
-            assert symmetry is not None, "only with symmetry there are kinds"
-            symmetry.learn()
+    def kinds_of(self, rows: Ints) -> Ints:
+        """Return `Symmetry.kinds` of the processes in each state."""
+        if rows[:, : self.size].max(initial=-1) >= len(self._kinds):
+            assert self._symmetry is not None, "only with symmetry there are kinds"
+            self._symmetry.learn()
             self.refresh()
-        known: Bools = np.all(rows[:, : self.size] < len(self.kinds), axis=1)
-        return known
+        return self._kinds[rows[:, : self.size]]
 
-    def renamed(self, rows: Ints, naming: Ints) -> tuple[Ints, Bools]:
-        """Return the states when each process has its new name, and where something was missing."""
-        renamed, missing = rows.copy(), np.zeros(len(rows), np.bool_)
-        names, each = self._names[naming], np.arange(len(rows))
-        rename, monitor = (None, None) if self._tables is None else (self._rename, self._rename_monitor)
+    def renamed(self, rows: Ints, naming: Ints) -> Ints:
+        """Return the states when each process has its new name."""
+        renamed, names, each = rows.copy(), self._names[naming], np.arange(len(rows))
         for process in range(self.size):
-            twins = self._find(self._renamed, (naming, rows[:, process]), rename)
+            twins = self._find(self._renamed, (naming, rows[:, process]), self._rename)
             renamed[each, names[:, process + 1] - 1] = twins
-            missing |= twins == MISSING
         at = np.flatnonzero(rows[:, -1])  # the first monitor stays as it is
-        many = None if self._judging is None else self._rename_monitors
-        renamed[at, -1] = twins = self._find(self._monitors_renamed, (naming[at], rows[at, -1]), monitor, many)
-        missing[at] |= twins == MISSING
-        return renamed, missing
+        key = naming[at], rows[at, -1]
+        renamed[at, -1] = self._find(self._monitors_renamed, key, self._rename_monitor, self._rename_monitors)
+        return renamed
 
     def _rename(self, naming: int, local_state: int) -> None:
-        assert self._tables is not None, "these arrays are filled"
-        self._tables[0].renamed(local_state, self.renamings[naming])
+        self._states.renamed(local_state, self.renamings[naming])
 
     def _rename_monitor(self, naming: int, monitor: int) -> None:
-        assert self._tables is not None, "these arrays are filled"
-        self._tables[1].renamed(monitor, self.renamings[naming])
+        self._monitors.renamed(monitor, self.renamings[naming])
 
     def _rename_monitors(self, naming: Ints, monitors: Ints) -> None:
-        assert self._judging is not None, "these arrays are filled"
         self._judging.renamed(monitors, [self.renamings[each] for each in naming.tolist()])
 
     def digests(self, local_states: Ints) -> Ints:
         """Return `Symmetry.digest` of each."""
         lacking = np.unique(local_states[self._digests[local_states] == MISSING])
         if lacking.size:
-            symmetry = None if self._tables is None else self._tables[2]
-            assert symmetry is not None, "frozen arrays have all digests"
-            self._digests[lacking] = [symmetry.digest(each) for each in lacking.tolist()]
+            assert self._symmetry is not None, "only with symmetry somebody asks for digests"
+            self._digests[lacking] = list(map(self._symmetry.digest, lacking.tolist()))
         return self._digests[local_states]
 
     def monitor_digests(self, monitors: Ints) -> Ints:
         """Return `Monitors.digest` of each."""
         lacking = np.unique(monitors[self._monitor_digests[monitors] == MISSING])
         if lacking.size:
-            assert self._tables is not None, "frozen arrays have all digests"
-            self._monitor_digests[lacking] = [self._tables[1].digest(each) for each in lacking.tolist()]
+            self._monitor_digests[lacking] = list(map(self._monitors.digest, lacking.tolist()))
         return self._monitor_digests[monitors]
 
 

@@ -3,8 +3,6 @@
 Processes are counted from 0.
 """
 
-from collections.abc import Callable
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,7 @@ class Elections:
     def __init__(self, arrays: Arrays, successors: Successors) -> None:
         self._arrays = arrays
         self._size = size = arrays.size
-        self._vote: Callable[[int], Any] | None = successors.vote
-        """Where votes are taken over from; None if no more are."""
+        self._vote = successors.vote
         elections, numbers = successors.elections, successors.numbers
         self.numbers: Ints = np.array([numbers[each] for each in elections], np.int64)
         """By election: its number as a choice."""
@@ -55,8 +52,6 @@ class Elections:
 
         O(what is new), and a sort of all votes if one is new.
         """
-        if self._vote is None:
-            return
         known, following = len(self._vote_of), self._arrays.following
         votes = [
             None if whom == DOWN else self._vote(known + place) for place, whom in enumerate(following[known:].tolist())
@@ -68,13 +63,6 @@ class Elections:
         if len(numbers) > before:
             self._rank = np.empty(len(numbers), np.int64)
             self._rank[[numbers[vote] for vote in sorted(numbers)]] = np.arange(len(numbers))
-
-    def frozen(self, arrays: Arrays) -> "Elections":
-        """Return the same, with the votes as they are now, of arrays that stay as they are."""
-        self.refresh()
-        frozen = copy(self)
-        frozen._arrays, frozen._vote, frozen._vote_numbers = arrays, None, {}
-        return frozen
 
     def possible(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
         """Return the elections in which all that take part may do so: the state, and the place of the election."""

@@ -6,7 +6,6 @@ which nothing depends.
 """
 
 from collections.abc import Sequence
-from copy import copy
 from time import process_time
 from typing import NamedTuple
 
@@ -56,13 +55,6 @@ class Found:
         """Return that the search has to expand all these states itself."""
         none = np.empty(0, np.int64)
         return Found(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
-
-    def at(self, which: Ints) -> "Found":
-        """Return the same without successors but those in these places, which are in order."""
-        again = np.zeros(len(self.count), np.bool_)
-        again[self.again] = True
-        columns = (each.take(which, axis=0) for each in (self.source, self.first, self.rows, self.naming))
-        return Found(again, self.count, *columns)
 
     def ends(self, state: int) -> int:
         """Return how many successors are here of the states that come before this one."""
@@ -120,22 +112,10 @@ class Many:
         self.portion = FEWEST
         """How many states to expand at once."""
 
-    def frozen(self) -> "Many":
-        """Return the same with the tables as they are now, which can be sent elsewhere.
-
-        It leaves states to the search for which the tables lack something.
-        """
-        frozen = copy(self)
-        frozen._again = np.empty(0, np.bool_)
-        frozen._arrays = self._arrays.frozen()
-        frozen._representatives = Representatives(frozen._arrays) if frozen._arrays.renamings else None
-        frozen._elections = None if self._elections is None else self._elections.frozen(frozen._arrays)
-        return frozen
-
-    def of(self, rows: Ints, *, every: bool = False) -> Found:
+    def of(self, rows: Ints) -> Found:
         """Return the successors of these states, each up to names. About a microsecond for each successor.
 
-        Unless `every` one is asked for, most of those that were found before, from one of these states, are left out.
+        Most of those that were found before, from one of these states, are left out.
         """
         begun = process_time()
         self._arrays.refresh()
@@ -146,14 +126,12 @@ class Many:
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys, kind="stable"))  # there are long runs in order
         count = np.bincount(part.source, minlength=len(rows))
-        if not every:
-            # If the search has to expand the state of the first one itself, it finds that, too, before the others.
-            part = part.at(np.flatnonzero(twins(part.rows) == np.arange(len(part.rows))))
+        # If the search has to expand the state of the first one itself, it finds that, too, before the others.
+        part = part.at(np.flatnonzero(twins(part.rows) == np.arange(len(part.rows))))
         if self._representatives is None:
             after, naming = part.rows, np.zeros(len(part.rows), np.int64)
         else:
-            after, naming, known = self._representatives.of(part.rows)
-            self._again[part.source[~known]] = True
+            after, naming = self._representatives.of(part.rows)
         is_quick = process_time() - begun < _QUICK
         self.portion = min(MOST, 2 * self.portion) if is_quick else max(FEWEST, self.portion // 2)
         count[self._again] = 0
@@ -170,13 +148,11 @@ class Many:
         for process in range(size):
             found = arrays.expansions(before.take(at, axis=0), masks.take(at), np.full(len(at), process))
             expansions[at, process] = found
-            self._again[at[found == MISSING]] = True
-            at = at[~np.append(arrays.eager, True)[found]]  # else nobody behind it is looked at
-        where = at[~self._again[at]]
-        joined = self._joined(before, where)
-        elected = self._elected(before, masks, where)
+            at = at[~arrays.eager.take(found)]  # else nobody behind it is looked at
+        joined = self._joined(before, at)
+        elected = self._elected(before, masks, at)
         first = _first(np.append(arrays.eager, False)[expansions])
-        tried = ((first == size)[:, None] | (np.arange(size) == first[:, None])) & ~self._again[:, None]
+        tried = (first == size)[:, None] | (np.arange(size) == first[:, None])
         states, processes = np.nonzero(tried)
         each, moves, place = self._moves(expansions[tried])
         source, processes = states[each], processes[each]
@@ -194,11 +170,10 @@ class Many:
         return each, start.take(each) + place, place
 
     def _moved(self, part: _Part, moves: Ints, processes: Ints) -> _Part:
-        """Make the moves. Where something breaks, or the tables lack something, the source is left to the search."""
-        rows, missing, breaks = self._arrays.move(part.rows, moves, processes)
-        left = missing | breaks
-        self._again[part.source[left]] = True
-        return part._replace(rows=rows).at(~left)
+        """Make the moves. Where something breaks, the source is left to the search."""
+        rows, breaks = self._arrays.move(part.rows, moves, processes)
+        self._again[part.source[breaks]] = True
+        return part._replace(rows=rows).at(~breaks)
 
     # Joins.
 
@@ -223,8 +198,7 @@ class Many:
 
     def _single(self, part: _Part, choices: Ints, processes: Ints) -> _Part:
         """Make a choice in each state, where the bounds allow it."""
-        moves, unknown = self._arrays.singles(choices, part.rows, processes)
-        self._again[part.source[unknown]] = True
+        moves = self._arrays.singles(choices, part.rows, processes)
         possible = moves != MISSING
         return self._moved(part.at(possible), moves[possible], processes[possible])
 
@@ -294,8 +268,7 @@ class Many:
         for process in range(size):
             at = np.flatnonzero((asked >> process + 1 & 1 > 0) & (expansions == MISSING))
             found = arrays.expansions(rows.take(at, axis=0), masks.take(at), np.full(len(at), process))
-            self._again[part.source[at[found == MISSING]]] = True
-            is_made = np.append(arrays.at_once, False)[found]
+            is_made = arrays.at_once.take(found)
             expansions[at[is_made]], processes[at[is_made]] = found[is_made], process
         return expansions, processes
 

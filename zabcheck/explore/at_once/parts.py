@@ -3,7 +3,6 @@ one.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,8 +16,8 @@ from zabcheck.explore.tables.reduction import MayLeave
 
 _Key = TypeVar("_Key")
 
-Find = Callable[[Index, Sequence[Ints], Callable[..., object] | None], Ints]
-"""Looks keys up in an index. A function, if there is one, fills it with what is missing, given each key once."""
+Find = Callable[[Index, Sequence[Ints], Callable[..., object]], Ints]
+"""Looks keys up in an index. The function fills it with what is missing, given each key once."""
 
 
 class Moves(NamedTuple):
@@ -48,13 +47,9 @@ class Moves(NamedTuple):
         return Moves(*map(extended, self, others))
 
 
-class Expanded(NamedTuple):
-    """Some expansions: how many moves each has, all moves, and what `local_states.Expansion` has besides.
+class Expansions(NamedTuple):
+    """Some expansions: how many moves each has, all moves, and what `local_states.Expansion` has besides."""
 
-    `known`: which of those that were asked for these are; of the others something is not in the tables.
-    """
-
-    known: Bools
     counts: Ints
     eager: Bools
     at_once: Bools
@@ -65,8 +60,7 @@ class Parts:
     """The parts that `local_states` has, taken over. Processes are counted from 1, as in the keys of parts."""
 
     def __init__(self, local_states: LocalStates) -> None:
-        self._states: LocalStates | None = local_states
-        """What parts are taken over from; None if no more are."""
+        self._states = local_states
         self._faults, self._reads_at_once = local_states.faults, local_states.reads_at_once
         self._size = size = len(local_states.components.ids)
         self._others: Ints = np.arange(1, size + 1)
@@ -92,8 +86,6 @@ class Parts:
     def refresh(self) -> None:
         """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
         states = self._states
-        if states is None:
-            return
         parts, acts = states.known_parts, states.components.known_acts
         if new_parts := _last(parts, len(parts) - len(self._parts)):
             self._take_parts(new_parts, [parts[key] for key in new_parts])
@@ -110,12 +102,6 @@ class Parts:
             self._at_once = extended(self._at_once, np.array([each.at_once for each in stances], np.bool_))
         bits = np.array(states.components.link_bits[len(self._accepted) :], np.int64)
         self._accepted = extended(self._accepted, bits & ACCEPTED > 0)
-
-    def frozen(self) -> "Parts":
-        """Return the same with the parts as they are now."""
-        frozen = copy(self)
-        frozen._states = None
-        return frozen
 
     def _take_parts(self, keys: list[tuple[int, int, int, int]], new: list[tuple[Part, ...]]) -> None:
         self._parts.extend(keys)
@@ -139,13 +125,13 @@ class Parts:
         done[places_of, others] = numbers
         self._acts = extended(self._acts, done)
 
-    def expanded(self, keys: Ints, find: Find) -> Expanded:
+    def expanded(self, keys: Ints, find: Find) -> Expansions:
         """Return the expansions that have these keys: a mask, a local state, and the links to its process.
 
-        Where something is missing, and cannot be filled in, an expansion is left out. MayLeave as `LocalStates.expand`.
+        MayLeave as `LocalStates.expand`.
         """
         masks, local_states, links_to = keys[:, 0], keys[:, 1], keys[:, 2:]
-        known, of, moves, opened_as_before, kinds = self._moves(masks, local_states, links_to, find)
+        of, moves, opened_as_before, kinds = self._moves(masks, local_states, links_to, find)
         # A move that is the only one to try leaves no others.
         before = local_states[of]
         pops = (kinds == POPS) & (moves.local_state == before) & ((moves.changed != MISSING).sum(axis=1) == 1)
@@ -155,34 +141,27 @@ class Parts:
         is_single[found] = True
         kept = ~is_single[of]
         kept[only[first]] = True
-        kept &= known[of]
         of, moves = of[kept], moves.at(kept)
         count = np.bincount(of, minlength=len(keys))
         can_end = np.bincount(of[moves.cost != SNAPSHOT], minlength=len(keys)) > 0
         may_read = self._read(masks, local_states, links_to, of, moves) & ~is_single
         eager = is_single | ((self._eager[local_states] | may_read) & can_end)
         at_once = is_single | (eager & (self._at_once[local_states] | (count == 1)))
-        return Expanded(known, count[known], eager[known], at_once[known], moves)
+        return Expansions(count, eager, at_once, moves)
 
-    def _moves(
-        self, masks: Ints, local_states: Ints, links_to: Ints, find: Find
-    ) -> tuple[Bools, Ints, Moves, Bools, Ints]:
-        """Return of which expansions nothing is missing, and all moves, in order.
+    def _moves(self, masks: Ints, local_states: Ints, links_to: Ints, find: Find) -> tuple[Ints, Moves, Bools, Ints]:
+        """Return the moves of these expansions, in order.
 
-        That is of which expansion each is, the moves, which change no link that their process has opened, and what may
-        make one the only one (`Part.kind`).
+        By move: of which expansion it is, the move itself, whether it leaves all links as they are that its process has
+        opened, and what may make it the only one (`Part.kind`).
         """
         states, size, others = self._states, self._size, self._others
-        fill_parts, fill_acts, fill_states = (
-            (None, None, None) if states is None else (states.parts, states.components.after_acts, states.numbered)
-        )
         is_own = others == self._ids[local_states][:, None]
         bits = np.where(is_own, masks[:, None] & ~HELD, masks[:, None] & OF_LINKS)
         whose = np.repeat(local_states, size)
         key = [bits.ravel(), whose, np.tile(others, len(masks)), links_to.ravel()]
-        parts = find(self._parts, key, fill_parts)
-        known: Bools = (parts.reshape(-1, size) != MISSING).all(axis=1)
-        counts = np.where(np.repeat(known, size), self._count[parts], 0)
+        parts = find(self._parts, key, states.parts)
+        counts = self._count[parts]
         each = np.repeat(np.arange(len(parts)), counts)
         part = self._start[parts][each] + np.arange(len(each)) - np.repeat(np.cumsum(counts) - counts, counts)
         order = np.lexsort((self._place[part], each // size))
@@ -196,14 +175,12 @@ class Parts:
         for place in range(size):
             some = np.flatnonzero(self._acts[part, place])
             acts = [self._acts[part[some], place], after[some, place], links[some, place]]
-            done = find(self._known_acts, acts, fill_acts)
-            known[of[some[done == MISSING]]] = False
+            done = find(self._known_acts, acts, states.components.after_acts)
             after[some, place], link = self._after_acts[done].T
             changed[some, place] = np.where(link == links[some, place], MISSING, link)
-        numbers = find(self._made_of, [self._process[part], *after.T], fill_states)
-        known[of[numbers == MISSING]] = False
+        numbers = find(self._made_of, [self._process[part], *after.T], states.numbered)
         moves = Moves(self._choice[part], self._cost[part], numbers, self._events[part], self._raised[part], changed)
-        return known, of, moves, (after == opened).all(axis=1), self._kind[part]
+        return of, moves, (after == opened).all(axis=1), self._kind[part]
 
     def _read(self, masks: Ints, local_states: Ints, links_to: Ints, of: Ints, moves: Moves) -> Bools:
         """Return of which expansions a follower reads at once. MayLeave if a leader leaves followers."""

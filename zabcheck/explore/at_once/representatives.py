@@ -25,25 +25,20 @@ class Representatives:
         self._known = np.full(arrays.size**arrays.size, MISSING)
         """By how the kinds of the processes compare, as a number: the place in `_namings`."""
 
-    def of(self, rows: Ints) -> tuple[Ints, Ints, Bools]:
-        """Return the representatives, the renamings that lead there, by number, and where these are known."""
+    def of(self, rows: Ints) -> tuple[Ints, Ints]:
+        """Return the representatives, and the renamings that lead there, by number."""
         arrays = self._arrays
-        are_known = arrays.learn_kinds(rows)
-        known = np.flatnonzero(are_known)
-        each, naming, turn, is_only = self._candidates(arrays.kinds[rows[known, : arrays.size]])
-        each = known.take(each)
+        each, naming, turn, is_only = self._candidates(arrays.kinds_of(rows))
         renamed = rows.take(each, axis=0)
         at = np.flatnonzero((naming != 0) | ~is_only)  # else the row is its own representative
-        renamed[at], missing = arrays.renamed(renamed.take(at, axis=0), naming.take(at))
-        are_known[each[at[missing]]] = False
+        renamed[at] = arrays.renamed(renamed.take(at, axis=0), naming.take(at))
         best, chosen = rows.copy(), np.zeros(len(rows), np.int64)
         for number in range(turn.max(initial=-1) + 1):
             at = np.flatnonzero(turn == number)
             if number:
-                at = at[are_known[each[at]]]
                 at = at[self._are_less(renamed[at], best[each[at]])]
             best[each[at]], chosen[each[at]] = renamed[at], naming[at]
-        return best, chosen, are_known
+        return best, chosen
 
     def _candidates(self, kinds: Ints) -> tuple[Ints, Ints, Ints, Bools]:
         """Return the renamings that put processes of these kinds in order; several if two are of one kind.

@@ -29,7 +29,7 @@ from zabcheck.explore.tables.journal import Journal
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 
-FORMAT = 7
+FORMAT = 8
 EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
@@ -60,15 +60,13 @@ class Position(Struct, frozen=True):
 class Reached(Struct):
     """All that a search has to know to go on.
 
-    `states`: how many there are. Those of them that are not `beside` the checkpoint, in files of their own, are in
-    `portions`, PORTION at a time, with rows of `width` bytes each; it can be iterated once. `sizes` has the numbers of
-    entries of the tables.
+    `states`: how many there are. They are in `portions`, PORTION at a time, with rows of `width` bytes each; it can be
+    iterated once. `sizes` has the numbers of entries of the tables.
     """
 
     position: Position
     journal: Journal
     states: int
-    beside: int
     width: int
     portions: Iterable[Portion]
     sizes: dict[str, int]
@@ -82,7 +80,6 @@ class _Header(Struct):
     position: Position
     sizes: dict[str, int]
     states: int
-    beside: int
     width: int
     journal: int
     """The length of the journal, in bytes."""
@@ -133,7 +130,6 @@ class Checkpoints:
             reached.position,
             reached.sizes,
             reached.states,
-            reached.beside,
             reached.width,
             len(journal),
         )
@@ -160,9 +156,8 @@ class Checkpoints:
         except BaseException:
             file.close()
             raise
-        portions = _portions(file, header.states - header.beside, header.width)
-        states, beside = header.states, header.beside
-        return Reached(header.position, journal, states, beside, header.width, portions, header.sizes)
+        portions = _portions(file, header.states, header.width)
+        return Reached(header.position, journal, header.states, header.width, portions, header.sizes)
 
     def _refuse_if_damaged(self, file: BinaryIO) -> None:
         """CheckpointError if the digest at the end is not that of what comes before."""

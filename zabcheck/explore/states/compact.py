@@ -123,13 +123,6 @@ class Numbering:
         self._append(keys[new])
         return numbers, new
 
-    def new(self, keys: Keys) -> Ints:
-        """Return the places of those keys that have no number, of equal ones the first, in order."""
-        unknown = np.flatnonzero(self.find(keys) == MISSING)
-        _, first = np.unique(keys[unknown], return_index=True)
-        found: Ints = unknown[np.sort(first)]
-        return found
-
     def _append(self, keys: Keys) -> None:
         """Give the next numbers to these keys, which are new and differ."""
         begin = len(self)
@@ -216,8 +209,6 @@ def arrays_of(portion: Portion, width: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 class InArrays(ABC):
     """The states of a search whose rows are the leaves of a `tree`, wherever their columns are."""
-
-    beside = 0
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -309,10 +300,6 @@ class Compact(InArrays):
         self._before.append(before[new])
         self._by.append(by[new])
         self._names.append(names[new])
-
-    def new(self, rows: Ints) -> Ints:
-        """Return the places of those rows that are no states, of equal ones the first, in order. Adds their nodes."""
-        return self._numbers.new(self.tree.folded(rows))
 
     def settle(self) -> None:
         """Do nothing: which states are new is known at once."""

@@ -41,13 +41,7 @@ class How(NamedTuple):
 
 
 class States(Protocol):
-    """The states of a search, by number, from 0 on, in the order of discovery. State 0 is the first one.
-
-    `beside`: how many of them are in files that outlive the search, and so in no checkpoint.
-    """
-
-    @property
-    def beside(self) -> int: ...
+    """The states of a search, by number, from 0 on, in the order of discovery. State 0 is the first one."""
 
     def __len__(self) -> int: ...
 
@@ -66,8 +60,6 @@ class States(Protocol):
 
 class Visited:
     """States in a dictionary. Whoever finds one adds it to all of these attributes."""
-
-    beside = 0
 
     def __init__(self, width: int) -> None:
         self.bytes = Bytes(f"={width}I")

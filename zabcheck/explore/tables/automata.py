@@ -112,10 +112,6 @@ class Watcher(Automaton):
             found = known[each] = twin.after(found, twin.seen(events))
         return found
 
-    def has_seen(self, events: int) -> bool:
-        """Whether it has seen of some events what it sees of these."""
-        return self._visible(events) in self._seen_ids
-
     def _visible(self, events: int) -> tuple[Event, ...]:
         return tuple([event for event in self.components.events[events] if type(event) in self.looks_at])
 

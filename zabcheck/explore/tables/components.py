@@ -13,8 +13,7 @@ A follower may have decided to read nothing more from a connection (`Link.is_unr
 there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
 """
 
-from collections import deque
-from collections.abc import Collection, Hashable, Iterable, MutableSequence, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from msgspec.structs import replace
 from invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Event, Local, Promise, Ready
 from invariants.quorums import Quorums
 from zabcheck.explore.tables.content import is_hashable, of_connection, of_disk, of_value
-from zabcheck.explore.tables.journal import FilledIn, Journal
+from zabcheck.explore.tables.journal import Journal
 from zabcheck.explore.tables.renaming import Names, Twins, renamed_event
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
@@ -139,8 +138,6 @@ class Components:
         journal: Journal | None = None,
     ) -> None:
         self.journal: Journal = [] if journal is None else journal
-        self.filled_in: MutableSequence[FilledIn] = deque(maxlen=0)
-        """What is filled in, here and in the tables that rely on these; kept only where others take it over."""
         self._tells_of_leaving = tells_of_leaving
         self.protocol = protocol
         self.quorums = quorums
@@ -188,7 +185,6 @@ class Components:
             return self.known_executed[key]
         except KeyError:
             found = self.known_executed[key] = self._execute(number, choice, requests, named_by(choice), before)
-            self.filled_in.append(("executed", key, found))
             return found
 
     def outcome(self, executed: Executed, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
@@ -212,7 +208,6 @@ class Components:
         if found is None:
             self.journal.append(("acts", key))
             found = self.known_acts[key] = self._after(acts, (opened, link_to))
-            self.filled_in.append(("acts", key, found))
         return found
 
     def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> Executed | None:
@@ -303,9 +298,7 @@ class Components:
         """Return the same link when its follower has stopped reading from it."""
         link = self.links[number]
         assert link is not None
-        found = self._intern_link(Link(link.connection.copy(), is_unread=True))
-        self.filled_in.append(("unread", (number,), found))
-        return found
+        return self._intern_link(Link(link.connection.copy(), is_unread=True))
 
     def popped(self, number: int) -> int:
         """Return the same link without the next message to its leader."""
@@ -355,7 +348,6 @@ class Components:
         if found is None:
             events = tuple(renamed_event(event, names) for event in self.events[number])
             found = self._renamed_events[number, names] = self._intern_events(events)
-            self.filled_in.append(("events renamed", (number, names), found))
         return found
 
     def _renamed_effect(self, effect: Effect, names: Sequence[int]) -> Effect:

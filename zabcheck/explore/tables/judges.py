@@ -108,24 +108,6 @@ class GroupJudge(Watcher):
         """Return the judge that this number stands for, and the incarnations of the processes."""
         return self._known[number]
 
-    def find_after(self, number: int, seen: int) -> int:
-        found = super().find_after(number, seen)
-        self.components.filled_in.append(("judged", (self.place, number, self._events[seen]), found))
-        return found
-
-    def record(self, number: int, seen: int, found: int) -> None:
-        """Record what another process found out: that after something was seen so much is known."""
-        self.known_after[number].setdefault(seen, found)
-
-    @property
-    def exercised_now(self) -> set[str]:
-        """The properties that were exercised in some level, this one included."""
-        return self.exercised.keys() - self._never_exercised
-
-    def record_exercised(self, names: Collection[str]) -> None:
-        """Record what another process found out: that the properties with these names were exercised in this level."""
-        self._never_exercised -= set(names)
-
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         judge, incarnations = self._known[number].judge, list(self._known[number].incarnations)
         last = events[-1]

@@ -226,7 +226,6 @@ class LocalStates:
             settled_with = self._settled_with(component, local_state) if self.holds else NOBODY
             self.settled_with.append(settled_with)
             self.may_be_held.append(settled_with != NOBODY and stance_.may_stop_reading)
-            self.components.filled_in.append(("local states", local_state, number))
         return number
 
     def _stance(self, component: LocalProcess, opened: list[Link | None]) -> Stance:
@@ -326,7 +325,6 @@ class LocalStates:
             assert waits or not told, "who is told a leader only waits"
             found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
         self.singles[key] = found
-        self.components.filled_in.append(("singles", key, None))
         return found
 
     def _forbid(self, choice: int, process: int, before: Pair) -> None:
@@ -342,7 +340,6 @@ class LocalStates:
             changed = list(self.made_of[local_state])
             changed[leader] = link
             found = self.linked[key] = self.numbered(*changed)
-            self.components.filled_in.append(("linked", key, None))
         return found
 
     def renamings(self, names: Names) -> dict[int, int]:
@@ -360,7 +357,6 @@ class LocalStates:
             for leader, link in enumerate(links, 1):
                 renamed[names[leader] - 1] = self.components.renamed_link(link, names)
             twin = self.components.renamed_process(process, names), *renamed
-            self.components.filled_in.append(("local states renamed", (local_state, names), twin))
             found = known[local_state] = self.numbered(*twin)
             self.all_renamed.append((names, local_state, found))
         return found
@@ -378,7 +374,6 @@ class LocalStates:
         if found is None:
             self.components.journal.append(("parts", key))
             found = self.known_parts[key] = tuple(self._parts(mask, local_state, other, link))
-            self.components.filled_in.append(("parts", key, None))
         return found
 
     def _parts(self, mask: int, local_state: int, other: int, link: int) -> Iterator[Part]:

@@ -179,7 +179,6 @@ class Monitors:
             seen = self.product.seen(events)
             found = self.known_after[key] = self.product.find_after(monitor, seen) if seen else monitor
             self._unwatched.append((monitor, events, found))
-            self.components.filled_in.append(("monitors", key, found))
         return found
 
     def digest(self, monitor: int) -> int:
@@ -206,10 +205,9 @@ class Monitors:
         self.journal.append(("monitors renamed", (monitor, names)))
         found = self.known_renamed[monitor, names] = self.product.find_renamed(monitor, names)
         self._unwatched.append((monitor, names, found))
-        self.components.filled_in.append(("monitors renamed", (monitor, names), found))
         return found
 
-    # What was found out elsewhere.
+    # What was found out of many at once.
 
     def record_many_after(self, monitors: list[int], events: list[int], found: list[int]) -> None:
         """Record many answers of `after`, in order. None was known, and no two have the same question."""
@@ -226,23 +224,3 @@ class Monitors:
     def _record(self, table: Table, keys: Sequence[Any], found: Sequence[int]) -> None:
         self.journal.extend(zip(repeat(table), keys))
         self._unwatched.extend((*key, after) for key, after in zip(keys, found, strict=True))
-        self.components.filled_in.extend(zip(repeat(table), keys, found))
-
-    def record(self, monitor: int, events: int, found: int) -> None:
-        """Record what `after` returned in another process; `found` is the number that the monitor has here."""
-        key = monitor, events
-        if key not in self.known_after:
-            self.journal.append(("monitors", key))
-            self.product.seen(events)  # as `after` does: what is seen for the first time gets a number
-            self.known_after[key] = found
-            self._unwatched.append((*key, found))
-
-    @property
-    def exercised_now(self) -> list[str]:
-        """The names of the properties that were exercised in some level, this one included."""
-        return [name for judge in self.judges for name in judge.exercised_now]
-
-    def record_exercised(self, names: Collection[str]) -> None:
-        """Record that in another process the properties with these names were exercised in this level."""
-        for judge in self.judges:
-            judge.record_exercised(names)

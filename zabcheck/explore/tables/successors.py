@@ -18,6 +18,9 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
 
+ONE_BY_ONE = 512
+"""The number of states that a search expands one by one before it looks at the time, its memory, and Ctrl-C."""
+
 Row = tuple[int, ...]
 """A state: a local state for each process, what was used of the bounds, and a monitor, all by number."""
 

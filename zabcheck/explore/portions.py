@@ -1,0 +1,160 @@
+"""The expansion of the states of a level, a portion at a time, where states are kept in arrays (`compact`).
+
+Many states are expanded at once if that can be (`many`). Those that this leaves are expanded one by one, each in its
+turn. Which of the successors are new, the states tell in the end.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from tempfile import gettempdir
+from typing import NamedTuple
+
+import numpy as np
+
+from invariants.base import WentOn
+from zabcheck.explore.at_once.index import Ints
+from zabcheck.explore.at_once.many import Found, Many
+from zabcheck.explore.states.compact import Compact, InArrays
+from zabcheck.explore.states.spilled import Spilled
+from zabcheck.explore.tables.components import EpochUnknown
+from zabcheck.explore.tables.local_states import LocalStates
+from zabcheck.explore.tables.monitors import Monitors
+from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.renaming import Names
+from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
+from zabcheck.explore.tables.symmetry import Symmetry
+from zabcheck.protocols.base import CannotTellApart
+
+
+class Expanded(NamedTuple):
+    """The number of states that were expanded, and of transitions, until the `end`, if something breaks."""
+
+    states: int
+    transitions: int
+    end: End | None
+
+
+class Portions:
+    """Expands the `states` of one search.
+
+    `namings` numbers the renamings, those of `symmetry` in their order.
+    """
+
+    def __init__(
+        self,
+        states: InArrays,
+        local_states: LocalStates,
+        monitors: Monitors,
+        symmetry: Symmetry | None,
+        successors: Successors,
+        namings: Mapping[Names, int],
+    ) -> None:
+        self.states = states
+        self._successors = successors
+        self._broken = monitors.broken
+        self._symmetry = symmetry
+        self._namings = namings
+        can_do_many = symmetry is None or symmetry.is_full
+        self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
+        """Expands many at once; None if that cannot be in this search."""
+
+    def level(self, start: int, stop: int) -> Iterator[Expanded]:
+        """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
+        while start < stop:
+            size = ONE_BY_ONE if self.many is None else self.many.portion
+            rows = self.states.array(start, min(start + size, stop))
+            yield self._expand_all(start, rows)
+            start += len(rows)
+
+    def make_room(self, over: float, folder: Path | None) -> None:
+        """Move states to files in this folder (None: the system's for such), so that about `over` bytes are free."""
+        states = self.states
+        if isinstance(states, Spilled):
+            states.shrink()
+        elif isinstance(states, Compact) and over < states.bytes_used:
+            room = (states.bytes_used - over) / 2  # the other half is for the tables
+            self.states = Spilled(states, folder or Path(gettempdir()), room)
+
+    def _expand_all(self, start: int, rows: Ints) -> Expanded:
+        """Add the states found from these rows (numbered from `start`) to the visited ones; stop at a violation."""
+        found = self._found(rows)
+        transitions = _Transitions(self.states, start, found)
+        for place in found.again:
+            end = self._expand(place, tuple(rows[place].tolist()), transitions)
+            if end is not None:
+                return Expanded(place, transitions.count, end)
+        transitions.take(len(rows))
+        transitions.hand_over()
+        return Expanded(len(rows), transitions.count, None)
+
+    def _found(self, rows: Ints) -> Found:
+        """Expand these states at once, but those that are left to be expanded one by one."""
+        if self.many is None:
+            return Found.nothing(rows)
+        try:
+            return self.many.of(rows)
+        except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
+            return Found.nothing(rows)
+
+    def _expand(self, place: int, row: Row, transitions: "_Transitions") -> End | None:
+        """Expand the state in this place, until something breaks."""
+        transitions.take(place)
+        for first, changed, raised, _ in self._successors.of(row):
+            after, naming = self._canonical(tuple(changed))
+            broken = self._broken[after[-1]]
+            breaks = raised or broken is not None
+            known = transitions.settled() if breaks else 0
+            transitions.add(place, first, naming, after)
+            if breaks and transitions.settled() > known:
+                return broken, raised
+        return None
+
+    def _canonical(self, row: Row) -> tuple[Row, int]:
+        """Return the representative, and the number of the renaming that leads there."""
+        if self._symmetry is None:
+            return row, 0
+        after, names = self._symmetry.canonical(row)
+        return after, self._namings[names]
+
+
+class _Transitions:
+    """The transitions from a portion of states, which begins with the state `start`, on their way to the `states`.
+
+    Those that were `found` at once come between those that are added one by one.
+    """
+
+    def __init__(self, states: InArrays, start: int, found: Found) -> None:
+        self.count = 0
+        """How many there were so far."""
+        self._states, self._start, self._found = states, start, found
+        self._taken = 0
+        """How many states of the portion have all their transitions taken."""
+        self._added: list[tuple[int, int, int, Row]] = []
+
+    def take(self, place: int) -> None:
+        """Let the states have all that were found at once from the states before this place of the portion."""
+        found, part = self._found, slice(self._found.ends(self._taken), self._found.ends(place))
+        self.count += int(found.count[self._taken : place].sum())
+        self._taken = place
+        if part.start == part.stop:
+            return
+        self.hand_over()
+        self._states.add(found.rows[part], self._start + found.source[part], found.first[part], found.naming[part])
+
+    def add(self, source: int, first: int, naming: int, row: Row) -> None:
+        """Add one from the state in this place of the portion."""
+        self._added.append((self._start + source, first, naming, row))
+
+    def settled(self) -> int:
+        """Let the states have all that there are, and return how many states there are then."""
+        self.hand_over()
+        self._states.settle()
+        return len(self._states)
+
+    def hand_over(self) -> None:
+        """Let the states have all that were added."""
+        if self._added:
+            before, first, naming, rows = zip(*self._added, strict=True)
+            self._states.add(np.array(rows), *map(np.array, (before, first, naming)))
+            self.count += len(self._added)
+            self._added = []
