@@ -6,12 +6,18 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import tomllib
+from email import message_from_bytes
+from email.message import Message
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 pytestmark = pytest.mark.xdist_group("wheel")
 
 TIMEOUT = 900
@@ -23,10 +29,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy of the sources, without the network."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "sources", ignore=shutil.ignore_patterns(*NOT_SOURCES))
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder / "dist"), "."]
-    done = subprocess.run(build, cwd=folder / "sources", capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    return build("--wheel", folder / "sources", folder / "dist")
+
+
+def build(kind: str, sources: Path, out: Path) -> Path:
+    """The file of this kind that is built from the sources."""
+    command = [sys.executable, "-m", "build", kind, "--no-isolation", "--outdir", str(out), "."]
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=TIMEOUT, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    [file] = (folder / "dist").iterdir()
+    [file] = out.iterdir()
     return file
 
 
@@ -78,6 +89,35 @@ def test_it_is_under_the_licence(wheel: Path) -> None:
         assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
+def metadata(archive: ZipFile) -> Message:
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    return message_from_bytes(archive.read(name))
+
+
+def test_it_says_which_version_it_is_and_where_it_is_from(wheel: Path) -> None:
+    with ZipFile(wheel) as archive:
+        told = metadata(archive)
+    assert told["Version"] == PROJECT["version"]
+    assert told["License-Expression"] == "Apache-2.0"
+    assert told.get_all("Project-URL") == [f"{label}, {url}" for label, url in PROJECT["urls"].items()]
+    assert told.get_all("Classifier") == PROJECT["classifiers"]
+    assert told.get_payload(decode=True) == (ROOT / "README.md").read_bytes()
+
+
+@pytest.mark.slow
+def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None:
+    sources = wheel.parents[1] / "sources"
+    sdist = build("--sdist", sources, tmp_path / "sdist")
+    assert sdist.name == f"zabcheck-{PROJECT['version']}.tar.gz"
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    again = build("--wheel", tmp_path / sdist.name.removesuffix(".tar.gz"), tmp_path / "wheel")
+    with ZipFile(wheel) as first, ZipFile(again) as second:
+        assert {name: first.read(name) for name in first.namelist()} == {
+            name: second.read(name) for name in second.namelist()
+        }
+
+
 @pytest.mark.slow
 def test_the_properties_are_the_same_under_both_names(installed: Path) -> None:
     """Another project on the package index is called `invariants` too."""
@@ -93,7 +133,7 @@ assert all(getattr(zabcheck.invariants, name) is getattr(invariants, name) for n
 
 def test_the_command_is_there(installed: Path) -> None:
     assert "no-truncation" in run(installed, "zabcheck", "list")
-    assert run(installed, "python", "-m", "zabcheck", "--version").startswith("zabcheck ")
+    assert run(installed, "python", "-m", "zabcheck", "--version") == f"zabcheck {PROJECT['version']}\n"
 
 
 @pytest.mark.slow
