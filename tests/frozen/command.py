@@ -53,7 +53,7 @@ def called(*arguments: str) -> dict[str, Any]:
         lines = plain(out, here).splitlines()
         result |= {"verdict": "".join(lines[-1:]), "out": "\n".join(lines)}
     for path in sorted(set(here.rglob("*")) - before):
-        if path.is_file():
+        if path.is_file() and not path.name.startswith("."):
             result.setdefault("files", {}).update(_file(path, here))
     return result
 

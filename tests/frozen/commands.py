@@ -1,5 +1,6 @@
 """What each command prints and writes on fixed inputs."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,15 @@ def _read(file: Path) -> dict[str, Any]:
     return {"schema": str(table.schema.remove_metadata()), "rows": str(table.to_pylist())}
 
 
+def external() -> Parts:
+    """Return a search and an exploration of nodes in a language of their own, by the lines between them and us."""
+    node = ("--exec", f"{sys.executable} {ROOT / 'kits/python/zab.py'}")
+    return {
+        "run": alone(json, "run", *node, "--runs", "3", "--seed", "1", "--processes", "3", "--steps", "60"),
+        "explore": alone(json, "explore", *node, *SMALL, "--txns", "1"),
+    }
+
+
 def gates() -> Parts:
     """Return the outcomes of a gate that passes and of some that do not."""
     tables = {
@@ -229,6 +239,7 @@ ITEMS: dict[str, Callable[[], Parts]] = {
     "run": searches,
     "explore": explorations,
     "check": checks,
+    "exec": external,
     "gate": gates,
     "prove": proofs,
     "campaign": campaign,

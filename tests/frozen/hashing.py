@@ -1,6 +1,7 @@
 """From what was printed or written to a hash: without what varies, data apart from words."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from pathlib import Path
@@ -79,6 +80,7 @@ def plain(text: str, folder: Path) -> str:
     """Return the text without the names of folders of this machine, of our modules, and without CPU seconds."""
     for name in (str(folder.resolve()), str(folder), str(ROOT)):
         text = text.replace(name, "FOLDER")
+    text = text.replace(sys.executable, "PYTHON")
     return _MODULE.sub("MODULE", _CPU_TIME.sub("N", text))
 
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from tests.frozen import commands, kept, runs
+from tests.frozen import commands, kept, on_demand, runs
 
 Make = Callable[[], Mapping[str, Any]]
 
-NAMED_ONLY = ("more/", "docs/", "spark/")
+NAMED_ONLY = ("more/", "docs", "spark/")
 """The items that are made only if they are named, or with --all."""
 
 ITEMS: dict[str, Make] = {
@@ -16,6 +16,7 @@ ITEMS: dict[str, Make] = {
     **{f"hypothesis/{name}": partial(runs.hypothesis, name) for name in runs.VARIANTS},
     **commands.ITEMS,
     **dict(kept.all_items()),
+    **on_demand.ITEMS,
 }
 
 
