@@ -32,6 +32,7 @@ from docs.generators import (
     zookeeper_conformance,
     zookeeper_logs,
     zookeeper_points,
+    zookeeper_versions,
 )
 from docs.generators.output import ROOT
 
@@ -58,6 +59,7 @@ QUICK: dict[str, Made] = {
     "zookeeper-catalogue": zookeeper_catalogue.made,
     "zookeeper-points": zookeeper_points.made,
     "zookeeper-conformance": zookeeper_conformance.made,
+    "zookeeper-versions": zookeeper_versions.made,
 }
 """Some 30 CPU seconds together."""
 SLOW: dict[str, Made] = {

@@ -1,37 +1,29 @@
 """docs/zookeeper-model-versions.md has the versions and defects of the model."""
 
-from pathlib import Path
-
+from docs.generators.zookeeper_versions import MEANINGS, PAGE, SAME, made
 from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT
 from zabcheck.protocols.switches import Switches, switches_of
 from zabcheck.zookeeper.model.versions import REPAIRS, VERSIONS, Version, version_of
 
-PAGE = (Path(__file__).parents[3] / "docs/zookeeper-model-versions.md").read_text(encoding="utf-8")
+TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def rows(first: str) -> list[list[str]]:
     """The cells of the rows of the table whose first line begins so."""
-    lines = PAGE[PAGE.index(first) :].split("\n\n")[0].splitlines()
+    lines = TEXT[TEXT.index(first) :].split("\n\n")[0].splitlines()
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
 
 
 def test_the_page_has_the_table_of_versions() -> None:
-    same = {other: version for version, other in AS_ANOTHER.items()}
-    header = " | ".join(f"{release}, {same[release]}" if release in same else release for release in DISTINCT)
-    told = {name.strip("`"): cells for name, *cells, _ in rows(f"| | {header} | issue |")}
-    assert list(told) == list(Version.__struct_fields__)
-    words = {True: "yes", False: "no"}
-    for column, release in enumerate(DISTINCT):
-        version = VERSIONS[release]
-        for name, cells in told.items():
-            value = getattr(version, name)
-            assert cells[column] == words.get(value, value), (release, name)
+    assert list(MEANINGS) == list(Version.__struct_fields__)
+    assert SAME == AS_ANOTHER
+    assert made() == {PAGE: TEXT}
 
 
 def test_the_page_names_what_is_found_and_kept() -> None:
     found = rows("| bug | release |")
     assert {bug.lower(): (release, grain) for bug, release, grain, *_ in found} == FOUND
-    assert all(f"`{name}`" in PAGE for name in KEPT)
+    assert all(f"`{name}`" in TEXT for name in KEPT)
     errors = rows("| error | release |")
     assert {bug: (release, grain) for bug, release, grain, *_ in errors} == {
         name: (release, grain) for name, (release, grain, _) in ERRORS.items()
