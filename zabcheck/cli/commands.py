@@ -19,10 +19,15 @@ from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standa
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
+from zabcheck.search.engines import Engine
+from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.nodes import OF_MAELSTROM, option_of
 from zabcheck.text.words import clean
+
+STEPS = 200
+"""The most steps of a run, about, unless --steps says more."""
 
 NAMED_ONCE = ("protocol", "mutant", "exec")
 """The options that say what is checked."""
@@ -203,19 +208,12 @@ def properties(incomplete: str) -> list[str]:
 USAGE_ERROR = cast(type[typer.BadParameter], typer.BadParameter.__mro__[1])
 """The base class of typer's BadParameter, which is click's: recent versions of typer have a click of their own."""
 
+# The options that several commands have. A default, and what it means, is the command's own.
+
 Protocols = Annotated[
     str | None,
     typer.Option(
-        autocompletion=protocols, help="Which protocol to check: see `zabcheck list`; or `module:Class`. Default: zab."
-    ),
-]
-Properties = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--property",
-        metavar="P",
-        autocompletion=properties,
-        help="Judge by this property, or group of them, only (may be repeated).",
+        autocompletion=protocols, help="The protocol: see `zabcheck list protocols`; or `module:Class`. Default: zab."
     ),
 ]
 Exec = Annotated[
@@ -226,7 +224,61 @@ Exec = Annotated[
         help="Check the nodes that this command starts, in any language (docs/any-language.md).",
     ),
 ]
+Mutants = Annotated[
+    str | None,
+    typer.Option("--mutant", metavar="M", autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`."),
+]
+Properties = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--property",
+        metavar="P",
+        autocompletion=properties,
+        help="Judge by this property, or group of them, only (may be repeated).",
+    ),
+]
+Engines = Annotated[Engine, typer.Option("--engine", help="Which engine chooses the moves of each run.")]
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        metavar="N",
+        min=1,
+        max=MAX_PROCESSES,
+        help=f"The number of processes. By default each run of the swarm draws its own; Hypothesis takes "
+        f"{DEFAULT_PROCESSES}.",
+    ),
+]
+Steps = Annotated[
+    int | None,
+    typer.Option(
+        "--steps",
+        metavar="N",
+        min=1,
+        max=MAX_STEPS,
+        help=f"The most steps of a run, about; by default {STEPS}. With `--switch elections=fle` twice as many.",
+    ),
+]
+Quorums = Annotated[
+    str | None,
+    typer.Option(
+        "--quorums",
+        metavar="Q",
+        help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`. By default each run of the swarm draws one of the "
+        "first two; any other search takes the first.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--switch",
+        metavar="NAME=VALUE",
+        autocompletion=switches,
+        help="Fix a switch, which each run would draw otherwise (may be repeated); see `zabcheck list switches`.",
+    ),
+]
 Formats = Annotated[Format, typer.Option("--format", help="How to print the result.")]
+
 P = ParamSpec("P")
 
 

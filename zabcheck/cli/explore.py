@@ -1,12 +1,12 @@
 """`zabcheck explore`: every state within bounds, or the shortest run that breaks a property."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from time import process_time
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
@@ -21,11 +21,12 @@ from zabcheck.cli.commands import (
     Exec,
     Format,
     Formats,
+    Mutants,
     Properties,
     ProtocolFailed,
+    Protocols,
+    Quorums,
     command,
-    known_bugs,
-    protocols,
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
@@ -61,129 +62,148 @@ _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes
 """The options that have another name than the argument of `search.explore.explore`."""
 
 
+# The bounds, and what else only this command takes.
+
+ProcessCount = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        metavar="N",
+        min=1,
+        max=MOST_PROCESSES,
+        help=f"The number of processes; default: {SMALL.processes}.",
+    ),
+]
+Epochs = Annotated[
+    int | None,
+    typer.Option(
+        "--epochs", metavar="N", min=0, max=99, help=f"The last epoch that may be promised; default: {SMALL.epochs}."
+    ),
+]
+Txns = Annotated[
+    int | None,
+    typer.Option(
+        "--txns",
+        metavar="N",
+        min=0,
+        max=99,
+        help=f"The number of client requests that are taken, by all primaries together; default: {SMALL.txns}.",
+    ),
+]
+Timeouts = Annotated[
+    str | None,
+    typer.Option(
+        "--timeouts",
+        metavar="N",
+        help="The number of time-outs, and of oracles that change their mind in the middle of an iteration, or "
+        f"`unlimited`; default: {SMALL.timeouts}.",
+    ),
+]
+Crashes = Annotated[
+    str | None,
+    typer.Option(
+        "--crashes",
+        metavar="N",
+        help=f"The number of crashes, or `unlimited`; default: {SMALL.crashes}. A process may recover at any time.",
+    ),
+]
+Cuts = Annotated[
+    str | None,
+    typer.Option(
+        "--cuts",
+        metavar="N",
+        help=f"The number of connections that break, or `unlimited`; default: {SMALL.cuts}.",
+    ),
+]
+Snapshots = Annotated[
+    int | None,
+    typer.Option(
+        "--snapshots",
+        metavar="N",
+        min=0,
+        max=MOST_SNAPSHOTS,
+        help="The number of snapshots that processes write although nothing asks them to, with and without a purge of "
+        f"all before; default: {SMALL.snapshots}.",
+    ),
+]
+Coarse = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--switch",
+        metavar="NAME=VALUE",
+        autocompletion=switches,
+        help="Set a switch; defaults here: sync=atomic, closing=abrupt, and where processes vote elections=oracle.",
+    ),
+]
+Refines = Annotated[
+    bool, typer.Option("--refines", help="Judge by `refinement`: each transition is a step of what is proved.")
+]
+Symmetry = Annotated[
+    bool,
+    typer.Option(
+        "--symmetry/--no-symmetry", help="Visit one of all states that differ in the names of processes alone."
+    ),
+]
+PartialOrder = Annotated[
+    bool, typer.Option("--por/--no-por", help="Try only one order of moves that commute (partial-order reduction).")
+]
+Certified = Annotated[
+    Path | None,
+    typer.Option(
+        "--certify", metavar="SCHEDULE", help="Decide whether this counterexample is the shortest within what it uses."
+    ),
+]
+Checkpoints = Annotated[
+    Path | None,
+    typer.Option(
+        "--checkpoint", metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")]
+Memory = Annotated[
+    float,
+    typer.Option(
+        "--memory",
+        min=0.05,
+        help="When this many GiB are used, states go to files; without numpy the search ends then.",
+    ),
+]
+Out = Annotated[
+    Path, typer.Option("--out", help="The folder for a counterexample, and for what does not fit into memory.")
+]
+
+
 @command
 def explore(
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=protocols,
-            help="The protocol to check, as `zabcheck list` names it, or `module:Class`; default: zab.",
-        ),
-    ] = None,
+    protocol: Protocols = None,
     exec: Exec = None,
-    mutant: Annotated[
-        str | None, typer.Option(metavar="M", autocompletion=known_bugs, help="Plant this known bug.")
-    ] = None,
-    processes: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST_PROCESSES, help=f"The number of processes; default: {SMALL.processes}."),
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=0, max=99, help=f"The last epoch that a process may promise; default: {SMALL.epochs}."),
-    ] = None,
-    txns: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=99,
-            help=f"The number of client requests that are taken, by all primaries together; default: {SMALL.txns}.",
-        ),
-    ] = None,
-    timeouts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help="The number of time-outs, and of oracles that change their mind in the middle of an iteration, or "
-            f"`unlimited`; default: {SMALL.timeouts}.",
-        ),
-    ] = None,
-    crashes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help=f"The number of crashes, or `unlimited`; default: {SMALL.crashes}. A process may recover at any time.",
-        ),
-    ] = None,
-    cuts: Annotated[
-        str | None,
-        typer.Option(metavar="N", help=f"The number of connections that break, or `unlimited`; default: {SMALL.cuts}."),
-    ] = None,
-    snapshots: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=MOST_SNAPSHOTS,
-            help="The number of snapshots that processes write although nothing asks them to, with and without a purge "
-            f"of all before; default: {SMALL.snapshots}.",
-        ),
-    ] = None,
-    quorums: Annotated[str | None, typer.Option(metavar="Q", help="The quorum system; default: majority.")] = None,
-    switch: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            autocompletion=switches,
-            help="Set a switch; defaults here: sync=atomic, closing=abrupt, and where processes vote elections=oracle.",
-        ),
-    ] = None,
+    mutant: Mutants = None,
+    processes: ProcessCount = None,
+    epochs: Epochs = None,
+    txns: Txns = None,
+    timeouts: Timeouts = None,
+    crashes: Crashes = None,
+    cuts: Cuts = None,
+    snapshots: Snapshots = None,
+    quorums: Quorums = None,
+    switch: Coarse = None,
     property: Properties = None,
-    refines: Annotated[
-        bool,
-        typer.Option("--refines", help="Judge by `refinement`: each transition is a step of what is proved."),
-    ] = False,
-    symmetry: Annotated[
-        bool,
-        typer.Option(
-            "--symmetry/--no-symmetry", help="Visit one of all states that differ in the names of processes alone."
-        ),
-    ] = True,
-    por: Annotated[
-        bool, typer.Option("--por/--no-por", help="Try only one order of moves that commute (partial-order reduction).")
-    ] = True,
-    certify: Annotated[
-        Path | None,
-        typer.Option(metavar="SCHEDULE", help="Tell whether this counterexample is the shortest within what it uses."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."),
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")
-    ] = False,
-    memory: Annotated[
-        float,
-        typer.Option(
-            min=0.05, help="When this many GiB are used, states go to files; without numpy the search ends then."
-        ),
-    ] = 4.0,
-    out: Annotated[
-        Path, typer.Option(help="The folder for a counterexample, and for what does not fit into memory.")
-    ] = Path("reports"),
+    refines: Refines = False,
+    symmetry: Symmetry = True,
+    por: PartialOrder = True,
+    certify: Certified = None,
+    checkpoint: Checkpoints = None,
+    resume: Resume = False,
+    memory: Memory = 4.0,
+    out: Out = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
     _check_files(out, checkpoint, resume)
-    limits = {
-        "epochs": epochs,
-        "txns": txns,
-        "timeouts": None if timeouts is None else number_of("--timeouts", timeouts),
-        "crashes": None if crashes is None else number_of("--crashes", crashes),
-        "cuts": None if cuts is None else number_of("--cuts", cuts),
-        "snapshots": snapshots,
-    }
-    known = {name: value for name, value in limits.items() if value is not None}
-    if refines:
-        property = [*(property or ()), Refinement.name]
-    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **known)
-    said = {
-        "--protocol": protocol,
-        "--mutant": mutant,
-        "--processes": processes,
-        "--quorums": quorums,
-        "--switch": switch,
-    }
+    limits = _limits(epochs, txns, timeouts, crashes, cuts, snapshots)
+    judged = [*(property or ()), Refinement.name] if refines else property
+    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **limits)
+    question = {"protocol": protocol, "mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
     with (
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
@@ -192,54 +212,77 @@ def explore(
         progress(process_time(), resume) as show,
         interrupts() as look_for_interrupt,
     ):
-        if certify is None:
-            name = named_protocol(protocol, exec)
-            votes = name in PROTOCOLS and PROTOCOLS[name].vote is not None
-            with bad_input_for(ValueError, "--switch: "):
-                chosen = structs.replace(BY_VOTE if votes else COARSE, **switches_of(switch or ()))
-            system = MAJORITY if quorums is None else quorums
-            try:
-                found = exploration.explore(
-                    name,
-                    mutant=mutant,
-                    bounds=bounds,
-                    quorums=system,
-                    switches=chosen,
-                    properties=property,
-                    symmetry=symmetry,
-                    reduction=por,
-                    memory=memory * GIB,
-                    folder=out,
-                    checkpoint=checkpoint,
-                    resume=resume,
-                    on_progress=show.states,
-                    on_followed=show.followed,
-                    look_for_interrupt=look_for_interrupt,
-                )
-            except StepRaised as raised:  # no process can start, so there is no state to begin with
-                family = quorums_of(system, bounds.processes)
-                error = ProtocolRaised(raised, mutated(name, mutant), (), chosen, family)
-                raise protocol_failed(error, out) from None
+        how: dict[str, Any] = {
+            "properties": judged,
+            "symmetry": symmetry,
+            "memory": memory * GIB,
+            "folder": out,
+            "on_progress": show.states,
+            "look_for_interrupt": look_for_interrupt,
+        }
+        if certify is not None:
+            found = _certified(certify, exec, question, limits, how)
         else:
-            for option, value in said.items():
-                if value is not None:
-                    raise BadInput(f"{option}: with --certify that comes from the schedule")
-            named, schedule = load_schedule(read(certify, schedules.MAX_BYTES), str(certify), exec)
-            found = exploration.certify(
-                schedule,
-                protocol=named,
-                limits=known,
-                properties=property,
-                symmetry=symmetry,
-                memory=memory * GIB,
-                folder=out,
-                on_progress=show.states,
-                look_for_interrupt=look_for_interrupt,
-            )
+            how |= {"reduction": por, "checkpoint": checkpoint, "resume": resume, "on_followed": show.followed}
+            name = named_protocol(protocol, exec)
+            system = MAJORITY if quorums is None else quorums
+            found = _explored(name, mutant, bounds, system, switch or (), how)
     if find_spec("numpy") is None and found.states >= _LARGE:
         more = "" if found.whole or found.interrupted or found.broken else ", and goes on when memory is used up"
         typer.echo(f"so large a search is faster with numpy{more}: pip install 'zabcheck[fast]'", err=True)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)
+
+
+def _limits(
+    epochs: int | None,
+    txns: int | None,
+    timeouts: str | None,
+    crashes: str | None,
+    cuts: str | None,
+    snapshots: int | None,
+) -> dict[str, int]:
+    """Return the bounds that options set, by the names that `Bounds` has for them."""
+    limits = {
+        "epochs": epochs,
+        "txns": txns,
+        "timeouts": None if timeouts is None else number_of("--timeouts", timeouts),
+        "crashes": None if crashes is None else number_of("--crashes", crashes),
+        "cuts": None if cuts is None else number_of("--cuts", cuts),
+        "snapshots": snapshots,
+    }
+    return {name: value for name, value in limits.items() if value is not None}
+
+
+def _explored(
+    protocol: str,
+    mutant: str | None,
+    bounds: Bounds,
+    quorums: str,
+    settings: Sequence[str],
+    how: Mapping[str, Any],
+) -> Exploration:
+    """Visit every state within `bounds`. ProtocolFailed if no process can start, so that there is no first state."""
+    votes = protocol in PROTOCOLS and PROTOCOLS[protocol].vote is not None
+    with bad_input_for(ValueError, "--switch: "):
+        chosen = structs.replace(BY_VOTE if votes else COARSE, **switches_of(settings))
+    try:
+        return exploration.explore(protocol, mutant=mutant, bounds=bounds, quorums=quorums, switches=chosen, **how)
+    except StepRaised as raised:
+        family = quorums_of(quorums, bounds.processes)
+        raise protocol_failed(
+            ProtocolRaised(raised, mutated(protocol, mutant), (), chosen, family), how["folder"]
+        ) from None
+
+
+def _certified(
+    file: Path, exec: str | None, question: Mapping[str, Any], limits: Mapping[str, int], how: Mapping[str, Any]
+) -> Exploration:
+    """Decide whether the schedule in a file is the shortest. BadInput for an option that the schedule decides."""
+    for option, value in question.items():
+        if value is not None:
+            raise BadInput(f"--{option}: with --certify that comes from the schedule")
+    protocol, schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file), exec)
+    return exploration.certify(schedule, protocol=protocol, limits=limits, **how)
 
 
 def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:

@@ -15,7 +15,7 @@ from rich.live import Live
 
 from invariants import PROPERTIES, select
 from invariants.diagnosis import like
-from zabcheck.cli.commands import BadInput, Exec, Properties, command, known_bugs
+from zabcheck.cli.commands import STEPS, BadInput, Engines, Exec, Properties, Steps, command, known_bugs
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
@@ -36,7 +36,7 @@ from zabcheck.search.kept_schedules import (
 )
 from zabcheck.search.kept_schedules import record as search_and_keep
 from zabcheck.search.report import matrix
-from zabcheck.search.run import MAX_STEPS, ProtocolRaised
+from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
 from zabcheck.text.files import write
 from zabcheck.text.words import clean, counted
@@ -64,11 +64,11 @@ def mutants(
             metavar="M", autocompletion=known_bugs, help="Only this known bug (may be repeated); see `zabcheck list`."
         ),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
+    engine: Engines = DEFAULT,
     seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,
     seed: Annotated[int, typer.Option(min=0, help="The seed of the first search; the others follow it.")] = 1,
     runs: Annotated[int, typer.Option(min=1, help="At most how many runs a search.")] = 20_000,
-    steps: Annotated[int, typer.Option(min=1, max=MAX_STEPS, help="At most about so many steps a run.")] = 200,
+    steps: Steps = None,
     seconds: Annotated[float, typer.Option(min=0.0, help="At most about so many CPU seconds a search.")] = 60.0,
     property: Properties = None,
     exec: Exec = None,
@@ -102,11 +102,11 @@ def mutants(
         if mutant or exec is not None or out is not None or format is not Forms.text:
             raise BadInput("--record cannot be combined with --mutant, --exec, --out or --format")
         wanted = [name for name in CATALOGUE[record].breaks if property is None or name in {k.name for k in kinds}]
-        budget = Budget(runs, steps, seconds)
+        budget = Budget(runs, steps or STEPS, seconds)
         return _record(CATALOGUE[record], wanted, range(seed, seed + seeds), engine, budget, schedules, gallery)
     entries = [entry for name, entry in bugs.items() if mutant is None or name in mutant]
     properties = None if property is None else tuple(kind.name for kind in kinds)
-    budget = Budget(runs, steps, seconds)
+    budget = Budget(runs, steps or STEPS, seconds)
     hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties, out)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
     survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]

@@ -14,17 +14,22 @@ from msgspec import structs
 from invariants import select
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
+    STEPS,
     BadInput,
+    Engines,
     Exec,
     Format,
     Formats,
+    Mutants,
+    Processes,
     Properties,
     ProtocolFailed,
     Protocols,
+    Quorums,
+    Settings,
+    Steps,
     command,
-    known_bugs,
     of_maelstrom,
-    switches,
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out
@@ -41,14 +46,11 @@ from zabcheck.search.goals import GOALS
 from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import (
     DEFAULT_PROCESSES,
-    MAX_PROCESSES,
-    MAX_STEPS,
     PropertyBroken,
     ProtocolRaised,
     Replay,
     Search,
 )
-from zabcheck.search.swarm import SIZES
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.nodes import PREFIX, option_of
@@ -66,42 +68,14 @@ def run(
             help="Check nodes that were written for Maelstrom's workload `kafka`: as --exec 'maelstrom:COMMAND'.",
         ),
     ] = None,
-    mutant: Annotated[
-        str | None, typer.Option(autocompletion=known_bugs, help="Plant this known bug; see `zabcheck list`.")
-    ] = None,
-    engine: Annotated[Engine, typer.Option(help="What chooses the moves of each run.")] = DEFAULT,
-    processes: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MAX_PROCESSES,
-            help=f"The number of processes; by default each run of the swarm draws {min(SIZES)} to {max(SIZES)}, and "
-            f"Hypothesis takes {DEFAULT_PROCESSES}.",
-        ),
-    ] = None,
+    mutant: Mutants = None,
+    engine: Engines = DEFAULT,
+    processes: Processes = None,
     seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
-    steps: Annotated[
-        int,
-        typer.Option(
-            min=1, max=MAX_STEPS, help="At most about so many steps a run; twice as many with `--switch elections=fle`."
-        ),
-    ] = 200,
-    quorums: Annotated[
-        str | None,
-        typer.Option(
-            help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run of the swarm draws one of the "
-            "first two, and Hypothesis takes the first."
-        ),
-    ] = None,
-    switch: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            autocompletion=switches,
-            help="Fix a switch that each run would draw (may be repeated).",
-        ),
-    ] = None,
+    steps: Steps = None,
+    quorums: Quorums = None,
+    switch: Settings = None,
     property: Properties = None,
     out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
     format: Formats = Format.text,
@@ -133,7 +107,7 @@ def run(
                 look_for_interrupt()
 
         names = tuple(kind.name for kind in kinds)
-        search = Search(checked, processes, names, runs, steps, seed, on_run, family, fixed)
+        search = Search(checked, processes, names, runs, steps or STEPS, seed, on_run, family, fixed)
         try:
             found = find(engine, search)
         except KeyboardInterrupt as interrupt:

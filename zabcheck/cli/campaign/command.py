@@ -13,7 +13,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from zabcheck.campaign.report.terminal import render_short
-from zabcheck.cli.campaign.plan import MINIMISE, RUNS, STEPS, Kept, new_plan, resumed_plan
+from zabcheck.cli.campaign.plan import MINIMISE, RUNS, Kept, new_plan, resumed_plan
 from zabcheck.cli.campaign.report import fields, make, needed, outcome
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
@@ -22,18 +22,20 @@ from zabcheck.cli.commands import (
     Exec,
     Format,
     Formats,
+    Processes,
     Properties,
+    Protocols,
+    Quorums,
+    Settings,
+    Steps,
     app,
     complain,
     example_of,
     guarded,
     known_bugs,
-    protocols,
-    switches,
 )
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, conclude, conclude_on_standard_error
-from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 
 if TYPE_CHECKING:
     from zabcheck.campaign.driver import Progress
@@ -57,13 +59,7 @@ app.add_typer(campaigns, name="campaign")
 def campaign(
     context: typer.Context,
     runs: Annotated[int | None, typer.Option(min=1, help=f"How many runs to make; by default {RUNS:,}.")] = None,
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            autocompletion=protocols,
-            help="The protocol to check: see `zabcheck list`, or `module:Class`; by default zab.",
-        ),
-    ] = None,
+    protocol: Protocols = None,
     exec: Exec = None,
     mutant: Annotated[
         list[str] | None,
@@ -87,28 +83,10 @@ def campaign(
         ),
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the campaign in --out.")] = False,
-    processes: Annotated[
-        int | None, typer.Option(min=1, max=MAX_PROCESSES, help="How many processes; by default each run draws it.")
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=MAX_STEPS,
-            help=f"The most steps of a run, about; by default {STEPS}. With `--switch elections=fle` twice as many.",
-        ),
-    ] = None,
-    quorums: Annotated[
-        str | None, typer.Option(help="`majority`, `weights 3,1,1` or `sets 1+2,2+3`; by default each run draws it.")
-    ] = None,
-    switch: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE",
-            autocompletion=switches,
-            help="Fix a switch that each run would draw otherwise (may be repeated).",
-        ),
-    ] = None,
+    processes: Processes = None,
+    steps: Steps = None,
+    quorums: Quorums = None,
+    switch: Settings = None,
     property: Properties = None,
     minimise: Annotated[
         str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from invariants import select
 from invariants.quorums import quorums_of
 from zabcheck.cli.campaign.report import needed
-from zabcheck.cli.commands import BadInput, named
+from zabcheck.cli.commands import STEPS, BadInput, named
 from zabcheck.cli.files import bad_input_for
 from zabcheck.mutants.catalogue import bugs_of, mutated
 from zabcheck.protocols.switches import switches_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from zabcheck.campaign.store import Store
 
 RUNS = 10_000
-STEPS = 200
 MINIMISE = 100
 UNPLANTED = "none"
 """Names the protocol as it is, among mutants."""
