@@ -1,4 +1,4 @@
-"""What pytest shows of a failing test of zabcheck: the report, and at the end which files were written.
+"""The pytest plugin: shows zabcheck's report in place of a traceback, and at the end the files that were written.
 
 Every run of pytest loads this, whether it has such a test or not: so nothing is imported here that pytest has not.
 `-p no:zabcheck` switches it off; the tests work without it.

@@ -1,4 +1,4 @@
-"""What commands have in common: their registration, usual options, and how they end without a result."""
+"""Shared by all commands: registration, usual options, and how a command ends without a result."""
 
 import os
 import re

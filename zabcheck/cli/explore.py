@@ -296,7 +296,7 @@ def _check_files(out: Path, checkpoint: Path | None, resume: bool) -> None:
 
 @contextmanager
 def _refused(schedule: Path | None) -> Iterator[None]:
-    """What the search refuses is the user's input: an option, or the `schedule` in a file."""
+    """Turn a refusal of the search into BadInput that names the option, or the `schedule` in a file."""
     try:
         yield
     except Refused as error:
@@ -314,7 +314,7 @@ def _refused(schedule: Path | None) -> Iterator[None]:
 
 @contextmanager
 def _spilling() -> Iterator[None]:
-    """Files that cannot be written, although they are needed, are the user's business: a disk that is full."""
+    """Turn states that cannot be written to disk into BadInput: the disk is full, say."""
     try:
         yield
     except CannotSpill as error:
@@ -322,7 +322,7 @@ def _spilling() -> Iterator[None]:
 
 
 def number_of(option: str, text: str) -> int:
-    """How often something may happen; `unlimited` for any number of times."""
+    """Return how often something may happen, given as a number or as `unlimited`. BadInput for anything else."""
     if text == "unlimited":
         return UNLIMITED
     if not (text.isascii() and text.isdigit() and len(text) < 3):
@@ -331,7 +331,7 @@ def number_of(option: str, text: str) -> int:
 
 
 class _Shown(NamedTuple):
-    """What to call with how far a search is, and then with in how many of all states leaders were followed."""
+    """The callbacks of a search: for the states visited so far, then for the states whose leaders were followed."""
 
     states: Callable[[Progress], None]
     followed: Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""`zabcheck list` and `zabcheck schema`: what there is."""
+"""`zabcheck list` and `zabcheck schema`."""
 
 import sys
 from enum import StrEnum
@@ -22,7 +22,7 @@ from zabcheck.search.run import DEFAULT_PROCESSES
 
 
 class Schemas(StrEnum):
-    """What has a JSON Schema."""
+    """The formats that have a JSON Schema."""
 
     trace = "trace"
     schedule = "schedule"

@@ -180,7 +180,7 @@ def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:
 
 
 class Counterexample(NamedTuple):
-    """What a search found, and where it was written."""
+    """A counterexample, and the files that it was written to."""
 
     replayed: Replay
     story: Story

@@ -69,7 +69,7 @@ class GateReport(Struct, frozen=True):
 
     @property
     def done(self) -> str:
-        """What was done, in words."""
+        """The search, in words."""
         runs, steps = counted(self.runs, "run", "runs"), counted(self.steps, "step", "steps")
         return f"{runs}, {steps}, {self.seconds:.1f} CPU seconds"
 

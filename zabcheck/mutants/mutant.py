@@ -1,4 +1,4 @@
-"""What a known bug is: the steps that it takes instead of the right ones, and what is known of it."""
+"""A known bug: the steps that it takes instead of the right ones, and what is known about it."""
 
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ class Mutant(Struct, frozen=True):
     protocol: str
     """The name of the protocol that it is a bug of."""
     wrong: str
-    """What is wrong, in a sentence without its full stop, with the number of the step."""
+    """A sentence without its full stop that says which step is wrong, and how."""
     source: str
     """Where the bug is from."""
     breaks: tuple[str, ...]
@@ -29,9 +29,9 @@ class Mutant(Struct, frozen=True):
     processes: int = 3
     """How many processes a search has to run for the bug to show soon."""
     state: type[AddedState] | None = None
-    """What the bug has to remember of a process besides the protocol's variables; all its fields have defaults."""
+    """Variables that the bug adds to those of a process; each field has a default."""
     commutes: bool = True
-    """Whether its moves still commute where the protocol's do (`zabcheck.explore.tables.reduction`): not where
+    """True if its moves commute where the protocol's do (`zabcheck.explore.tables.reduction`): not where
     what is on its way to a process can matter that has dropped its iteration, nor where a step reaches another one."""
 
     within: tuple[str, ...] = ()

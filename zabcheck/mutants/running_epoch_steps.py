@@ -83,7 +83,7 @@ def ignore_closed_connection(l: Process, sender: ProcessId, m: Lost) -> list[Eff
 
 
 class SomebodyCameBack(AddedState, frozen=True):
-    """Whether a follower whose ACK-LD or ACK had come has connected to this established leader anew."""
+    """True once a follower whose ACK-LD or ACK had arrived has connected to this established leader again."""
 
     came_back: bool = False
 

@@ -164,7 +164,7 @@ def keep_private_transactions(f: Follower, sender: ProcessId, m: NewLeader) -> l
 
 
 class AcksOfOldConnections(AddedState, frozen=True):
-    """What followers acknowledged on the connections that they had before: the highest zxid on the last of these."""
+    """The highest zxid that each follower acknowledged on its last connection but one."""
 
     acks: Mapping[ProcessId, Zxid] = {}
 

@@ -206,7 +206,7 @@ def restored_by(world: World, event: Restore) -> tuple[AbstractTxn, ...] | None:
 
 
 def provides_what_it_accepted(world: World, event: AckEpoch) -> bool:
-    """Whether an ACK-E has the history that its sender accepted in its f.a."""
+    """Return True if an ACK-E has the history that its sender accepted in its f.a."""
     accepted = accepted_by(world, name_of(event.process), event.current_epoch)
     return len(accepted) == event.length and _told(event, [accepted]) is not None
 

@@ -1,4 +1,4 @@
-"""What the proof assumes of epochs, transactions and quorums, and nothing else: not even how many."""
+"""The assumptions about epochs, transactions and quorums. There are no others; their number is not assumed either."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from zabcheck.proof.logic import ZERO, Epoch, Formula, Node, Quorum, Transaction
 ASSUMPTIONS: dict[str, Formula] = {}
 """Each assumption by its name."""
 MEANINGS: dict[str, str] = {}
-"""What each of them says."""
+"""Each assumption in words, by its name."""
 
 
 def assumption(function: Callable[[], Formula]) -> Callable[[], Formula]:

@@ -17,12 +17,12 @@ from zabcheck.proof.relations import RELATIONS, State
 from zabcheck.proof.steps import Step
 
 World = tuple[Any, ...]
-"""What there is, and what is so: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
+"""A state: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
 Tuples = frozenset[tuple[Any, ...]]
 """The tuples of a relation, each with things of the sorts that `RELATIONS` says."""
 
 Effect = Mapping[str, AbstractSet[tuple[Any, ...]]]
-"""What becomes so, by relation."""
+"""The tuples that a step adds, by relation."""
 NOTHING: Tuples = frozenset()
 
 _THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in SORTS}
@@ -173,7 +173,7 @@ def _conditions(formula: Formula) -> list[Formula]:
 
 
 def _says(formula: Formula, variable: Term, known: frozenset[int]) -> bool:
-    """Whether a formula says that the variable is something of which the value is known."""
+    """Return True if a formula equates the variable with a term whose value is known."""
     if not isinstance(formula, Same):
         return False
     one, other = formula.one, formula.other

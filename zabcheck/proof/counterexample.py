@@ -45,10 +45,10 @@ class Counterexample(Struct, frozen=True):
     universe: Universe
     before: Facts
     things: dict[str, Thing]
-    """What the step is about, by the names of its terms."""
+    """The arguments of the step, by the names of its terms."""
     after: Facts
     broken: dict[str, Thing]
-    """What the broken claim is about, by the names of its variables."""
+    """The values that break the claim, by the names of its variables."""
     witness: tuple[Seen, ...]
     """The facts after the step that make the claim false."""
 

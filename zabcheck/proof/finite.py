@@ -34,11 +34,11 @@ Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str]
 Fact = tuple[str, tuple[Thing, ...]]
 """A relation, and what it holds of."""
 Bound = dict[int, Thing]
-"""What the variables of a formula stand for, by their numbers."""
+"""The values of a formula's variables, by their numbers."""
 
 
 class Universe(Struct, frozen=True):
-    """What there is: the things of each sort, in their order."""
+    """A finite universe: the things of each sort, in their order."""
 
     nodes: tuple[str, ...]
     quorums: tuple[frozenset[str], ...]

@@ -70,7 +70,7 @@ def member(n: Node, q: Quorum) -> "Formula":
 
 
 class Formula(Struct, frozen=True):
-    """What is true or false in a state."""
+    """A formula: true or false in a state."""
 
     def __and__(self, other: "Formula") -> "Formula":
         return Both((self, other))

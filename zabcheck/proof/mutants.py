@@ -199,4 +199,4 @@ OUTSIDE = {
     "ignore-closed-connection": "liveness: a follower waits for ever; everything that happens is allowed",
     "no-acks-after-return": "liveness: an ACK is not counted; everything that happens is allowed",
 }
-"""Those that it cannot, each with the reason."""
+"""The mutants that the abstraction cannot express, each with the reason."""

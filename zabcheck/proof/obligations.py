@@ -46,7 +46,7 @@ LIKELY = {
 
 
 class Theory(Struct, frozen=True):
-    """What is to be proved: of these steps, with these conjuncts, under these assumptions."""
+    """A theory: steps, conjuncts and assumptions, from which the obligations follow."""
 
     steps: Sequence[Step] = STEPS
     conjuncts: Sequence[Claim] = CONJUNCTS

@@ -1,4 +1,4 @@
-"""What follows from the invariant: the paper's properties, as formulas about a state.
+"""The paper's properties, as formulas about a state. The invariant implies each of them.
 
 A state has no order of events, but it does not need one: "in the order of zxids" says that what a process has not yet
 delivered when it delivers a later transaction is committed nowhere, so it is never delivered after it. With that, "n

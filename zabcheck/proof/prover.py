@@ -12,13 +12,13 @@ from zabcheck.proof.obligations import Obligation
 
 Status = Literal["proved", "refused", "not decided"]
 EFFORTS = (1_000_000, 2_000_000, 4_000_000)
-"""What the first tries may cost, in z3's own measure, which is the same on every machine: a million is half a second.
+"""The budgets of the first tries, in z3's resource units: a million is half a second, on every machine the same work.
 
 How soon z3 ends on formulas with quantifiers depends on its random seed more than on anything else, so a short try with
 another seed is worth more than a long one.
 """
 MORE = 20_000_000
-"""What each try may cost once the small universe is known to have no counterexample."""
+"""The budget of each try once the small universe is known to have no counterexample, in z3's resource units."""
 
 
 class NoSolver(Exception):
@@ -26,7 +26,7 @@ class NoSolver(Exception):
 
 
 class Decision(Struct, frozen=True):
-    """What became of an obligation, and after how many seconds and tries; a proof uses only what is in `given`."""
+    """The outcome for an obligation, with its seconds and tries; a proof uses only the assertions in `given`."""
 
     obligation: Obligation
     status: Status

@@ -1,4 +1,4 @@
-"""Whether what an event says is a step of the abstraction, a few of them one after the other, or none at all.
+"""Refinement: maps an event of a trace to one step of the abstraction, to several in a row, or to none.
 
 This is the link from the proof to what runs: a trace of which each event is an instance of steps is a run of the
 abstraction, so whatever is proved of all runs of the abstraction is true of it.
@@ -39,7 +39,7 @@ Stage = tuple[Step, Callable[[World], Iterable[Taken]]]
 
 
 class Transition(Struct, frozen=True):
-    """What an event makes of a state: the state after it, and of which steps that is an instance, if of any.
+    """The effect of an event on a state: the state after it, and the steps that it is an instance of, if any.
 
     `steps`: what was taken; empty if nothing changed. `refused`: the first step that was not possible, None if the
     event is an instance.
@@ -78,7 +78,7 @@ def _only(changed: Effect, relations: Collection[str]) -> Effect:
 
 
 def _is_said(added: Effect, before: World, said: Effect) -> bool:
-    """Whether all that a step adds was so before the event, or is so by what the event says."""
+    """Return True if all that a step adds held before the event, or follows from the event."""
     return all(of(before, name) >= tuples - said.get(name, NOTHING) for name, tuples in added.items())
 
 

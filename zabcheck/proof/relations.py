@@ -14,7 +14,7 @@ from zabcheck.proof.logic import Atom, Epoch, Formula, Node, Term, Transaction, 
 RELATIONS: dict[str, tuple[type[Term], ...]] = {}
 """Each relation by its name, with the sorts of its arguments."""
 MEANINGS: dict[str, str] = {}
-"""What each relation says."""
+"""Each relation in words."""
 
 
 def relation(function: Callable[..., None]) -> Callable[..., Formula]:

@@ -28,7 +28,7 @@ from zabcheck.proof.relations import RELATIONS, State
 
 
 class Addition(Struct, frozen=True):
-    """What a step adds to a relation: everything of which `formula` is true."""
+    """An addition of a step to a relation: all tuples of which `formula` is true."""
 
     relation: str
     variables: tuple[Term, ...]

@@ -35,7 +35,7 @@ class _NotSmtLib(Exception):
 
 
 class Checked(Struct, frozen=True):
-    """What each solver said of a file, and after how many seconds."""
+    """The answer of each solver to a file, and the seconds it took."""
 
     file: str
     answers: dict[str, Answer]
@@ -105,7 +105,7 @@ def check(texts: dict[str, str], seconds: float) -> Iterator[Checked]:
 
 
 SHORT = 2_000_000
-"""What z3's first tries may cost, each with a seed of its own, in its own measure: a second or so."""
+"""The budgets of z3's first tries, each with a seed of its own, in z3's resource units: a second or so."""
 
 
 def by_z3(text: str, seconds: float) -> Answer:

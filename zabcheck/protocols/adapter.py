@@ -211,7 +211,7 @@ def _abandon(p: Process) -> None:
 
 
 def _can_broadcast(p: Process) -> bool:
-    """Whether the process takes a request. If its method raises: yes, so that the step of the request raises again."""
+    """Return True if the process takes a request. True also if its method raises: the step will raise again."""
     step_limit.calls.begun += 1
     try:
         return bool(p.can_broadcast())

@@ -238,7 +238,7 @@ A step that answers a local stimulus with no effects counts as not enabled: it m
 
 
 class AddedState(Struct, frozen=True):
-    """What a variant of a protocol, such as a known bug, adds to the variables of a process. A subclass has the fields.
+    """Variables that a variant of a protocol, such as a known bug, adds to a process. A subclass has the fields.
 
     It is one immutable value, the variable `added` of the process; a step rebinds it. It belongs to the incarnation: a
     process that comes up begins with a new one. All that is done with the other variables is done with it as well, so
@@ -289,7 +289,7 @@ STEP_SECONDS = 5.0
 """The CPU time that a step may take, unless the protocol says otherwise. A step of Zab takes some microseconds."""
 
 Start = Callable[[ProcessId, int, Quorums, Mapping[str, Any], Switches], Any]
-"""What makes a process: (its id, its incarnation, quorums, what its disk kept, switches) -> its variables."""
+"""Makes a process: (its id, its incarnation, the quorums, the contents of its disk, the switches) -> its variables."""
 
 
 Threads = Mapping[str, Callable[[Any], bool]]
@@ -394,7 +394,7 @@ _AROUND_A_STEP = (
 
 
 class Outside(Exception):
-    """What a step that is taken outside of Python did wrong; `lines` tell of it, in place of a traceback."""
+    """An error in a step that is taken outside of Python; `lines` describe it, in place of a traceback."""
 
     def __init__(self, why: str, lines: Sequence[str] = ()) -> None:
         super().__init__(why)

@@ -1,4 +1,4 @@
-"""What surrounds the processes of a protocol: its channels, and what a search may do to them.
+"""The environment of a protocol's processes: its channels, and what a search may do to them.
 
 A `Protocol` says what its processes do. This says in what world they do it, so that simulator and search need not know
 which protocol they have before them.
@@ -31,7 +31,7 @@ class Environment(Struct, frozen=True):
 
 
 LIKE_ZAB = Environment()
-"""What surrounds Zab: channels that keep the order, which followers open, and all faults."""
+"""The environment of Zab: FIFO channels, which followers open, and all faults."""
 
 MOVES_OF_A_MESH: Mapping[str, int] = dict.fromkeys(
     ("lead", "follow", "elect", "notice", "sync", "recover", "crash", "power_loss", "snapshot", "corrupt"), 0

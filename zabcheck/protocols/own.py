@@ -93,7 +93,7 @@ class Process:
         raise NotImplementedError(f"{type(self).__name__} has no method for {type(m).__name__}")
 
     def can_broadcast(self) -> bool:
-        """Whether a client's request can be taken; by default whether this is a primary. Must not change anything."""
+        """Return True if a client's request can be taken; by default on a primary. Must not change anything."""
         return self.primary is not None
 
     def highest_epoch(self) -> int:
@@ -179,11 +179,11 @@ class Process:
 
     @property
     def leads(self) -> bool:
-        """Whether the oracle named this process itself."""
+        """True if the oracle named this process itself."""
         return self.leader == self.id
 
     def is_quorum(self, members: Collection[ProcessId]) -> bool:
-        """Whether these processes include a quorum."""
+        """Return True if these processes include a quorum."""
         return self._quorums.contains(sorted(set(members)))
 
     # For the adapter.

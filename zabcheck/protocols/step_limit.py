@@ -54,7 +54,7 @@ class Stopped(BaseException):
 
 
 class _Caller(NamedTuple):
-    """What a function that calls steps calls besides them, and how many CPU seconds a step may take."""
+    """The hooks of a function that calls steps, and the CPU seconds that a step may take."""
 
     besides: tuple[CodeType, ...]
     seconds: Callable[[FrameType], float]

@@ -1,1 +1,1 @@
-"""What all reports share: words for events, text that fits a terminal, HTML pages that stand alone."""
+"""Shared by all reports: words for events, text that fits a terminal, HTML pages that stand alone."""

@@ -95,7 +95,7 @@ class Load:
         self.most = 0
 
     def is_done(self) -> bool:
-        """Whether all operations are delivered, or the load was stopped."""
+        """True once all operations are delivered, or the load was stopped."""
         return len(self.delivered) >= self.most
 
     def _issue(self) -> None:

@@ -32,7 +32,7 @@ UNDER_WAY = 100
 
 
 class Plan(Struct, frozen=True):
-    """What is to be measured.
+    """The runs to measure.
 
     Without `histories` no recovery is measured. Survivors notice a crash after `detect` nanoseconds. The defaults for
     servers, size of an operation, ping, and outstanding operations are the paper's; the paper has 250,000 operations.

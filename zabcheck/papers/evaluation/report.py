@@ -13,7 +13,7 @@ from zabcheck.text.words import counted
 
 MILLISECOND, MICROSECOND = 10**6, 10**3
 HISTORIES = {"full": "whole histories", "missing": "differences"}
-"""What ACK-E and NEWLEADER carry, for each value of the switch `histories`."""
+"""The contents of ACK-E and NEWLEADER, for each value of the switch `histories`."""
 
 
 def render(found: Evaluation) -> RenderableType:

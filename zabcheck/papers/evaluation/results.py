@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Settings(Struct, frozen=True):
-    """What was simulated.
+    """The parameters of the simulation.
 
     `bandwidth` is in bits a second, `disk_rate` in bytes a second, and `detect_ns` is how long nobody notices a crash.
     The other fields are those of `zabcheck.papers.evaluation.costs`.

@@ -1,4 +1,4 @@
-"""What a scenario is: a run that a paper argues with, as data, and the outcome that it must have."""
+"""A scenario: a run that a paper argues with, as data, and the outcome that it must have."""
 
 from collections.abc import Mapping
 

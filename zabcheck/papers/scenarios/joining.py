@@ -1,4 +1,4 @@
-"""What DSN 2011 leaves open: a follower joins while the leader broadcasts (steps l.3.1 to l.3.4).
+"""A follower joins while the leader broadcasts (steps l.3.1 to l.3.4), which DSN 2011 leaves partly open.
 
 Apache ZooKeeper's zookeeper-specifications/protocol-spec/issues.md raises three questions about it. Each is played with
 our decision, and with the other reading as a mutant.

@@ -44,7 +44,7 @@ FIGURE_4 = (
     choices.Settle(9),
 )
 _AND_MORE = "m1⟨1,1⟩ m2⟨1,2⟩ v1⟨2,1⟩ v2⟨2,2⟩"
-"""What is delivered in the end, with the requests of clients (v1, v2) to a leader that is not disturbed."""
+"""The final deliveries, with the requests of clients (v1, v2) to an undisturbed leader."""
 SERVER_3_HAS_LESS = (
     *_UNDER_WAY,
     *_ONLY_THE_LEADER,

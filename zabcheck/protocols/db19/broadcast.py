@@ -9,7 +9,7 @@ _NOBODY: frozenset[ProcessId] = frozenset()
 
 
 def can_broadcast(n: Node) -> bool:
-    """Whether the node takes a client's request: it leads, and a quorum has its history."""
+    """Return True if the node takes a client's request: it leads, and a quorum has its history."""
     return n.role is Role.LEADING and n.synced
 
 

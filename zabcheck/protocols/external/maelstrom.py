@@ -49,7 +49,7 @@ PATIENCE = 0.1
 KEY = "1"
 """The log: Maelstrom calls its logs by numbers, too."""
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
-"""What Maelstrom offers to nodes. Here each is linearizable, and runs beside n0: who is cut off from n0 has none."""
+"""The services of Maelstrom. Here each is linearizable and runs beside n0: a node cut off from n0 reaches none."""
 _HOST = 1
 _NO_KEY, _OTHER_VALUE, _NOT_SUPPORTED = 20, 22, 10
 
@@ -62,7 +62,7 @@ class NetworkMessage(NodeMessage, frozen=True):
 
 
 class _Body(Struct):
-    """What a client of Maelstrom is answered, as far as it matters."""
+    """An answer to a client of Maelstrom, as far as it matters."""
 
     type: str
     in_reply_to: int | None = None

@@ -83,11 +83,11 @@ class NotDeterministic(Outside):
 
 Answer = list[tuple[bytes, Line]]
 Journal = tuple[Any, bytes, list[bytes]] | None
-"""What a node was sent and has answered: (the journal before, the line, the lines of the answer). None: nothing."""
+"""The lines that a node was sent, with its answers: (the journal before, the line, the lines of the answer) or None."""
 
 
 class Saved(NamedTuple):
-    """What a node remembers: `state` as it has written it, and with the names of every object in order; `epoch`."""
+    """The state of a node: `state` as the node wrote it, the same with the keys of all objects sorted, and `epoch`."""
 
     state: Raw
     ordered: bytes
@@ -361,7 +361,7 @@ class Twin:
 
 
 class Command:
-    """What all nodes of a protocol share."""
+    """State that all nodes of a protocol share."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self.pool = Pool(words)
@@ -390,9 +390,9 @@ _UNLIKE = {
     True: "does something else each time, or its snapshot leaves something out: a process that was restored from it, "
     "and one that was not,",
 }
-"""What is wrong with two processes that are not alike, by whether one was restored from a snapshot."""
+"""The complaint about two processes that differ; the key is True if one of them was restored from a snapshot."""
 _IN_BOTH = tuple(name for name in RestoreFrom.__struct_fields__ if name in Init.__struct_fields__)
-"""What `restore` says as `init` has said it."""
+"""The fields that an answer to `restore` has in common with one to `init`."""
 
 
 def _decoded(written: bytes) -> Any:

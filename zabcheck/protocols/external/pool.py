@@ -27,7 +27,7 @@ FIRST = range(2, 5)
 """The nodes of a pool, counted from 1, that have a twin besides; the first is only asked what it understands."""
 TWIN_EVERY = 97
 RESTORED_TWIN_EVERY = 7
-"""Of the nodes that were restored, this one has a twin; a search of every state restores one for each choice."""
+"""One in this many restored nodes has a twin; a search of every state restores a node for each choice."""
 LEAST = 8
 """How many processes there may be at least; more for a run of many nodes."""
 
@@ -37,7 +37,7 @@ class NotStarted(Outside):
 
 
 class Owner(Protocol):
-    """Who uses a process: it has to do without as soon as the process is taken away."""
+    """A user of a process, which has to manage without it as soon as it is taken away."""
 
     running: Running | None
 
@@ -57,12 +57,12 @@ class Pool:
         _pools.add(self)
 
     def wants_twin(self) -> bool:
-        """Whether the node that is started now is to have a twin."""
+        """Return True if the node that is started now is to have a twin."""
         self._started += 1
         return self.differed or self._started in FIRST or self._started % TWIN_EVERY == 0
 
     def wants_restored_twin(self) -> bool:
-        """Whether the node that is restored now is to have a twin, which is sent all that the node was ever sent."""
+        """Return True if the node that is restored now is to have a twin, which is sent all that the node was sent."""
         self._restored += 1
         return self.differed or self._restored % RESTORED_TWIN_EVERY == 0
 

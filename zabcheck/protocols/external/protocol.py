@@ -209,7 +209,7 @@ def external(command: str) -> Protocol:
 
 
 def saves(protocol: Protocol) -> bool:
-    """Whether the nodes of this protocol save and restore their state, so that every state can be visited."""
+    """Return True if the nodes of this protocol save and restore their state, so that every state can be visited."""
     return protocol.identity is _identity
 
 

@@ -1,4 +1,4 @@
-"""What a report shows of a node, and of its messages."""
+"""Describes a node and its messages for reports."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is written on a line between zabcheck and a node; docs/any-language.md says what each of it means.
+"""The lines between zabcheck and a node; docs/any-language.md explains each field.
 
 A line is one JSON object, framed as Maelstrom's users know it: `{"src": …, "dest": …, "body": {"type": …}}`. Nodes are
 called p1, p2, …; besides them there are "zabcheck" and "disk".
@@ -19,7 +19,7 @@ ZABCHECK, DISK = "zabcheck", "disk"
 SHOWN: tuple[type[Local], ...] = (Broadcast, Deliver, Ready, Halt, Restore, State, ClientAck, FinalRead, *PROTOCOL)
 """The events that a node can tell."""
 _OF_A_HISTORY = (Adopt, AckEpoch, Restore)
-"""Of these a node tells the transactions of a history, and zabcheck computes `zxid`, `length` and `hash`."""
+"""Events in which a node lists the transactions of a history; zabcheck computes `zxid`, `length` and `hash`."""
 
 
 class Line(Struct, frozen=True):
@@ -105,13 +105,13 @@ class RestoreFrom(Struct, frozen=True, tag="restore", tag_field="type", forbid_u
 
 
 class SyncedBody(Struct, frozen=True, tag="synced", tag_field="type", forbid_unknown_fields=True):
-    """What was written before the `sync` whose `msg_id` was this number is durable. It comes from "disk"."""
+    """Tells a node that everything written before the `sync` with this `msg_id` is durable. Its source is "disk"."""
 
     in_reply_to: int
 
 
 Stimulus = Init | Reset | ElectedBody | RequestBody | LostBody | TimedOutBody | TakeSnapshotBody | RestoreFrom
-"""What a node is sent by "zabcheck"."""
+"""The messages from "zabcheck" to a node."""
 
 
 # What a node answers.
@@ -170,7 +170,7 @@ class Abandon(Struct, frozen=True, tag="give_up", tag_field="type", forbid_unkno
 
 
 class Told(Struct, frozen=True, tag="state", tag_field="type", forbid_unknown_fields=True):
-    """What the node remembers, for reports alone: each variable by name; an array is shown entry by entry."""
+    """The variables of a node by name, for reports alone; an array is shown entry by entry."""
 
     variables: dict[str, Any]
 
@@ -183,7 +183,7 @@ class Failure(Struct, frozen=True, tag="error", tag_field="type", forbid_unknown
 
 
 Answer = InitOk | Done | ResetOk | SnapshotOk | RestoreOk | Abandon | Told | Failure
-"""What a node sends to "zabcheck", besides events."""
+"""The messages from a node to "zabcheck", besides events."""
 
 
 def _node_event(kind: type[Local]) -> type[Struct]:

@@ -7,7 +7,7 @@ from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_
 
 
 def can_broadcast(l: Leader) -> bool:
-    """Whether the leader is active and its application has been told so."""
+    """Return True if the leader is active and its application has been told so."""
     return l.instance != 0 and l.instance == l.epoch
 
 

@@ -61,7 +61,7 @@ class Server(Struct, gc=False):
 
     # Of the incarnation.
     delivered: Chain = EMPTY
-    """What this incarnation has delivered, or restored."""
+    """The transactions that this incarnation has delivered or restored."""
 
     # As a follower.
     mode: Mode = Mode.ELECTION
@@ -86,7 +86,7 @@ class Server(Struct, gc=False):
     latest: int = 0
     """The highest zxid that the leader has used, once it has taken over."""
     start: int = 0
-    """What a quorum has to acknowledge before anything new is proposed."""
+    """The zxid that a quorum has to acknowledge before anything new is proposed."""
     listed: tuple[ProcessId, ...] = ()
     """The broadcast list: the followers for which the leader has queued everything that they lacked."""
     acks: Mapping[ProcessId, int] = {}
@@ -99,7 +99,7 @@ class Server(Struct, gc=False):
     """The epoch in which the application may broadcast."""
 
     added: AddedState = NOTHING_ADDED
-    """What a mutant adds; no step of LADIS 2008 looks at it."""
+    """Variables that a mutant adds; no step of LADIS 2008 reads them."""
 
     @property
     def leads(self) -> bool:
@@ -158,7 +158,7 @@ def abandon(f: Server) -> None:
 
 
 def has_taken_over(l: Leader) -> bool:
-    """Whether the leader has its log. Before, it counts the followers that have recognised it and are still there."""
+    """True once the leader has its log. Before, it counts the connected followers that have recognised it."""
     return l.log is not None
 
 

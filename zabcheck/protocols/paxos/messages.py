@@ -9,7 +9,7 @@ Instance = int
 """A position in the sequence of values, from 1 on; each is one instance of the consensus algorithm."""
 
 Value = tuple[Txn, ...]
-"""What an instance chooses: one transaction, several in a batch, or none."""
+"""The value of an instance: one transaction, several in a batch, or none."""
 
 NO_OP: Value = ()
 """The value that fills a gap: nothing is delivered for it (Paxos Made Simple, 3)."""

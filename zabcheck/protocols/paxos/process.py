@@ -18,7 +18,7 @@ from zabcheck.protocols.switches import LETTER, Switches
 
 
 class Variant(Struct, frozen=True):
-    """What distinguishes a variant of Paxos. The defaults are the Paxos of DSN 2011, Figure 1.
+    """The parameters of a variant of Paxos. The defaults are the Paxos of DSN 2011, Figure 1.
 
     `outstanding`: a proposer has several proposals under way; or one, and starts the next when that one is chosen.
     `batches`: all that is requested in the meantime goes into the next proposal; if False, no request is taken then.
@@ -79,11 +79,11 @@ class Process(Struct, gc=False):
     first: Instance = 0
     """The first instance whose value the proposer did not know when it took its ballot."""
     promises: Mapping[ProcessId, tuple[tuple[Instance, Proposal], ...]] = {}
-    """What each acceptor that promised the ballot had accepted; empty again once phase 1 is over."""
+    """The values that each acceptor had accepted when it promised the ballot; empty again once phase 1 is over."""
     established: bool = False
-    """Whether a quorum has promised the ballot: phase 1 is over."""
+    """True once a quorum has promised the ballot: phase 1 is over."""
     proposals: Mapping[Instance, Value] = {}
-    """What the proposer has proposed, from `first` on."""
+    """The values that the proposer has proposed, from instance `first` on."""
     accepts: Mapping[Instance, tuple[ProcessId, ...]] = {}
     """The acceptors that have accepted each of these proposals, until it is chosen."""
     counter: int = 0
@@ -91,7 +91,7 @@ class Process(Struct, gc=False):
     waiting: Value = ()
     """The transactions broadcast and not yet proposed: the next batch."""
     ready: bool = False
-    """Whether ready(e) was called, so that the primary may broadcast."""
+    """True once ready(e) was called, so that the primary may broadcast."""
 
     @property
     def leads(self) -> bool:
@@ -104,7 +104,7 @@ class Process(Struct, gc=False):
 
     @property
     def outstanding(self) -> bool:
-        """Whether the process has not yet delivered everything that it proposed."""
+        """True while the process has not delivered everything that it proposed."""
         return self.delivered < self.last
 
 
@@ -150,7 +150,7 @@ def abandon(p: Process) -> None:
 
 
 def has_a_ballot(p: Proposer) -> bool:
-    """Whether the proposer has a ballot. Before, it counts the acceptors that have joined and are still there."""
+    """True once the proposer has a ballot. Before, it counts the acceptors that have joined and are still connected."""
     return p.ballot != 0
 
 

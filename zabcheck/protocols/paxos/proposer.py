@@ -55,7 +55,7 @@ def on_join(p: Proposer, sender: ProcessId, m: Join) -> list[Effect]:
 
 
 def has_own_promise(p: Proposer) -> bool:
-    """Whether the proposer's own promise of its ballot is durable."""
+    """Return True if the proposer's own promise of its ballot is durable."""
     return p.links.get(p.id) is Link.PROMISED
 
 
@@ -121,7 +121,7 @@ def catch_up(p: Proposer, acceptors: Collection[ProcessId]) -> list[Effect]:
 
 
 def can_broadcast(p: Proposer) -> bool:
-    """Whether the primary may broadcast: it has delivered all that phase 1 found, and may have one more outstanding.
+    """Return True if the primary may broadcast: it has delivered phase 1's values, and may have one more outstanding.
 
     Paxos lets a proposer go on at once. But a primary computes a change from the state before it (DSN 2011, III), so it
     waits, as it waits for ready(e) in Zab.
@@ -158,7 +158,7 @@ def propose_waiting(p: Proposer) -> list[Effect]:
 
 
 def on_phase_2b(p: Proposer, sender: ProcessId, m: Phase2b) -> list[Effect]:
-    """What a quorum has accepted in one ballot is chosen: tell every learner."""
+    """Tell every learner the values that a quorum has accepted in one ballot: they are chosen."""
     if not p.leads or m.ballot != p.ballot or m.instance in p.chosen:
         return []
     by = tuple(dict.fromkeys((*p.accepts.get(m.instance, ()), sender)))

@@ -142,7 +142,7 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
 
 
 def can_broadcast(l: Leader) -> bool:
-    """Whether ready(e') was called in this iteration: the primary may broadcast."""
+    """Return True if ready(e') was called in this iteration: the primary may broadcast."""
     return l.instance != 0 and l.instance == l.new_epoch
 
 

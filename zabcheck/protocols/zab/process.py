@@ -70,7 +70,7 @@ class Process(Struct, gc=False):
 
     # Of the incarnation.
     delivered: Chain = EMPTY
-    """What this incarnation has delivered, or restored."""
+    """The transactions that this incarnation has delivered or restored."""
 
     # Of the iteration, as a follower.
     phase: Phase = Phase.ELECTION
@@ -104,7 +104,7 @@ class Process(Struct, gc=False):
     """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
 
     added: AddedState = NOTHING_ADDED
-    """What a mutant adds; none of the paper's steps looks at it."""
+    """Variables that a mutant adds; none of the paper's steps reads them."""
 
     @property
     def leads(self) -> bool:
@@ -178,7 +178,7 @@ def abandon(f: Process) -> None:
 
 
 def is_settled(f: Process) -> bool:
-    """Whether only a lost connection, a time-out or a crash ends its iteration (V-B and V-C).
+    """Return True if only a lost connection, a time-out or a crash ends its iteration (V-B and V-C).
 
     A follower is, once it has answered NEWEPOCH: a NEWEPOCH older than f.p is all that makes it give up, as whatever
     the same leader sends later is of the same e'. A leader is, once it has I_e': before that, an ACK-E that does not

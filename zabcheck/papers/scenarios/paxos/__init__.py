@@ -10,7 +10,7 @@ from zabcheck.simulation.schedule import Schedule, load
 
 _FIGURE = "DSN 2011, II, figure 1"
 _BEFORE = " ".join(f"v{number}⟨1,{number}⟩" for number in range(1, 27))
-"""What was delivered before the figure, which begins with instance 27."""
+"""The deliveries before the figure, which begins with instance 27."""
 _AS_IN_THE_FIGURE = f"{_BEFORE} C⟨2,1⟩ B⟨1,28⟩ D⟨3,1⟩"
 _WITHOUT_BOTH = f"{_BEFORE} C⟨2,1⟩ D⟨3,1⟩"
 _ORDER = "local primary order"
