@@ -11,12 +11,12 @@ from zabcheck.protocols.external import running
 from zabcheck.protocols.external.pool import FIRST
 from zabcheck.protocols.external.protocol import external
 from zabcheck.search.run import replay_on, schedule_of
-from zabcheck.simulation.choices import Lead, Request, Sync
+from zabcheck.simulation.choices import Lead, Sync
 
 PAGE = DOCS / "any-language.md"
 TRANSCRIPT = re.compile(r"(?<=<!-- transcript -->\n).*?(?=<!-- end -->)", re.DOTALL)
 COMMAND = f"python3 {ROOT / 'kits/python/zab.py'}"
-CHOICES = (Lead(1, ()), Sync(1), Sync(1), Request(1, "a"), Sync(1))
+CHOICES = (Lead(1, ()), Sync(1))
 
 
 def made() -> dict[Path, str]:

@@ -3,16 +3,24 @@
 from inspect import cleandoc
 from typing import get_args
 
+from msgspec import Struct
+
 from docs.generators import commands
 from docs.generators.properties import table
+from invariants.events import EVENTS, End, Header
 from zabcheck.protocols.switches import MEANINGS, values_in_words
-from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.choices import AnyChoice
 
 SCHEDULES = """# Schedules: choices and switches
 
 A schedule is a JSON document; [Results as JSON](../output.md#schedules) describes its other fields.
 
 ## Choices
+
+"""
+EVENTS_OF_TRACES = """# The events of a trace
+
+[Traces](../traces.md) describes the format, and how to write a trace.
 
 """
 SWITCHES = """
@@ -23,7 +31,12 @@ SWITCHES = """
 
 def pages() -> dict[str, str]:
     """Return each page by its place on the site."""
-    return {"reference/commands.md": commands.reference(), "reference/schedules.md": schedules()}
+    return {
+        "reference/commands.md": commands.reference(),
+        "reference/schedules.md": schedules(),
+        "reference/events.md": EVENTS_OF_TRACES
+        + table(("event", "fields", "meaning"), map(row, (Header, End, *EVENTS))),
+    }
 
 
 def schedules() -> str:
@@ -37,8 +50,8 @@ def schedules() -> str:
     )
 
 
-def row(choice: type[Choice]) -> tuple[str, str, str]:
-    """Return the kind of a choice, its fields, and the docstring of its class as one line."""
-    fields = ", ".join(f"`{name}`" for name in choice.__struct_fields__)
-    assert choice.__doc__ is not None
-    return f"`{choice.__struct_config__.tag}`", fields, " ".join(cleandoc(choice.__doc__).split())
+def row(kind: type[Struct]) -> tuple[str, str, str]:
+    """Return the name of a kind of choice or event, its fields, and the docstring of its class as one line."""
+    fields = ", ".join(f"`{name}`" for name in kind.__struct_fields__)
+    assert kind.__doc__ is not None
+    return f"`{kind.__struct_config__.tag}`", fields, " ".join(cleandoc(kind.__doc__).partition(">>>")[0].split())

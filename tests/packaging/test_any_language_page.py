@@ -18,7 +18,7 @@ def test_what_the_page_shows_is_real() -> None:
 def test_the_transcript_is_real() -> None:
     page = read(PAGE)
     assert with_transcript(page) == page
-    assert page.count("\n→ ") == 15
+    assert page.count("\n→ ") == 7
 
 
 def test_the_page_names_every_body_and_every_field_of_it() -> None:

@@ -1,20 +1,23 @@
 """The pages that are made of what the program says of itself, and those for each kind of reader, are up to date."""
 
 import re
+from collections.abc import Iterable
 from typing import get_args
 
 import pytest
+from msgspec import Struct
 
 from docs.generators import commands, detection, properties, reference, run_output, start
 from docs.generators.__main__ import QUICK, SLOW, Made, main
 from docs.generators.output import DOCS, read
 from invariants import PROPERTIES
+from invariants.events import EVENTS, End, Header
 from tests.cli.test_help import parsed
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
-HELP, SCHEDULES = "reference/commands.md", "reference/schedules.md"
+HELP, SCHEDULES, EVENTS_OF_TRACES = (f"reference/{name}.md" for name in ("commands", "schedules", "events"))
 PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
 
 
@@ -37,13 +40,22 @@ def test_every_command_has_a_section_with_an_example() -> None:
             parsed(each)
 
 
-def test_the_reference_on_the_site_has_every_command_choice_and_switch() -> None:
+def fields_in(table: str) -> dict[str, tuple[str, ...]]:
+    """The fields of each kind that a table of the reference describes."""
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| \S", table, re.MULTILINE)
+    return {name: tuple(re.findall(r"`(\w+)`", fields)) for name, fields in rows}
+
+
+def fields_of(kinds: Iterable[type[Struct]]) -> dict[str, tuple[str, ...]]:
+    return {str(kind.__struct_config__.tag): kind.__struct_fields__ for kind in kinds}
+
+
+def test_the_reference_on_the_site_has_every_command_choice_switch_and_event() -> None:
     pages = reference.pages()
     assert [words for words in commands.commands() if f"\n## zabcheck {' '.join(words)}\n" not in pages[HELP]] == []
-    kinds = {str(choice.__struct_config__.tag): choice.__struct_fields__ for choice in get_args(AnyChoice)}
     choices, _, switches = pages[SCHEDULES].partition("## Switches")
-    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| \S", choices, re.MULTILINE)
-    assert {name: tuple(re.findall(r"`(\w+)`", fields)) for name, fields in rows} == kinds
+    assert fields_in(choices) == fields_of(get_args(AnyChoice))
+    assert fields_in(pages[EVENTS_OF_TRACES]) == fields_of((Header, End, *EVENTS))
     assert [name for name in Switches.__struct_fields__ if f"\n| `{name}` | " not in switches] == []
 
 
