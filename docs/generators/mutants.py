@@ -1,4 +1,4 @@
-"""docs/mutants.md lists the known bugs: the catalogue, and how long the schedules are that were recorded."""
+"""docs/mutants.md lists the known bugs: the catalogue, and the length of the shortest recorded schedule of each."""
 
 from pathlib import Path
 
@@ -7,20 +7,16 @@ from docs.generators.recorded import recorded
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.run import replay
+from zabcheck.text.words import counted
 
 PAGE = DOCS / "mutants.md"
 HEAD = """# The known bugs
 
-Each known bug is one step of Zab done wrong; `zabcheck run --mutant NAME` plants it. The last ones are bugs of Zab as
+Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. The last ones are bugs of Zab as
 LADIS 2008 describes it (`--protocol ladis`).
 
-For every property that a bug is said to break, there is a schedule in `tests/schedules` that breaks it. Each schedule
-is judged by that property alone, and the protocol without the bug survives it. Any two bugs are told apart by at least
-one schedule. "First" is the property that breaks first in the shortest run; the numbers are the steps of the schedules.
-[How soon a search finds the bugs](notes/detection.md) is measured on a page of its own, and the
-[gallery](../reports/gallery/index.html) has a page to step through for each bug.
-
-`make docs` makes this page.
+Each name links to a page on which you can step through the shortest run. `tests/schedules` has a schedule for every property
+that a bug breaks. [How soon a search finds each bug](notes/detection.md) is measured in a note. `make docs` makes this page.
 """
 
 
@@ -32,14 +28,13 @@ def made() -> dict[Path, str]:
 def entry(mutant: Mutant) -> str:
     """Return the section about one bug."""
     first, *others = mutant.breaks
-    also = ", ".join(f"{name} ({steps(mutant.name, name)})" for name in others)
-    found = f"First {first} ({steps(mutant.name, first)})" + (f"; also {also}." if also else ".")
+    also = f", and {counted(len(others), 'more property', 'more properties')}" if others else ""
     size = "" if mutant.processes == 3 else f" A search needs {mutant.processes} processes to find it soon."
-    return f"""## {mutant.name}
+    return f"""## [{mutant.name}](../reports/gallery/{mutant.name}.html)
 
 {sentence(mutant.wrong)} Source: {mutant.source}. Least faults: {mutant.faults}.{size}
 
-{found}
+Breaks {first} after {counted(steps(mutant.name, first), "step", "steps")}{also}.
 """
 
 
