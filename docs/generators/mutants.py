@@ -12,11 +12,12 @@ from zabcheck.text.words import counted
 PAGE = DOCS / "mutants.md"
 HEAD = """# The known bugs
 
-Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. The last ones are bugs of Zab as
-LADIS 2008 describes it (`--protocol ladis`).
+Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. The last ones are bugs of Zab
+as LADIS 2008 describes it (`--protocol ladis`).
 
-Each name links to a page on which you can step through the shortest run. `tests/schedules` has a schedule for every property
-that a bug breaks. [How soon a search finds each bug](notes/detection.md) is measured in a note. `make docs` makes this page.
+Each name links to a page on which you can step through the shortest run. `tests/schedules` has a schedule for every
+property that a bug breaks. [How soon a search finds each bug](notes/detection.md) is measured in a note. `make docs`
+makes this page.
 """
 
 
