@@ -85,7 +85,7 @@ def drawn_for_servers() -> Parts:
 def _for_servers(schedule: EnsembleSchedule) -> dict[str, Any]:
     return {
         "written": sha256(ensembles.encode(schedule)).hexdigest(),
-        "text": [choice.words for choice in schedule.choices],
+        "text": [choice.words() for choice in schedule.choices],
     }
 
 

@@ -37,8 +37,9 @@ def fake(folder: Path, behaviour: str, version: str = "3.8.0") -> tuple[str, ...
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("CONNECTED_AT_FIRST", "UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
+    for name in ("UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
         monkeypatch.setattr(execute, name, 0.1)
+    monkeypatch.setattr("zabcheck.zookeeper.run.running.CONNECTED_AT_FIRST", 0.1)
 
 
 def is_partial(folder: Path) -> bool:

@@ -70,7 +70,7 @@ def test_servers_go_on_after_an_error() -> None:
 def words(translation: Translation, of: int) -> list[str]:
     """What servers do instead of choice number `of`."""
     pairs = zip(translation.schedule.choices, translation.sources, strict=True)
-    return [each.words for each, source in pairs if source == of]
+    return [each.words() for each, source in pairs if source == of]
 
 
 ESTABLISHED = (
@@ -183,11 +183,11 @@ def test_no_thread_is_stopped_twice_at_a_point_and_none_goes_on_that_is_not_stop
         match each:
             case Stop(server, point):
                 stopped[server, point] += 1
-                assert stopped[server, point] == 1, each.words
+                assert stopped[server, point] == 1, each.words()
             case AwaitStop(server, point):
-                assert stopped[server, point] == 1, each.words
+                assert stopped[server, point] == 1, each.words()
             case Go(server, point):
-                assert stopped[server, point] == 1, each.words
+                assert stopped[server, point] == 1, each.words()
                 stopped[server, point] -= 1
             case Kill(server):
                 for key in [*stopped]:

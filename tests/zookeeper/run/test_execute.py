@@ -29,13 +29,14 @@ from zabcheck.zookeeper.recording.records import (
     Wiped,
 )
 from zabcheck.zookeeper.run import ensemble as ensembles
-from zabcheck.zookeeper.run import execute
+from zabcheck.zookeeper.run import execute, running
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Await, Cut, Hold, Isolate, Mend, Release
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, free_ports
+from zabcheck.zookeeper.run.minimise import idle_in
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import Server
 from zabcheck.zookeeper.trace.notes import NotComplete
@@ -64,8 +65,9 @@ def run(tmp_path: Path) -> Path:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fake serves no client, however long one waits."""
-    for name in ("CONNECTED_AT_FIRST", "UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
+    for name in ("UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
         monkeypatch.setattr(execute, name, 0.1)
+    monkeypatch.setattr(running, "CONNECTED_AT_FIRST", 0.1)
 
 
 @pytest.fixture(autouse=True)
@@ -201,34 +203,41 @@ def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: p
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
-    ("choices", "notes"),
+    ("choices", "notes", "idle"),
     [
         (
             [Kill("B"), Kill("C"), Write("A", 300), Settle(WAITED)],
             ["only 100 of them: nothing is answered", "some writes have no answer"],
+            [],
         ),
         (
             [Isolate("A"), Write("A", 300), Settle(WAITED)],
             ["only 100 of them: nothing is answered", "some writes have no answer"],
+            [],
         ),
-        ([KillAll(), Elected(WAITED)], ["nobody leads"]),
-        ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"]),
+        ([KillAll(), Elected(WAITED)], ["nobody leads"], []),
+        ([KillAll(), Kill("leader")], ["passed over: nobody leads"], [1]),
+        ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"], []),
     ],
 )
-def test_what_cannot_come_is_not_waited_for(choices: list[Choice], notes: list[str], tmp_path: Path, run: Path) -> None:
+def test_what_cannot_come_is_not_waited_for(
+    choices: list[Choice], notes: list[str], idle: list[int], tmp_path: Path, run: Path
+) -> None:
     execute.execute(schedule(*choices, Wait(0.0)), fake(tmp_path, "serves"), run)
     chosen = [record for record in read(run) if isinstance(record, Chose)]
     assert [record.note for record in chosen if record.note] == notes
+    assert [record.number for record in chosen if record.idle] == idle
     assert chosen[-1].time - chosen[0].time < 1e6 * WAITED / 2
 
 
 @pytest.mark.usefixtures("impatient")
 def test_what_does_not_apply_is_passed_over(tmp_path: Path, run: Path) -> None:
-    choices = [Start("A"), Resume("A"), Kill("A"), Kill("A"), Pause("A"), Hold("B", "B", "ACK")]
+    choices = [Start("A"), Resume("A"), Kill("A"), Kill("A"), Pause("A"), Hold("B", "B", "ACK"), Cut("B", "B")]
     execute.execute(schedule(*choices), fake(tmp_path, "serves"), run)
-    notes = [(record.number, record.note) for record in read(run) if isinstance(record, Chose) and record.note]
-    assert [number for number, _ in notes] == [0, 1, 3, 4, 5]
-    assert all(note.startswith("passed over: ") for _, note in notes)
+    noted = [record for record in read(run) if isinstance(record, Chose) and record.note]
+    assert [record.number for record in noted] == [0, 1, 3, 4, 5, 6]
+    assert all(record.note.startswith("passed over: ") for record in noted)
+    assert idle_in(run) == [0, 1, 3, 4, 5, 6]
 
 
 @pytest.mark.usefixtures("impatient")

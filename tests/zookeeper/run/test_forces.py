@@ -19,9 +19,10 @@ from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.distribution import DEBIAN, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
-from zabcheck.zookeeper.run.forces import WATCHED, Forces
+from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops
+from zabcheck.zookeeper.run.undone import LessKept, PassedOver
 from zabcheck.zookeeper.trace.observe import observe
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -75,8 +76,8 @@ def test_a_force_that_has_returned_is_never_undone_and_one_that_has_not_may_be(s
     server.force()
     server.write(3)
     server.threads.come("log-force")
-    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
-    assert server.forces.cut(PowerLoss("A")).cuts == ()
+    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(Kept()).cuts == ()
 
 
 def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: Server) -> None:
@@ -84,10 +85,10 @@ def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: S
     server.threads.come("log-force")
     server.write(2)
     server.threads.come("log-forced", 2)  # of another thread, which forced nothing
-    assert server.forces.cut(PowerLoss("A", records=1)).lost == 1
+    assert server.forces.cut(Kept(1)).lost == 1
     server.write(2)
     server.force()
-    assert server.forces.cut(PowerLoss("A")).lost == 0
+    assert server.forces.cut(Kept()).lost == 0
 
 
 def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -> None:
@@ -98,7 +99,7 @@ def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -
     server.start()
     server.write(1, "log.100000004")
     server.force()
-    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[2], 1),)
 
 
 def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(server: Server) -> None:
@@ -107,7 +108,7 @@ def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(s
     server.write(0)
     server.start()
     server.write(3)
-    assert server.forces.cut(PowerLoss("A")).cuts == (FileCut(NAME, SIZES[0], 3),)
+    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[0], 3),)
 
 
 def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -> None:
@@ -116,16 +117,16 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
     server.threads.come("file-synced")
     temporary.rename(server.folder / "snapshot.100000001")
     (server.folder / "snapshot.0").write_bytes(b"ZKSN")
-    assert server.forces.cut(PowerLoss("A")).cuts == ()
-    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == (FileCut("snapshot.0", None, 1),)
+    assert server.forces.cut(Kept()).cuts == ()
+    assert server.forces.cut(Kept(snapshots=False)).cuts == (FileCut("snapshot.0", None, 1),)
     assert [path.name for path in server.folder.iterdir()] == ["snapshot.100000001"]
     (server.folder / "snapshot.100000002").write_bytes(b"ZKSN")
     server.start()
-    assert server.forces.cut(PowerLoss("A", snapshots="lost")).cuts == ()
+    assert server.forces.cut(Kept(snapshots=False)).cuts == ()
 
 
 def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
-    assert Forces(tmp_path).cut(PowerLoss("A")).cuts == ()
+    assert Forces(tmp_path).cut(Kept()).cuts == ()
 
 
 def run_of(folder: Path, *choices: Choice, exact: bool = False) -> Path:
@@ -192,7 +193,7 @@ def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
     stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
     (tmp_path / "version-2" / NAME).mkdir()
     with pytest.raises(EnsembleError, match=r"^the folder of server 1 cannot be cut: .*Is a directory"):
-        stops.cut_power(1, PowerLoss("A"))
+        stops.cut_power(1, Kept())
     assert records == []
 
 
@@ -201,11 +202,13 @@ def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
     records: list[Record] = []
     stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
     (tmp_path / "version-2" / NAME).write_bytes(log(TXNS[:2]))
-    assert stops.cut_power(1, PowerLoss("A", records=3)) == (
-        "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
-    )
+    short = "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
+    with pytest.raises(LessKept, match=f"^{short}$") as less:
+        stops.cut_power(1, Kept(3))
+    assert (less.value.idle, less.value.ends_exact) == (False, True)
     [lost] = records
     assert isinstance(lost, PowerLost)
     assert (lost.server, lost.lost, lost.files) == (1, 0, {})
     stub.incarnation = -1
-    assert stops.cut_power(1, PowerLoss("A")) == "passed over: it was never started"
+    with pytest.raises(PassedOver, match="it was never started"):
+        stops.cut_power(1, Kept())

@@ -90,7 +90,7 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in (*AT_POINTS, *IN_STEP)}
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     every = [*drawn_too, StartAll(), *AT_POINTS, *IN_STEP]
-    assert len({choice.words for choice in every}) == len(every)
+    assert len({choice.words() for choice in every}) == len(every)
 
 
 def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_the_gate() -> None:
@@ -317,4 +317,4 @@ def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
 
 @pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
 def test_which_thread_is_meant_is_said_in_words(nth: int, words: str) -> None:
-    assert Stop("A", "ack", nth).words == f"hold {words} thread of A that comes to ack"
+    assert Stop("A", "ack", nth).words() == f"hold {words} thread of A that comes to ack"

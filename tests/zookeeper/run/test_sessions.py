@@ -29,14 +29,14 @@ from zabcheck.zookeeper.run.choices.writes import Settle
 from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.sessions import NO_CONNECTION, Sessions
+from zabcheck.zookeeper.run.undone import PassedOver, Undone
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.judge import judge
 
 PATIENCE = 60.0
-ROLES = {"A": 1, "B": 2}
 
 
 class Servers:
@@ -47,7 +47,10 @@ class Servers:
         self.records: list[Record] = []
         self.services = {1: Service(state, fault), 2: Service(state)}
         self.servers = {number: SimpleNamespace(client_port=each.port) for number, each in self.services.items()}
-        self.sessions = Sessions(cast(Ensemble, self), self.records.append)
+        self.proxy = None
+        self.running = Running(cast(Ensemble, self), self.records.append)
+        self.running.roles = {"A": 1, "B": 2}
+        self.sessions = self.running.sessions
 
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
         until = monotonic() + PATIENCE
@@ -63,7 +66,7 @@ class Servers:
     def do(self, *choices: SessionChoice) -> None:
         """Do these, each of which waits for the answers to the one before."""
         for choice in choices:
-            assert self.sessions.apply(choice, ROLES) == "", choice
+            choice.apply(self.running)
             assert self.await_all(PATIENCE, self.sessions.all_answered)
 
     def read(self, *others: Service) -> None:
@@ -151,8 +154,8 @@ def test_a_silent_session_hears_that_it_has_expired(served: Servers) -> None:
 def test_what_has_no_answer_when_a_session_moves_gets_none(served: Servers) -> None:
     served.do(SetData("A"))
     with served.services[1]._lock:  # it does not answer
-        assert served.sessions.apply(SetData("A", 2), ROLES) == ""
-        assert served.sessions.apply(Move("A", "B"), ROLES) == ""
+        SetData("A", 2).apply(served.running)
+        Move("A", "B").apply(served.running)
         assert served.await_all(PATIENCE, served.sessions.all_answered)
     assert [each.error for each in served.of(Replied)][-2:] == ["ConnectionLoss"] * 2
     served.do(Get("A"))
@@ -160,15 +163,19 @@ def test_what_has_no_answer_when_a_session_moves_gets_none(served: Servers) -> N
 
 
 def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
-    assert served.sessions.apply(Move("A", "B"), ROLES) == "passed over: it has not begun"
-    assert served.sessions.apply(EndSession("A"), ROLES) == "passed over: it has not begun"
-    assert served.sessions.apply(Delete("A"), ROLES) == "only 0 of them: nothing is answered, or nothing is left"
+    for choice in (Move("A", "B"), EndSession("A")):
+        with pytest.raises(PassedOver, match="it has not begun"):
+            choice.apply(served.running)
+    with pytest.raises(Undone, match=r"^only 0 of them: nothing is answered, or nothing is left$") as undone:
+        Delete("A").apply(served.running)
+    assert undone.value.idle
 
 
 def test_a_server_that_cannot_answer_is_not_waited_for(served: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "may_serve", lambda: [2])
     monkeypatch.setattr(session_client, "RETRY", PATIENCE)
-    assert served.sessions.apply(SetData("A"), ROLES) == NO_CONNECTION
+    with pytest.raises(Undone, match=r"^only 0 of them: no server has the session$"):
+        SetData("A").apply(served.running)
     assert served.of(Requested) == []
 
 
@@ -194,10 +201,10 @@ def test_a_server_with_a_fault_is_told(
 
 @pytest.mark.parametrize("served", ["nonsense"], indirect=True)
 def test_an_answer_that_is_none_ends_the_run(served: Servers) -> None:
-    served.sessions.apply(SetData("A"), ROLES)  # the first of its requests may be answered before the second is sent
+    SetData("A").apply(served.running)  # the first of its requests may be answered before the second is sent
     assert served.await_all(PATIENCE, served.sessions.all_answered)
     with pytest.raises(EnsembleError, match=r"^client 11 cannot understand server 1: byte 0: an answer to request 101"):
-        served.sessions.apply(SetData("A"), ROLES)
+        SetData("A").apply(served.running)
     with pytest.raises(EnsembleError):
         served.sessions.all_settled()
 
@@ -218,7 +225,7 @@ def test_a_server_whose_snapshot_was_altered_is_told(served: Servers, tmp_path: 
 
 def test_each_choice_has_words_of_its_own() -> None:
     choices = {*EVERYTHING, Move("A", "B"), EndSession("A"), EndSession("A", "expire"), Get("A", of="B"), Get("A")}
-    assert len({choice.words for choice in choices}) == len(choices)
+    assert len({choice.words() for choice in choices}) == len(choices)
 
 
 @pytest.mark.zookeeper

@@ -161,7 +161,7 @@ def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
 
     No follower acknowledges the proposal before until then, so that the ACK does come too late.
     """
-    monkeypatch.setattr("zabcheck.zookeeper.run.execute.EXACT_PATIENCE", 1.0)
+    monkeypatch.setattr("zabcheck.zookeeper.run.running.EXACT_PATIENCE", 1.0)
     choices = (
         Stop("B", "ack"),
         Stop("C", "ack"),

@@ -16,8 +16,8 @@ from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.places import places_of
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError
-from zabcheck.zookeeper.run.stops import places_of
 from zabcheck.zookeeper.trace.observe import write_trace
 
 if TYPE_CHECKING:

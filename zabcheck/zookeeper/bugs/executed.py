@@ -9,8 +9,8 @@ from zabcheck.zookeeper.bugs.catalogue import Bug
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
 from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.places import places_of
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.stops import places_of
 from zabcheck.zookeeper.verdict.judge import Judged
 
 

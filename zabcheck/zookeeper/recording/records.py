@@ -239,11 +239,15 @@ class Cast(Timed, frozen=True):
 
 
 class Chose(Timed, frozen=True):
-    """The choice of the schedule that is executed from here on. `note` says why it did not apply, if it did not."""
+    """The choice of the schedule that is executed from here on, in words.
+
+    It comes once more with a `note` if it was not done, or not to its end; `idle` if it did nothing but take time.
+    """
 
     number: int
     text: str
     note: str = ""
+    idle: bool = False
 
 
 # The clients.

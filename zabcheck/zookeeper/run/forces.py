@@ -8,16 +8,28 @@ certain if the power fails later: ZooKeeper does not force it.
 
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from zabcheck.zookeeper.debugger.debugger import Debugger
 from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.disk.contents import version_directory
 from zabcheck.zookeeper.disk.power_loss import Plan, apply, end_of_records, log_files, plan, snapshot_files
 from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
-from zabcheck.zookeeper.run.choices.points import PowerLoss
 
 WATCHED = ("log-force", "log-forced", "file-synced")
 """The points at which it is seen what is forced."""
+
+
+class Kept(NamedTuple):
+    """How much is kept, when the power fails, of the data that was never forced to the disk.
+
+    Of the log `records` whole records, and `bytes` bytes of the next: a new file of which nothing is kept is empty if
+    that is 0, and not there if it is None. `snapshots`: whether snapshots are kept.
+    """
+
+    records: int = 0
+    bytes: int | None = None
+    snapshots: bool = True
 
 
 class Forces:
@@ -45,13 +57,12 @@ class Forces:
         debugger.watch(places["log-forced"], lambda held: self._end(held.thread))
         debugger.watch(places["file-synced"], lambda _: self._sync())
 
-    def cut(self, choice: PowerLoss) -> Plan:
+    def cut(self, kept: Kept) -> Plan:
         """Let the power fail: cut the folder of a server that has ended. OSError as of files."""
         folder = version_directory(self._data)
         if folder is None:
             return Plan(())
-        snapshots = None if choice.snapshots == "kept" else self._snapshots
-        made = plan(folder, self._logs, choice.records, choice.bytes, snapshots)
+        made = plan(folder, self._logs, kept.records, kept.bytes, None if kept.snapshots else self._snapshots)
         apply(made, folder)
         self._forget_what_is_not_there()
         return made

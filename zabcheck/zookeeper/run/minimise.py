@@ -13,17 +13,12 @@ import msgspec
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import AnyRecord, Cast, Chose, Reached, Run
 from zabcheck.zookeeper.run.choices.choice import Choice
-from zabcheck.zookeeper.run.choices.points import AtPoint, PowerLoss
-from zabcheck.zookeeper.run.choices.writes import Write
-from zabcheck.zookeeper.run.execute import DID_NOTHING
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, converted
 
 ATTEMPTS = 3
-"""How often a shorter schedule is tried at most."""
+"""Attempts that a shorter schedule gets at most."""
 NEEDED = 2
-"""In how many of these attempts it has to show what the long one showed; in 1 if that itself does so less often."""
-SMALLER_COUNTS = (1, 3, 20, 100)
-SMALLER_SIZES = (10, 1000)
+"""Of these attempts, those that have to show what the long schedule showed; 1 if that itself does so less often."""
 
 
 def nothing() -> None:
@@ -50,19 +45,18 @@ def minimise(
     minimising.find_needed()
     for patient in (False, True):
         minimising.leave_out(patient)
-        minimising.write_less(patient)
-        minimising.lose_plainly(patient)
+        minimising.do_less(patient)
     return minimising.schedule
 
 
 class _Tried:
-    """How often a candidate was tried, and has shown it."""
+    """Counts of the attempts of a candidate, and of those that have shown it."""
 
     def __init__(self) -> None:
         self.times = self.shown = 0
 
     def is_over(self, needed: int) -> bool:
-        """Whether it has shown it as often as is `needed`, or cannot any more."""
+        """Return True if it has shown it as often as is `needed`, or cannot any more."""
         return self.shown >= needed or self.shown + ATTEMPTS - self.times < needed
 
 
@@ -110,27 +104,19 @@ class _Minimising:
                 break
             part = part if shorter and part == 1 else max(1, part // 2)
 
-    def write_less(self, patient: bool) -> None:
-        """Write less often, then fewer bytes."""
-        for field, values in (("count", SMALLER_COUNTS), ("size", SMALLER_SIZES)):
-            for position, choice in enumerate(self.schedule.choices):
-                for value in values if isinstance(choice, Write) else ():
-                    if value >= getattr(choice, field):
-                        break
-                    choices: list[Choice] = [*self.schedule.choices]
-                    choices[position] = msgspec.structs.replace(choices[position], **{field: value})
-                    if self._shown(choices, patient):
-                        break
+    def do_less(self, patient: bool) -> None:
+        """Put plainer choices in the place of others: of fewer writes, say, or smaller ones."""
+        for position in range(len(self.schedule.choices)):
+            while any(
+                self._shown(self._with(position, plainer), patient)
+                for plainer in self.schedule.choices[position].plainer()
+            ):
+                pass
 
-    def lose_plainly(self, patient: bool) -> None:
-        """Have a power failure take all of the log that was not forced, and no snapshot."""
-        for position, choice in enumerate(self.schedule.choices):
-            if isinstance(choice, PowerLoss):
-                plain = PowerLoss(choice.server, choice.point, choice.nth)
-                if plain != choice:
-                    choices = [*self.schedule.choices]
-                    choices[position] = plain
-                    self._shown(choices, patient)
+    def _with(self, position: int, choice: Choice) -> list[Choice]:
+        choices = [*self.schedule.choices]
+        choices[position] = choice
+        return choices
 
     def _leave_out_idle(self) -> None:
         while idle := {*self._idle()}:
@@ -139,7 +125,10 @@ class _Minimising:
                 break
 
     def _shown(self, choices: Sequence[Choice], patient: bool) -> bool:
-        """Whether a candidate shows it often enough, and is kept. One whose first attempt fails may wait for others."""
+        """Try a candidate. Return True if it shows it often enough, and is kept.
+
+        One whose first attempt fails is not tried again unless `patient`: all others come first.
+        """
         candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
         tried = self._tried.setdefault(candidate.choices, _Tried())
         while monotonic() < self._until and not tried.is_over(self._needed) and (patient or tried.shown == tried.times):
@@ -155,17 +144,16 @@ class _Minimising:
 def idle_in(folder: Path) -> list[int]:
     """Find the choices, by number, that did nothing in a recorded run. RecordingError if it cannot be read.
 
-    They were passed over, or waited for a packet that did not come, or asked for writes of which none could be made, or
-    name a point of a server to which no thread came.
+    Either the recording says so, or they name a point of a server to which no thread came.
     """
     records = list(read(folder))
-    idle = [each.number for each in records if isinstance(each, Chose) and each.note.startswith(DID_NOTHING)]
+    idle = [each.number for each in records if isinstance(each, Chose) and each.idle]
     roles = next((each.roles for each in records if isinstance(each, Cast)), {})
     come = {(each.server, each.point): None for each in records if isinstance(each, Reached)}
     for run in records:
         for number, choice in enumerate(_choices_of(run)):
-            if isinstance(choice, AtPoint | PowerLoss) and choice.point and choice.server in roles:
-                idle += [] if (roles[choice.server], choice.point) in come else [number]
+            if any(role in roles and (roles[role], point) not in come for role, point in choice.at_points):
+                idle.append(number)
     return sorted({*idle})
 
 

@@ -52,7 +52,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def points(self) -> tuple[str, ...]:
         """Return the points that it names, each once."""
-        return tuple(dict.fromkeys(point for choice in self.choices for point in choice.points))
+        return tuple(dict.fromkeys(point for choice in self.choices for _, point in choice.at_points))
 
     @property
     def cuts_power(self) -> bool:

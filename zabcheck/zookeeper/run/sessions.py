@@ -1,4 +1,4 @@
-"""The sessions of a run, one for each server, and how the choices of a schedule are done with them.
+"""The sessions of a run, one for each server, and the requests that they can send.
 
 Session client 11 is that of server 1, and so on. Its own node is /r11; its multis create /m11-4 and the like, and its
 ephemerals are called /e11-7, with the number of the request.
@@ -8,27 +8,16 @@ from collections import deque
 from collections.abc import Callable
 
 from zabcheck.zookeeper.recording.records import Record
-from zabcheck.zookeeper.run.choices.sessions import (
-    Delete,
-    EndSession,
-    Ephemeral,
-    Get,
-    Move,
-    Multi,
-    SessionChoice,
-    SetData,
-)
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.session_client import NOBODY, SessionClient
 from zabcheck.zookeeper.wire import client as wire
 
 FIRST = 10
-"""What is added to the number of a server for that of its session client."""
+"""The number of a session client is that of its server, plus this."""
 OPENS = 1.0
 """Seconds that a session gets to connect before a request."""
 WINDOW = 100
-"""How many requests of a session may wait for an answer."""
-NO_CONNECTION = "only 0 of them: no server has the session"
+"""Requests of a session that may wait for an answer."""
 
 
 class Sessions:
@@ -40,48 +29,27 @@ class Sessions:
         self._clients: dict[int, SessionClient] = {}
         self._deletable: dict[int, deque[str]] = {}
 
-    def apply(self, choice: SessionChoice, roles: dict[str, int]) -> str:
-        """Do what a choice says; return why it did nothing, or "" if it did something.
+    def begun(self, home: int) -> SessionClient | None:
+        """Return the session of a server, if it has begun and not ended. EnsembleError as of `check`."""
+        self.check()
+        client = self._clients.get(home)
+        return None if client is None or client.session == NOBODY else client
 
-        EnsembleError if a server has sent what is no answer.
+    def ready(self, home: int) -> SessionClient | None:
+        """Return the session of a server once requests can be sent, with a new one if there is none.
+
+        None if they still cannot after `OPENS` seconds, or if the session's server cannot answer. EnsembleError as of
+        `check`.
         """
         self.check()
-        home = roles[choice.server]
-        client = self._clients.get(home)
-        if isinstance(choice, EndSession | Move) and (client is None or client.session == NOBODY):
-            return "passed over: it has not begun"
-        if isinstance(choice, Move):
-            assert client is not None
-            client.move(roles[choice.to], self._ensemble.servers[roles[choice.to]].client_port)
-            return ""
-        client = client or self._new(home)
-        if not self._begins(client):
-            return NO_CONNECTION
-        match choice:
-            case SetData(_, count, size, of, versioned):
-                path = own_node(roles[of] if of else home)
-                return self._repeat(client, count, lambda: self._set(client, path, size, versioned))
-            case Multi(_, count):
-                return self._repeat(client, count, lambda: self._multi(client, home))
-            case Delete(_, count):
-                return self._repeat(client, count, lambda: self._delete(client, home))
-            case Ephemeral(_, count):
-                return self._repeat(client, count, lambda: self._create(client, f"/e{_of_its_own(client)}", True))
-            case Get(_, count, of):
-                path = own_node(roles[of] if of else home)
-                return self._repeat(client, count, lambda: client.send("get", (path,), wire.get_data(path)))
-            case EndSession(_, "close"):
-                return "" if client.send("close", (), wire.close()) else NO_CONNECTION
-            case EndSession():
-                client.fall_silent()
-                return ""
-        raise AssertionError(choice)
-
-    def _begins(self, client: SessionClient) -> bool:
-        """Whether requests can be sent. Is not waited for if the session's server cannot answer."""
+        client = self._clients.get(home) or self._new(home)
         if not client.begins() and client.server not in self._ensemble.may_serve():
-            return False
-        return self._ensemble.await_all(OPENS, client.begins)
+            return None
+        return client if self._ensemble.await_all(OPENS, client.begins) else None
+
+    def move(self, client: SessionClient, server: int) -> None:
+        """Let a session go on at another server."""
+        client.move(server, self._ensemble.servers[server].client_port)
 
     def _new(self, home: int) -> SessionClient:
         port = self._ensemble.servers[home].client_port
@@ -89,27 +57,14 @@ class Sessions:
         self._deletable[home] = deque()
         return client
 
-    def _repeat(self, client: SessionClient, count: int, once: Callable[[], bool]) -> str:
-        for done in range(count):
-            if client.outstanding >= WINDOW or not once():
-                return f"only {done} of them: nothing is answered, or nothing is left"
-        return ""
+    # Requests; each returns True if it could be sent.
 
-    # Requests; each says whether it was sent.
+    def create_ephemeral(self, client: SessionClient) -> bool:
+        """Create a node that is to be gone when the session ends."""
+        return self._create(client, f"/e{_of_its_own(client)}", True)
 
-    def _create(self, client: SessionClient, path: str, ephemeral: bool = False) -> bool:
-        data = _data(client, 10)
-        what = "ephemeral" if ephemeral else "create"
-        return client.send(what, (path,), wire.create(path, data, ephemeral), content=wire.content_of(data))
-
-    def _is_there(self, client: SessionClient, path: str) -> bool:
-        """Create the node at `path` before it is set for the first time; whether that could be sent."""
-        # In this order: an answer that comes meanwhile takes a request away, and then the version is known.
-        if client.asked_to("create", path) or client.asked_to("set", path) or path in client.versions:
-            return True
-        return self._create(client, path)
-
-    def _set(self, client: SessionClient, path: str, size: int, versioned: bool) -> bool:
+    def set_data(self, client: SessionClient, path: str, size: int, versioned: bool) -> bool:
+        """Set `size` bytes at a node, which is created before if that has not been done."""
         if not self._is_there(client, path):
             return False
         version = client.versions.get(path, 0) + client.asked_to("set", path) if versioned else wire.NOTHING_EXPECTED
@@ -117,7 +72,8 @@ class Sessions:
         part = wire.set_data(path, data, version)
         return client.send("set", (path,), part, version, wire.content_of(data))
 
-    def _multi(self, client: SessionClient, home: int) -> bool:
+    def multi(self, client: SessionClient, home: int) -> bool:
+        """Create a node, and set the own node of the session of server `home`, in one transaction."""
         own = own_node(home)
         if not self._is_there(client, own):
             return False
@@ -126,11 +82,32 @@ class Sessions:
         parts = wire.multi([wire.create(new, data), wire.set_data(own, data)])
         return client.send("multi", (new, own), parts, content=wire.content_of(data))
 
-    def _delete(self, client: SessionClient, home: int) -> bool:
+    def delete(self, client: SessionClient, home: int) -> bool:
+        """Delete the oldest of the nodes that multis created, if there is one."""
         if not self._deletable[home]:
             return False
         path = self._deletable[home].popleft()
         return client.send("delete", (path,), wire.delete(path))
+
+    def get(self, client: SessionClient, path: str) -> bool:
+        """Read a node."""
+        return client.send("get", (path,), wire.get_data(path))
+
+    def close(self, client: SessionClient) -> bool:
+        """End the session."""
+        return client.send("close", (), wire.close())
+
+    def _create(self, client: SessionClient, path: str, ephemeral: bool = False) -> bool:
+        data = _data(client, 10)
+        what = "ephemeral" if ephemeral else "create"
+        return client.send(what, (path,), wire.create(path, data, ephemeral), content=wire.content_of(data))
+
+    def _is_there(self, client: SessionClient, path: str) -> bool:
+        """Create the node at `path` before it is set for the first time. Return False if that could not be sent."""
+        # In this order: an answer that comes meanwhile takes a request away, and then the version is known.
+        if client.asked_to("create", path) or client.asked_to("set", path) or path in client.versions:
+            return True
+        return self._create(client, path)
 
     # What the whole run asks.
 
@@ -141,15 +118,15 @@ class Sessions:
                 raise EnsembleError(f"client {client.number} cannot understand server {client.server}: {client.error}")
 
     def outstanding_at(self, server: int) -> int:
-        """How many requests wait for an answer of this server."""
+        """Count the requests that wait for an answer of this server."""
         return sum(client.outstanding for client in self._clients.values() if client.server == server)
 
     def all_answered(self) -> bool:
-        """Whether no request waits for an answer."""
+        """Return True if no request waits for an answer."""
         return not any(client.outstanding for client in self._clients.values())
 
     def all_settled(self) -> bool:
-        """Whether of every session it is known what has become of it. EnsembleError as of `check`."""
+        """Return True if each session is known to go on, or to have ended. EnsembleError as of `check`."""
         self.check()
         return all(client.settled for client in self._clients.values())
 
@@ -160,7 +137,7 @@ class Sessions:
 
 
 def own_node(server: int) -> str:
-    """The path of the node that belongs to the session of a server."""
+    """Return the path of the node that belongs to the session of a server."""
     return f"/r{FIRST + server}"
 
 
@@ -169,5 +146,5 @@ def _of_its_own(client: SessionClient) -> str:
 
 
 def _data(client: SessionClient, size: int) -> bytes:
-    """Data that no other request writes, as far as `size` allows."""
+    """Return data that no other request writes, as far as `size` allows."""
     return f"{client.number}.{client.next_number}".encode().ljust(size, b".")[: max(size, 1)]

@@ -5,58 +5,37 @@ what is to be stopped in it is set, so that nothing happens before. When a serve
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic, sleep
 from typing import Literal
 
 from zabcheck.zookeeper.debugger.agent import OPTION, AgentError, AgentGone, port_told
-from zabcheck.zookeeper.debugger.class_path import SERVER, ClassPath, ClassPathError
+from zabcheck.zookeeper.debugger.class_path import SERVER
 from zabcheck.zookeeper.debugger.debugger import Blocked, Debugger, Held, Trap
 from zabcheck.zookeeper.debugger.fields import PEER, read_fields, set_zxid
-from zabcheck.zookeeper.debugger.points import Place, PointError, located
+from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
-from zabcheck.zookeeper.run.choices.points import PowerLoss, RollOver
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.forces import WATCHED, Forces
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
+from zabcheck.zookeeper.run.undone import LessKept, NothingCame, PassedOver
 
-_REFUSES_GAPS = ("3.9.4", "3.9.5")
-"""The versions in which a follower ends with `Committed proposal cached out of order` where zxids have a gap."""
 AGENT_UP = 60.0
 """Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
 _NO_AGENT = "agent library jdwp"
 """What a Java says that comes without the agent."""
 _POLL = 0.01
-SHORT = "the power failure"
-"""How the sentence begins that says what was to be kept, and was not there."""
 FAILURE = ("java/io/IOException", "No space left on device")
 """What a call throws that fails."""
 
-Act = Literal["held", "killed", "failed"] | PowerLoss
+Act = Literal["held", "killed", "failed"] | Kept
 """What becomes of a thread that comes to a point, of its server, of the call there, or of the server's power."""
-
-
-def places_of(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
-    """Find the points that a schedule names in the jars. PointError, or ClassPathError, if one is not there."""
-    classes = ClassPath(distribution.classpath)
-    watched = WATCHED if schedule.cuts_power else ()
-    return {name: located(name, classes).places for name in dict.fromkeys((*schedule.points, *watched))}
 
 
 def with_agent(distribution: Distribution) -> Distribution:
     """Return the same build, whose servers wait for a debugger."""
     return distribution._replace(options=(*distribution.options, OPTION))
-
-
-def found_places(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
-    """Find them as `places_of` does. EnsembleError if one is not there, or if the version cannot do a choice."""
-    if distribution.version.startswith(_REFUSES_GAPS) and any(isinstance(each, RollOver) for each in schedule.choices):
-        raise EnsembleError(f"`rollover` leaves a gap in the zxids, and ZooKeeper {distribution.version} refuses gaps")
-    try:
-        return places_of(schedule, distribution)
-    except (PointError, ClassPathError) as error:
-        raise EnsembleError(str(error)) from None
 
 
 class Stops:
@@ -77,8 +56,8 @@ class Stops:
         """What each server has forced to its disk, if the power of one is to fail."""
         self._unable = ""
         """Why a folder could not be cut."""
-        self.short = ""
-        """What was to be kept of a log when the power failed, and was not there."""
+        self.short: LessKept | None = None
+        """The first power failure that found less of a log than was to be kept."""
 
     def attach(self, number: int) -> None:
         """Set what is wanted in a server that was just started, and let it begin. EnsembleError if it has no agent."""
@@ -109,82 +88,89 @@ class Stops:
         except AgentError as error:
             raise EnsembleError(f"server {number}: {error}") from None
 
-    def stop(self, number: int, point: str, nth: int, act: Act = "held") -> str:
-        """Act on the nth thread of a server that comes to a point; return why that cannot be, or "".
+    def stop(self, number: int, point: str, nth: int, act: Act = "held") -> None:
+        """Act on the nth thread of a server that comes to a point. PassedOver if that cannot be.
 
         A server that is down gets its stop when it starts.
         """
         server = self._ensemble.servers[number]
         trap = self._traps.get((number, point))
         if (number, point) in self._wanted or (trap is not None and not trap.over):
-            return "passed over: something is to be stopped there already"
-        if not server.up:
+            raise PassedOver("something is to be stopped there already")
+        if server.up:
+            self._ask(number, lambda _: self._set(number, point, nth, act))
+        else:
             self._wanted[number, point] = nth, act
-            return ""
-        return self._asked(number, lambda _: self._set(number, point, nth, act))
 
-    def cut_power(self, number: int, choice: PowerLoss) -> str:
-        """Let the power of a server fail, now or at a point; return why that cannot be, or "".
+    def cut_power(self, number: int, kept: Kept) -> None:
+        """Let the power of a server fail now. PassedOver if that cannot be, LessKept if less was there to be kept.
 
-        What a server that is down has not forced is lost as well. EnsembleError if its folder cannot be cut.
+        A server that is down loses the data that it has not forced as well. EnsembleError if its folder cannot be cut.
         """
-        if choice.point:
-            return self.stop(number, choice.point, choice.nth, choice)
         if self._ensemble.servers[number].incarnation < 0:
-            return "passed over: it was never started"
+            raise PassedOver("it was never started")
         self._ensemble.servers[number].kill()
         self.forget(number)  # what it has forced is known when all that its agent said is handled
-        self._cut(number, choice)
+        self._cut(number, kept)
         self.check()
-        return self.short
+        self.check_kept()
 
-    def wait(self, number: int, point: str, seconds: float) -> str:
-        """Wait until a thread has come to a point; return why none has, or ""."""
+    def check_kept(self) -> None:
+        """LessKept if a power failure found less of a log than was to be kept."""
+        if self.short is not None:
+            raise self.short
+
+    def wait(self, number: int, point: str, seconds: float, explain: bool = False) -> None:
+        """Wait until a thread has come to a point. PassedOver if none is to be stopped there, NothingCame if none came.
+
+        With `explain` the latter says which threads wait for which.
+        """
         trap = self._traps.get((number, point))
         if trap is None:
-            return "passed over: nothing is to be stopped there"
-        if self._ensemble.await_all(seconds, lambda: self._is_over(trap)):
-            return "" if trap.done else "no thread came: the server has ended"
-        return "no thread came"
+            raise PassedOver("nothing is to be stopped there")
+        is_over = self._ensemble.await_all(seconds, lambda: self._is_over(trap))
+        if not trap.done:
+            ended = ": the server has ended" if is_over else ""
+            raise NothingCame(f"no thread came{ended}{self.waiting() if explain else ''}")
 
-    def step(self, number: int, point: str) -> str:
-        """Let a held thread go on by a line; return why not, or ""."""
+    def step(self, number: int, point: str) -> None:
+        """Let a held thread go on by a line. PassedOver if none is held there."""
         trap = self._traps.get((number, point))
         if trap is None or trap.held is None:
-            return "passed over: no thread is held there"
-        return self._asked(number, lambda debugger: debugger.step(trap))
+            raise PassedOver("no thread is held there")
+        self._ask(number, lambda debugger: debugger.step(trap))
 
-    def go(self, number: int, point: str) -> str:
-        """Let a held thread go on, and stop none there any more; return why not, or ""."""
+    def go(self, number: int, point: str) -> None:
+        """Let a held thread go on, and stop none there any more. PassedOver if none was to be stopped there."""
         trap = self._traps.pop((number, point), None)
         if trap is None:
-            return "passed over: nothing is to be stopped there"
-        return self._asked(number, lambda debugger: debugger.go(trap))
+            raise PassedOver("nothing is to be stopped there")
+        self._ask(number, lambda debugger: debugger.go(trap))
 
-    def read(self, number: int, fields: tuple[str, ...]) -> str:
-        """Record fields of a server's memory; return why not, or ""."""
-        return self._asked(
-            number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields)))
-        )
+    def read(self, number: int, fields: tuple[str, ...]) -> None:
+        """Record fields of a server's memory. PassedOver if the server is not there to be asked."""
+        self._ask(number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields))))
 
     def fields(self, number: int, names: Sequence[str]) -> dict[str, int | None] | None:
         """Return fields of a server's memory; None if the server has ended."""
         found: list[dict[str, int | None]] = []
-        self._asked(number, lambda debugger: found.append(read_fields(debugger, names)))
+        with suppress(PassedOver):
+            self._ask(number, lambda debugger: found.append(read_fields(debugger, names)))
         return found[0] if found else None
 
-    def interrupt(self, number: int) -> str:
-        """Interrupt the main thread of a server; return why that cannot be, or ""."""
+    def interrupt(self, number: int) -> None:
+        """Interrupt the main thread of a server, if the server is there."""
 
         def interrupt(debugger: Debugger) -> None:
             main = debugger.thread_of(PEER)
             if main is not None:
                 debugger.interrupt(main)
 
-        return self._asked(number, interrupt)
+        with suppress(PassedOver):
+            self._ask(number, interrupt)
 
-    def roll_over(self, number: int, left: int) -> str:
-        """Let a leader have only `left` transactions until its counter rolls over; return why not, or ""."""
+    def roll_over(self, number: int, left: int) -> None:
+        """Let a leader have only `left` transactions until its counter rolls over. PassedOver if it does not lead."""
         done: list[bool] = []
 
         def set_it(debugger: Debugger) -> None:
@@ -193,7 +179,9 @@ class Stops:
                 done.append(True)
                 self._record(ZxidSet(now(), number, *jump))
 
-        return self._asked(number, set_it) or ("" if done else "passed over: it does not lead")
+        self._ask(number, set_it)
+        if not done:
+            raise PassedOver("it does not lead")
 
     def not_come(self) -> list[tuple[int, str]]:
         """Return the servers and points of all stops to which no thread has come yet."""
@@ -203,7 +191,8 @@ class Stops:
         """Say who waits for whom, in servers in which a thread is held."""
         found: list[Blocked] = []
         for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
-            self._asked(number, lambda each: found.extend(each.blocked()))
+            with suppress(PassedOver):
+                self._ask(number, lambda each: found.extend(each.blocked()))
         return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
     def standing(self) -> str:
@@ -228,14 +217,16 @@ class Stops:
             if where is not None:
                 said.append(f"its main thread is in {where}")
 
-        self._asked(number, look)
+        with suppress(PassedOver):
+            self._ask(number, look)
         return [f"server {number}: {each}" for each in said]
 
     def go_all(self) -> None:
         """Let every thread go on, and stop none any more."""
         self._wanted.clear()
         for number, point in [*self._traps]:
-            self.go(number, point)
+            with suppress(PassedOver):
+                self.go(number, point)
 
     def check(self) -> None:
         """EnsembleError if a debug agent did not do what it was asked, or a folder could not be cut."""
@@ -254,9 +245,9 @@ class Stops:
         debugger = self._debuggers[number]
 
         def come(held: Held) -> None:
-            what = "lost" if isinstance(act, PowerLoss) else act
+            what = "lost" if isinstance(act, Kept) else act
             self._record(Reached(now(), number, point, held.name, what))
-            if isinstance(act, PowerLoss):
+            if isinstance(act, Kept):
                 self._ensemble.servers[number].kill()
                 self._cut(number, act)
             elif act == "killed":
@@ -266,34 +257,34 @@ class Stops:
 
         self._traps[number, point] = debugger.stop(self._places[point], nth, come, hold=act == "held")
 
-    def _cut(self, number: int, choice: PowerLoss) -> None:
+    def _cut(self, number: int, kept: Kept) -> None:
         """Cut the folder of a server that was killed."""
         try:
-            plan = self._forces[number].cut(choice)
+            plan = self._forces[number].cut(kept)
         except OSError as error:
             self._unable = f"the folder of server {number} cannot be cut: {error}"
             return
-        self.short = self.short or (plan.short and f"{SHORT} of server {number}: {plan.short}")
+        if plan.short and self.short is None:
+            self.short = LessKept(number, plan.short)
         files = {cut.file: cut.keep for cut in plan.cuts}
         self._record(PowerLost(now(), number, plan.lost, files, plan.short))
 
-    def _asked(self, number: int, ask: Callable[[Debugger], object]) -> str:
-        """Ask a server's debugger for something; return why that cannot be, or "". EnsembleError if it refuses."""
+    def _ask(self, number: int, ask: Callable[[Debugger], object]) -> None:
+        """Ask a server's debugger for something. PassedOver if it cannot be asked, EnsembleError if it refuses."""
         if self._ensemble.servers[number].paused:
-            return "passed over: it stands still"
+            raise PassedOver("it stands still")
         debugger = self._debuggers.get(number)
         if debugger is None:  # it ended before it could be attached to
-            return "passed over: it is down"
+            raise PassedOver("it is down")
         try:
             ask(debugger)
         except AgentGone:
-            return "passed over: it is down"
+            raise PassedOver("it is down") from None
         except AgentError as error:
             raise EnsembleError(f"server {number}: {error}") from None
-        return ""
 
     def _is_over(self, trap: Trap) -> bool:
-        """Whether a thread has come, with all that was to be done then; or none can come, as the server has ended."""
+        """Return True if a thread has come, and all is done that was to be done then; or if the server has ended."""
         self.check()
         return trap.done or trap.over
 

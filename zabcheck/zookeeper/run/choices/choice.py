@@ -1,9 +1,12 @@
 """What every choice of an ensemble's schedule has: how it is written as JSON, and how servers are named in it."""
 
-from collections.abc import Iterator
-from typing import Annotated, ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta, Struct
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
 Role = Literal["A", "B", "C", "D", "E", "F", "G", "leader"]
 ROLES: tuple[Role, ...] = ("A", "B", "C", "D", "E", "F", "G")
@@ -22,10 +25,21 @@ class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaul
     needs_agent: ClassVar[bool] = False
     """Whether each server needs the debug agent for it."""
 
-    @property
     def words(self) -> str:
         """Say the choice to a reader, in one line."""
         raise NotImplementedError
+
+    def apply(self, run: "Running") -> None:
+        """Do it. Undone if it does not apply, or is not done to its end; EnsembleError if the ensemble fails."""
+        raise NotImplementedError
+
+    def plainer(self) -> Sequence["Choice"]:
+        """Return choices that do less of the same, the plainest first, for shorter schedules."""
+        return ()
+
+    def refusal(self, zookeeper: str) -> str:
+        """Say why servers of this version cannot do it, or return ""."""
+        return ""
 
     @property
     def roles(self) -> Iterator[tuple[str, Role]]:
@@ -36,8 +50,8 @@ class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaul
                 yield field, role
 
     @property
-    def points(self) -> tuple[str, ...]:
-        """Return the named points of threads at which it acts (docs/zookeeper-points.md)."""
+    def at_points(self) -> tuple[tuple[Role, str], ...]:
+        """Return the servers and named points (docs/zookeeper-points.md) at which it acts on a thread."""
         return ()
 
     @property

@@ -1,10 +1,14 @@
 """Choices for the links between servers: one is cut, held at a packet, slow, or loses its connections."""
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
+from zabcheck.zookeeper.run.undone import NothingCame, PassedOver
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
 Kind = Literal[
     "FOLLOWERINFO",
@@ -31,9 +35,11 @@ class Cut(Choice, frozen=True):
     sender: Role
     receiver: Role
 
-    @property
     def words(self) -> str:
         return f"cut {self.sender} → {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.cut(*_link(run, self.sender, self.receiver))
 
 
 class Mend(Choice, frozen=True):
@@ -42,9 +48,11 @@ class Mend(Choice, frozen=True):
     sender: Role
     receiver: Role
 
-    @property
     def words(self) -> str:
         return f"mend {self.sender} → {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.mend(*_link(run, self.sender, self.receiver))
 
 
 class Isolate(Choice, frozen=True):
@@ -52,9 +60,16 @@ class Isolate(Choice, frozen=True):
 
     server: Role
 
-    @property
     def words(self) -> str:
         return f"cut all links of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        one = run.number(self.server)
+        run.isolated.add(one)
+        for other in run.ensemble.servers:
+            if other != one:
+                run.proxy.cut(one, other)
+                run.proxy.cut(other, one)
 
 
 class Reset(Choice, frozen=True):
@@ -63,9 +78,11 @@ class Reset(Choice, frozen=True):
     sender: Role
     receiver: Role
 
-    @property
     def words(self) -> str:
         return f"reset the connections of {self.sender} and {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.reset(run.number(self.sender), run.number(self.receiver))
 
 
 class Hold(Choice, frozen=True):
@@ -75,9 +92,11 @@ class Hold(Choice, frozen=True):
     receiver: Role
     kind: Kind
 
-    @property
     def words(self) -> str:
         return f"hold {self.kind} on {self.sender} → {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.hold(*_link(run, self.sender, self.receiver), self.kind)
 
 
 class KillAt(Choice, frozen=True):
@@ -92,9 +111,11 @@ class KillAt(Choice, frozen=True):
     receiver: Role
     kind: Kind
 
-    @property
     def words(self) -> str:
         return f"kill -9 of {self.server} at the next {self.kind} on {self.sender} → {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.trap(*_link(run, self.sender, self.receiver), self.kind, run.server(self.server).kill)
 
 
 class Await(Choice, frozen=True):
@@ -104,9 +125,13 @@ class Await(Choice, frozen=True):
     receiver: Role
     seconds: Seconds = 5.0
 
-    @property
     def words(self) -> str:
         return f"wait until a packet is held on {self.sender} → {self.receiver}, {self.seconds:g} s at most"
+
+    def apply(self, run: "Running") -> None:
+        seconds = run.patience(self.seconds)
+        if not run.proxy.wait_held(*_link(run, self.sender, self.receiver), seconds):
+            raise NothingCame("no such packet came")
 
 
 class Release(Choice, frozen=True):
@@ -115,9 +140,11 @@ class Release(Choice, frozen=True):
     sender: Role
     receiver: Role
 
-    @property
     def words(self) -> str:
         return f"pass on what is held on {self.sender} → {self.receiver}"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.release(*_link(run, self.sender, self.receiver))
 
 
 class Delay(Choice, frozen=True):
@@ -127,14 +154,25 @@ class Delay(Choice, frozen=True):
     receiver: Role
     milliseconds: Annotated[int, Meta(ge=0, le=1000)]
 
-    @property
     def words(self) -> str:
         return f"delay {self.sender} → {self.receiver} by {self.milliseconds} ms"
+
+    def apply(self, run: "Running") -> None:
+        run.proxy.delay(*_link(run, self.sender, self.receiver), self.milliseconds)
 
 
 class Heal(Choice, frozen=True):
     """Every link works: nothing is cut, held or delayed."""
 
-    @property
     def words(self) -> str:
         return "heal all links"
+
+    def apply(self, run: "Running") -> None:
+        run.heal()
+
+
+def _link(run: "Running", sender: Role, receiver: Role) -> tuple[int, int]:
+    """Return the numbers of two servers. PassedOver if they are one, as "leader" and its letter may be."""
+    if run.number(sender) == run.number(receiver):
+        raise PassedOver("one server has no link to itself")
+    return run.number(sender), run.number(receiver)

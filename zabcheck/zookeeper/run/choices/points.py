@@ -3,11 +3,18 @@
 Points and fields are those of docs/zookeeper-points.md.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
+from zabcheck.zookeeper.run.forces import Kept
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
+
+_REFUSE_GAPS = ("3.9.4", "3.9.5")
+"""The versions in which a follower ends with `Committed proposal cached out of order` where zxids have a gap."""
 
 _Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
 _Kept = Annotated[int, Meta(ge=0, le=1_000_000)]
@@ -21,8 +28,8 @@ class AtPoint(Choice, frozen=True):
     needs_agent: ClassVar[bool] = True
 
     @property
-    def points(self) -> tuple[str, ...]:
-        return (self.point,)
+    def at_points(self) -> tuple[tuple[Role, str], ...]:
+        return ((self.server, self.point),)
 
 
 class Stop(AtPoint, frozen=True):
@@ -34,9 +41,11 @@ class Stop(AtPoint, frozen=True):
 
     nth: _Nth = 1
 
-    @property
     def words(self) -> str:
         return f"hold the {_ordinal(self.nth)}thread of {self.server} that comes to {self.point}"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.stop(run.number(self.server), self.point, self.nth)
 
 
 class AwaitStop(AtPoint, frozen=True):
@@ -44,25 +53,36 @@ class AwaitStop(AtPoint, frozen=True):
 
     seconds: Seconds = 10.0
 
-    @property
     def words(self) -> str:
         return f"wait until the thread of {self.server} has come to {self.point}, {self.seconds:g} s at most"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.wait(run.number(self.server), self.point, run.patience(self.seconds), explain=not run.exact)
+        run.stops.check_kept()
 
 
 class Step(AtPoint, frozen=True):
     """The thread of `server` that is held at `point` goes on to the next line, over calls, where it is held again."""
 
-    @property
     def words(self) -> str:
         return f"let the thread of {self.server} at {self.point} go on by a line"
+
+    def apply(self, run: "Running") -> None:
+        number = run.number(self.server)
+        run.await_held(number, self.point)
+        run.stops.step(number, self.point)
 
 
 class Go(AtPoint, frozen=True):
     """The thread of `server` that is held at `point` goes on, and no more threads are held there."""
 
-    @property
     def words(self) -> str:
         return f"let the thread of {self.server} at {self.point} go on"
+
+    def apply(self, run: "Running") -> None:
+        number = run.number(self.server)
+        run.await_held(number, self.point)
+        run.stops.go(number, self.point)
 
 
 class KillAtPoint(AtPoint, frozen=True):
@@ -70,9 +90,11 @@ class KillAtPoint(AtPoint, frozen=True):
 
     nth: _Nth = 1
 
-    @property
     def words(self) -> str:
         return f"kill -9 of {self.server} at the {_ordinal(self.nth)}{self.point}"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.stop(run.number(self.server), self.point, self.nth, "killed")
 
 
 class Fail(AtPoint, frozen=True):
@@ -80,9 +102,11 @@ class Fail(AtPoint, frozen=True):
 
     nth: _Nth = 1
 
-    @property
     def words(self) -> str:
         return f"an IOException at the {_ordinal(self.nth)}{self.point} of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.stop(run.number(self.server), self.point, self.nth, "failed")
 
 
 class PowerLoss(Choice, frozen=True):
@@ -103,13 +127,23 @@ class PowerLoss(Choice, frozen=True):
     needs_agent: ClassVar[bool] = True
 
     @property
-    def points(self) -> tuple[str, ...]:
-        return (self.point,) if self.point else ()
+    def at_points(self) -> tuple[tuple[Role, str], ...]:
+        return ((self.server, self.point),) if self.point else ()
 
-    @property
     def words(self) -> str:
         when = f" at the {_ordinal(self.nth)}{self.point}" if self.point else ""
         return f"the power of {self.server} fails{when}{self._kept()}"
+
+    def apply(self, run: "Running") -> None:
+        kept = Kept(self.records, self.bytes, self.snapshots == "kept")
+        if self.point:
+            run.stops.stop(run.number(self.server), self.point, self.nth, kept)
+        else:
+            run.stops.cut_power(run.number(self.server), kept)
+
+    def plainer(self) -> list[Choice]:
+        plain = PowerLoss(self.server, self.point, self.nth)
+        return [] if plain == self else [plain]
 
     def _kept(self) -> str:
         """Say how much is kept that was not forced, if anything is."""
@@ -130,9 +164,11 @@ class ReadFields(Choice, frozen=True, tag="read"):
     def memory_fields(self) -> tuple[str, ...]:
         return self.fields
 
-    @property
     def words(self) -> str:
         return f"read {', '.join(self.fields)} of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.read(run.number(self.server), self.fields)
 
 
 class RollOver(Choice, frozen=True):
@@ -145,9 +181,16 @@ class RollOver(Choice, frozen=True):
     left: Annotated[int, Meta(ge=0, le=1000)] = 16
     needs_agent: ClassVar[bool] = True
 
-    @property
     def words(self) -> str:
         return f"the counter of {self.server} is to roll over after {self.left} transactions"
+
+    def apply(self, run: "Running") -> None:
+        run.stops.roll_over(run.number(self.server), self.left)
+
+    def refusal(self, zookeeper: str) -> str:
+        if zookeeper.startswith(_REFUSE_GAPS):
+            return f"`rollover` leaves a gap in the zxids, and ZooKeeper {zookeeper} refuses gaps"
+        return ""
 
 
 def _ordinal(number: int) -> str:

@@ -1,6 +1,12 @@
 """Choices that start and end servers, let them stand still, and wait for one that leads."""
 
+from typing import TYPE_CHECKING
+
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
+from zabcheck.zookeeper.run.undone import NobodyLeads, PassedOver
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
 
 class Kill(Choice, frozen=True):
@@ -8,17 +14,25 @@ class Kill(Choice, frozen=True):
 
     server: Role
 
-    @property
     def words(self) -> str:
         return f"kill -9 of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        server = run.server(self.server)
+        if not server.up:
+            raise PassedOver("it is down")
+        server.kill()
 
 
 class KillAll(Choice, frozen=True):
     """kill -9 of all servers at once: the power fails."""
 
-    @property
     def words(self) -> str:
         return "kill -9 of all"
+
+    def apply(self, run: "Running") -> None:
+        for server in run.ensemble.servers.values():
+            server.kill()
 
 
 class Start(Choice, frozen=True):
@@ -26,17 +40,23 @@ class Start(Choice, frozen=True):
 
     server: Role
 
-    @property
     def words(self) -> str:
         return f"start {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        if run.server(self.server).up:
+            raise PassedOver("it is up")
+        run.start(run.number(self.server))
 
 
 class StartAll(Choice, frozen=True):
     """Start of all servers that are down."""
 
-    @property
     def words(self) -> str:
         return "start all that are down"
+
+    def apply(self, run: "Running") -> None:
+        run.start_all()
 
 
 class Pause(Choice, frozen=True):
@@ -44,9 +64,14 @@ class Pause(Choice, frozen=True):
 
     server: Role
 
-    @property
     def words(self) -> str:
         return f"SIGSTOP to {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        server = run.server(self.server)
+        if not server.up:
+            raise PassedOver("it is down")
+        server.pause()
 
 
 class Resume(Choice, frozen=True):
@@ -54,9 +79,14 @@ class Resume(Choice, frozen=True):
 
     server: Role
 
-    @property
     def words(self) -> str:
         return f"SIGCONT to {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        server = run.server(self.server)
+        if not server.paused:
+            raise PassedOver("it does not stand still")
+        server.resume()
 
 
 class Elected(Choice, frozen=True):
@@ -64,6 +94,10 @@ class Elected(Choice, frozen=True):
 
     seconds: Seconds = 5.0
 
-    @property
     def words(self) -> str:
         return f"wait for a leader, {self.seconds:g} s at most"
+
+    def apply(self, run: "Running") -> None:
+        seconds = run.patience(self.seconds)
+        if not run.wait_while_possible(seconds, lambda: run.leader() is not None, run.some_may_serve):
+            raise NobodyLeads

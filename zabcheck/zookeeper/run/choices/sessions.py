@@ -5,13 +5,20 @@ its own, whose data is set again and again, and makes others, which are deleted 
 creates are left alone. No choice waits for answers.
 """
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Size
+from zabcheck.zookeeper.run.sessions import WINDOW, own_node
+from zabcheck.zookeeper.run.undone import OnlySome, PassedOver
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
+    from zabcheck.zookeeper.run.session_client import SessionClient
 
 _Count = Annotated[int, Meta(ge=1, le=100)]
+NO_CONNECTION = "no server has the session"
 
 
 class SessionChoice(Choice, frozen=True):
@@ -20,63 +27,84 @@ class SessionChoice(Choice, frozen=True):
     server: Role
 
 
-class SetData(SessionChoice, frozen=True):
+class Requests(SessionChoice, frozen=True):
+    """Base of the choices for `count` requests of a session, which begins with them unless there is one."""
+
+    count: _Count = 1
+
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        """Send one request. Return False if it cannot be sent."""
+        raise NotImplementedError
+
+    def apply(self, run: "Running") -> None:
+        client = run.sessions.ready(run.number(self.server))
+        if client is None:
+            raise OnlySome(0, NO_CONNECTION)
+        for done in range(self.count):
+            if client.outstanding >= WINDOW or not self.ask(run, client):
+                raise OnlySome(done, "nothing is answered, or nothing is left")
+
+
+class SetData(Requests, frozen=True):
     """Requests of the session that set data of `size` bytes, `count` times: of its own node, or that of session `of`.
 
     With `versioned` each request expects the version that the node has if nobody else changes it, so some are refused.
     """
 
-    count: _Count = 1
     size: Size = 10
     of: Role | None = None
     versioned: bool = False
 
-    @property
     def words(self) -> str:
         node, version = self.of or self.server, "its version" if self.versioned else "any version"
         times = _times(self.count)
         return f"the session of {self.server} sets {self.size} bytes at the node of {node}{times}, at {version}"
 
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        path = own_node(run.number(self.of or self.server))
+        return run.sessions.set_data(client, path, self.size, self.versioned)
 
-class Multi(SessionChoice, frozen=True):
+
+class Multi(Requests, frozen=True):
     """Transactions of the session that create a node and set the data of its own node at once; `count` of them."""
 
-    count: _Count = 1
-
-    @property
     def words(self) -> str:
         return f"the session of {self.server} creates a node and sets its own at once{_times(self.count)}"
 
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        return run.sessions.multi(client, run.number(self.server))
 
-class Delete(SessionChoice, frozen=True):
+
+class Delete(Requests, frozen=True):
     """Requests of the session that delete the oldest `count` of the nodes that its multis created."""
 
-    count: _Count = 1
-
-    @property
     def words(self) -> str:
         return f"the session of {self.server} deletes {self.count} of its nodes"
 
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        return run.sessions.delete(client, run.number(self.server))
 
-class Ephemeral(SessionChoice, frozen=True):
+
+class Ephemeral(Requests, frozen=True):
     """Requests of the session that create `count` nodes, which are to be gone when it ends."""
 
-    count: _Count = 1
-
-    @property
     def words(self) -> str:
         return f"the session of {self.server} creates {self.count} ephemeral nodes"
 
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        return run.sessions.create_ephemeral(client)
 
-class Get(SessionChoice, frozen=True):
+
+class Get(Requests, frozen=True):
     """Requests of the session that read its own node, or that of session `of`, `count` times."""
 
-    count: _Count = 1
     of: Role | None = None
 
-    @property
     def words(self) -> str:
         return f"the session of {self.server} reads the node of {self.of or self.server}{_times(self.count)}"
+
+    def ask(self, run: "Running", client: "SessionClient") -> bool:
+        return run.sessions.get(client, own_node(run.number(self.of or self.server)))
 
 
 class EndSession(SessionChoice, frozen=True):
@@ -87,9 +115,19 @@ class EndSession(SessionChoice, frozen=True):
 
     how: Literal["close", "expire"] = "close"
 
-    @property
     def words(self) -> str:
         return f"the session of {self.server} {'is closed' if self.how == 'close' else 'expires'}"
+
+    def apply(self, run: "Running") -> None:
+        if run.sessions.begun(run.number(self.server)) is None:
+            raise PassedOver("it has not begun")
+        client = run.sessions.ready(run.number(self.server))
+        if client is None:
+            raise OnlySome(0, NO_CONNECTION)
+        if self.how == "expire":
+            client.fall_silent()
+        elif not run.sessions.close(client):
+            raise OnlySome(0, NO_CONNECTION)
 
 
 class Move(SessionChoice, frozen=True):
@@ -97,9 +135,14 @@ class Move(SessionChoice, frozen=True):
 
     to: Role
 
-    @property
     def words(self) -> str:
         return f"the session of {self.server} moves to {self.to}"
+
+    def apply(self, run: "Running") -> None:
+        client = run.sessions.begun(run.number(self.server))
+        if client is None:
+            raise PassedOver("it has not begun")
+        run.sessions.move(client, run.number(self.to))
 
 
 def _times(count: int) -> str:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from zabcheck.zookeeper.recording.records import Differed, Record
-from zabcheck.zookeeper.run.choices.in_step import Expect, InStepChoice, Leave, LetThrough, Meet, NoticeEnd
-from zabcheck.zookeeper.run.in_step import Apart, InStep
+from zabcheck.zookeeper.run.choices.in_step import Apart, Expect, InStepChoice, Leave, LetThrough, Meet, NoticeEnd
+from zabcheck.zookeeper.run.running import Running
 
 ROLES = {"A": 3, "B": 2, "C": 1}
 ACK, COMMIT = ("ACK", 0x100000001), ("COMMIT", 0x100000001)
@@ -38,15 +38,13 @@ class Servers:
     def fields(self, number: int, names: tuple[str, ...]) -> dict[str, int | None]:
         return {name: self.values[name] for name in names}
 
-    def served(self, number: int) -> bool | None:
-        return True if number == 1 else None
-
-    def interrupt(self, number: int) -> str:
+    def interrupt(self, number: int) -> None:
         self.asked.append(("interrupt", number))
-        return ""
 
     def take(self, choice: InStepChoice) -> None:
-        InStep(self, self, self.records.append).apply(choice, ROLES)  # type: ignore[arg-type]  # it stands for both
+        running = Running(cast(Any, self), self.records.append, cast(Any, self), in_step=True)
+        running.roles = dict(ROLES)
+        choice.apply(running)
 
 
 @pytest.fixture
@@ -112,12 +110,3 @@ def test_a_field_that_a_server_does_not_have_is_a_difference(servers: Servers) -
     servers.values["currentEpoch"] = None
     with pytest.raises(Apart, match="currentEpoch: the model has 1, the server none"):
         servers.take(Expect("A", 0, fields={"currentEpoch": 1}))
-
-
-def test_in_the_end_those_that_do_not_serve_are_interrupted(servers: Servers) -> None:
-    servers.servers[2].up = False
-    in_step = InStep(servers, servers, servers.records.append)  # type: ignore[arg-type]  # it stands for both
-    in_step.end_waits(lambda: True)
-    assert servers.asked == []
-    in_step.end_waits(lambda: False)
-    assert servers.asked == [("interrupt", 3)]

@@ -1,0 +1,27 @@
+"""What a version of ZooKeeper can do of a schedule: the points that it names are looked for in the version's jars."""
+
+from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
+from zabcheck.zookeeper.debugger.points import Place, PointError, located
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.forces import WATCHED
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+
+
+def places_of(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
+    """Find the points that a schedule needs in the jars. PointError, or ClassPathError, if one is not there."""
+    classes = ClassPath(distribution.classpath)
+    watched = WATCHED if schedule.cuts_power else ()
+    return {name: located(name, classes).places for name in dict.fromkeys((*schedule.points, *watched))}
+
+
+def found_places(schedule: EnsembleSchedule, distribution: Distribution) -> dict[str, tuple[Place, ...]]:
+    """Find them as `places_of` does. EnsembleError if one is not there, or if the version cannot do a choice."""
+    for choice in schedule.choices:
+        refusal = choice.refusal(distribution.version)
+        if refusal:
+            raise EnsembleError(refusal)
+    try:
+        return places_of(schedule, distribution)
+    except (PointError, ClassPathError) as error:
+        raise EnsembleError(str(error)) from None
