@@ -1,4 +1,4 @@
-"""Which events of a trace come before which: PO-precedence, causal precedence, and happened before.
+"""Precedence between the events of a trace: PO-precedence, causal precedence, and happened before.
 
 Three relations over the events of a trace, each of them transitive:
 
@@ -204,7 +204,7 @@ class Causality:
         return iter(self._before)
 
     def __contains__(self, node: object) -> bool:
-        """Whether there is a node at this position, or one that is equal to this event."""
+        """Return True if there is a node at this position, or one that is equal to this event."""
         return node in (self._first if isinstance(node, Event) else self._before)
 
     def position(self, node: int | Event) -> int:
@@ -230,7 +230,7 @@ class Causality:
         return list(self._casts.get(txn, ()))
 
     def delivers(self, node: int | Event, txn: Txn) -> bool:
-        """Whether this event delivers `txn`, or takes it over with a snapshot. O(log n) as long as nothing forked."""
+        """True if this event delivers `txn`, or takes it over with a snapshot. O(log n) unless deliveries forked."""
         position = self.position(node)
         event = self.events[position]
         if isinstance(event, Deliver):
@@ -238,7 +238,7 @@ class Causality:
         return position in self._taken and self._record.contains(self._taken[position], txn)
 
     def precedes(self, first: int | Event, second: int | Event) -> bool:
-        """Whether `first` precedes `second`. O(n)."""
+        """Return True if `first` precedes `second`. O(n)."""
         return self.chain(first, second) is not None
 
     def past(self, *nodes: int | Event) -> list[int]:
@@ -269,7 +269,7 @@ class Causality:
         return found
 
     def _search(self, starts: Sequence[int], wanted: Iterable[int]) -> dict[int, int]:
-        """What precedes `starts`, by breadth first: for each the next event of a shortest chain.
+        """Search backwards from `starts`, breadth first; return for each event found the next one of a shortest chain.
 
         If some are `wanted`, it ends when all of these are found.
         """
@@ -413,7 +413,7 @@ class Causality:
 
 
 def attributes(event: Local) -> dict[str, Any]:
-    """What a graph tells of an event: numbers, and strings that are safe to draw."""
+    """Return the attributes of an event in a graph: numbers, and strings that are safe to draw."""
     txn = getattr(event, "txn", None)
     zxid = getattr(event, "zxid", None) if txn is None else txn.zxid
     return {

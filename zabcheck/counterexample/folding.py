@@ -20,9 +20,9 @@ FEWEST = 3
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""
 TraceRow = tuple[Placed, ...]
-"""What happened at once; not empty."""
+"""Events that happened at once; not empty."""
 Key = tuple[type[Event], int, int, str]
-"""Of which kind something is: the event, its process, and for a message the other one and its name."""
+"""A kind: the class of the event, its process, and for a message the other process and the message's name."""
 
 _VERBS: Mapping[type[Event], str] = {
     Broadcast: "broadcasts",
@@ -30,9 +30,9 @@ _VERBS: Mapping[type[Event], str] = {
     Deliver: "delivers",
     ClientAck: "tells clients of",
 }
-"""What happens to every transaction."""
+"""The events that happen to every transaction."""
 _MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
-"""What every transaction takes, in the paper's words and in ZooKeeper's."""
+"""The messages that every transaction takes, by the paper's names and by ZooKeeper's."""
 _ZXID = re.compile(r"⟨\d+,\d+⟩")
 
 

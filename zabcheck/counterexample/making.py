@@ -16,7 +16,7 @@ from zabcheck.search.shorten import shortest
 from zabcheck.text.words import counted
 
 HURRY = 0.05
-"""What part of the limit a step has while a run in which one never returned is made shorter and told."""
+"""The fraction of its CPU limit that a step has while a run with an endless step is minimised and explained."""
 
 
 def counterexample(

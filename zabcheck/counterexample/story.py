@@ -26,14 +26,14 @@ class Change(Struct, frozen=True):
 
     @property
     def gone(self) -> tuple[str, ...]:
-        """What is shown as removed: of a set only its members that are gone; never the ⊥ that was there before."""
+        """The entries shown as removed: of a set only the members that are gone; never a ⊥."""
         if self.is_sequence and self.removed == ("⊥",):
             return ()
         return tuple(each for each in self.removed if not (self.is_set and each in self.added))
 
     @property
     def new(self) -> tuple[str, ...]:
-        """What is shown as added: of a set only its new members."""
+        """The entries shown as added: of a set only its new members."""
         return tuple(each for each in self.added if not (self.is_set and each in self.removed))
 
 
@@ -97,7 +97,7 @@ class HeldThread(Struct, frozen=True):
 
 
 class Raised(Struct, frozen=True):
-    """What a step of the protocol raised, in a line, and the lines of its own code that led there.
+    """An exception that a step of the protocol raised, in a line, with the lines of its own code that led there.
 
     `stimulus` is what `process` was handling.
     """
@@ -107,11 +107,11 @@ class Raised(Struct, frozen=True):
     error: str
     traceback: tuple[str, ...]
     is_modelled: bool = False
-    """Whether it is an error of the code that the protocol models, as the model knows it."""
+    """True if the protocol models this error of the code that it stands for."""
 
     @property
     def title(self) -> str:
-        """What has happened, in a few words."""
+        """The kind of error, in a few words."""
         modelled = "the code that is modelled has an error"
         return modelled if self.is_modelled else "the protocol's own code raised an exception"
 
@@ -134,7 +134,7 @@ class Decisive(Struct, frozen=True):
 
 
 class Mismatch(Struct, frozen=True):
-    """What a real ensemble did, and no step of the model does: the last row of a story, after the run of the model.
+    """An act of a real ensemble that no step of the model explains: the last row of a story, after the model's run.
 
     `title` heads the page, `summary` says the same in a sentence, `label` in a few words. `facts` are what is known of
     it, each kind with its lines.
@@ -171,32 +171,32 @@ class Story(Struct, frozen=True):
     initial: Mapping[int, Variables] = {}
     """The variables of each process before the first step; what the steps change leads on from there."""
     legend: tuple[str, ...] = ()
-    """What the variables of a process are."""
+    """The meanings of a process's variables."""
     settings: tuple[str, ...] = ()
-    """What the run has of its own besides: quorums that are no majorities, switches that are set."""
+    """Settings that differ from the defaults: quorums that are no majorities, switches that are set."""
     done: tuple[tuple[str, str], ...] = ()
     """When what was done to a real ensemble, in order; its schedule is in a file of its own."""
     is_ordered: bool = True
     """False where only the order of each process's own events is known (merged logs)."""
     unit: str = "step"
-    """What the numbers of the moments count: steps, or in a trace the lines of its file, or its events."""
+    """The unit of the moments' numbers: a step, or in a trace a line of its file, or an event."""
     raised: Raised | None = None
-    """What ended the run, if the protocol's code raised; then nothing is said of any property."""
+    """The exception that ended the run; None if there was none. With one, no property is judged."""
     explanation: tuple[str, ...] = ()
     """Sentences on what broke the property in this run."""
     decisive: Decisive | None = None
     """The decisive step, if it was asked for and found."""
     known: tuple[str, ...] = ()
-    """Of a real ensemble: the known issues that this looks like."""
+    """The known ZooKeeper issues that a run of a real ensemble looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
-    """Of a real ensemble: what else was wrong, of what kind and where."""
+    """Other findings in a run of a real ensemble: kind and place."""
     worst: str = ""
-    """Of a real ensemble: the worst of what was noticed, if that counts as wrong and no property of the trace is
-    violated; the heading says it."""
+    """The heading of a report on a real ensemble whose trace violates no property: its worst finding that counts as
+    wrong."""
     threads: tuple[HeldThread, ...] = ()
-    """Of a real ensemble: the threads that were held, in the order in which they were."""
+    """The threads of a real ensemble that were held, in the order in which they stopped."""
     mismatch: Mismatch | None = None
-    """Of a run of the model, compared with a real ensemble: what the ensemble did instead."""
+    """The first difference of a real ensemble from this run of the model."""
 
     def step_of(self, event: Event) -> int | None:
         """Return the step that showed this event first; None if no step did."""

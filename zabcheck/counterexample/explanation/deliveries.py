@@ -1,4 +1,4 @@
-"""What broke a property of what processes deliver (DSN 2011, III; LADIS 2008, 2), told of one run.
+"""Explains violations of the properties of deliveries (DSN 2011, III; LADIS 2008, 2).
 
 A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
 and yields sentences without their full stop.
@@ -65,7 +65,7 @@ def _from_nothing(case: Case) -> Iterator[Mark]:
 
 @explains(Integrity, edges=_from_nothing)
 def integrity(v: Violation, f: Facts) -> Iterator[str]:
-    """What was delivered although nobody had broadcast it, or taken over although nobody had delivered it."""
+    """Explain a delivery that nobody had broadcast, or a snapshot of what nobody had delivered."""
     [event] = v.witness
     if isinstance(event, Restore):
         yield from _foreign_snapshot(v, f, event)
@@ -101,7 +101,7 @@ def _foreign_snapshot(v: Violation, f: Facts, event: Restore) -> Iterator[str]:
 
 @explains(TotalOrder, edges=left_out)
 def total_order(v: Violation, f: Facts) -> Iterator[str]:
-    """What one process delivered in between or before, and the other left out or delivered later."""
+    """Explain a transaction that one process delivered earlier, and the other left out or delivered later."""
     p_a, p_b, q_b, *q_a = deliveries(v.witness)
     a, b = shown(p_a.txn), shown(p_b.txn)
     p, q = f.who(p_a), f.who(q_b)
@@ -122,7 +122,7 @@ def _neither_has_both(case: Case) -> Iterator[Mark]:
 
 @explains(Agreement, edges=_neither_has_both)
 def agreement(v: Violation, f: Facts) -> Iterator[str]:
-    """What each of two processes delivered that the other lacks."""
+    """Explain two processes that each delivered a transaction which the other lacks."""
     one, other = deliveries(v.witness)
     a, b = shown(one.txn), shown(other.txn)
     p, q = f.who(one), f.who(other)
@@ -137,7 +137,7 @@ def agreement(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(LocalPrimaryOrder, edges=left_out)
 def local_primary_order(v: Violation, f: Facts) -> Iterator[str]:
-    """What a primary broadcast first, and a process delivered later or not at all."""
+    """Explain a transaction that a primary broadcast first, and a process delivered later or not at all."""
     first, second = broadcasts(v.witness)
     b, *later = deliveries(v.witness)
     yield both_sent(f, first, second)
@@ -160,7 +160,7 @@ def built_on(f: Facts, first: Broadcast, deliver: Deliver) -> str:
 
 @explains(GlobalPrimaryOrder, edges=in_order("epoch {0.epoch} comes first", 2, 3))
 def global_primary_order(v: Violation, f: Facts) -> Iterator[str]:
-    """What a later primary broadcast, and a process delivered before what an earlier one had."""
+    """Explain a transaction of a later primary that a process delivered before one of an earlier primary."""
     first, second = broadcasts(v.witness)
     b, a = deliveries(v.witness)
     yield both_sent(f, first, second)
@@ -182,7 +182,7 @@ def _older_on_newer(f: Facts, a: Deliver, b: Deliver) -> str:
 
 
 def _came_first(f: Facts, first: Deliver, then: Deliver) -> bool:
-    """Whether a process that took over a snapshot has both transactions, in this order."""
+    """Return True if a process that took over a snapshot has both transactions, in this order."""
     done = f.delivered(first.process, first.incarnation)
     return first.txn in done and then.txn in done and done.index(first.txn) < done.index(then.txn)
 
@@ -196,7 +196,7 @@ def _not_delivered_before(case: Case) -> Iterator[Mark]:
 
 @explains(PrimaryIntegrity, edges=_not_delivered_before)
 def primary_integrity(v: Violation, f: Facts) -> Iterator[str]:
-    """What a primary had not delivered when it began to broadcast."""
+    """Explain a transaction that a primary had not delivered when it began to broadcast."""
     older, newer = broadcasts(v.witness)
     [seen] = deliveries(v.witness)
     p, a, b = f.who(newer), shown(older.txn), shown(newer.txn)
@@ -234,7 +234,7 @@ def _broadcast_and_delivered(f: Facts, older: Broadcast, newer: Broadcast, seen:
 
 @explains(PoCausalOrder, edges=left_out)
 def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
-    """What precedes a transaction, and was not delivered before it."""
+    """Explain a transaction that was delivered without one that precedes it."""
     before, second = v.witness[:2]
     assert isinstance(before, Broadcast | Deliver)
     assert isinstance(second, Broadcast)
@@ -297,7 +297,7 @@ def clock(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(Prefix, edges=left_out)
 def prefix(v: Violation, f: Facts) -> Iterator[str]:
-    """What a leader proposed first, and a server left out."""
+    """Explain a proposal that a server left out although a later one was delivered."""
     first, second = broadcasts(v.witness)
     [m] = deliveries(v.witness)
     yield both_sent(f, first, second)
@@ -309,7 +309,7 @@ def prefix(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(LadisCausalOrder, edges=in_order("{3.txn} has to come first", 2, 3))
 def causal_order(v: Violation, f: Facts) -> Iterator[str]:
-    """What was ordered after what it causally precedes."""
+    """Explain a transaction ordered after one that it causally precedes."""
     first, second = broadcasts(v.witness)
     b, a = deliveries(v.witness)
     yield both_sent(f, first, second)
@@ -322,7 +322,7 @@ def causal_order(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(Redelivery, edges=in_order("{1.txn} comes next", 2, 3))
 def redelivery(v: Violation, f: Facts) -> Iterator[str]:
-    """What came next when a process delivered again, and what had come next before."""
+    """Explain a repeated delivery that was followed by another transaction than the first time."""
     first, successor, again, wrong = v.witness
     assert isinstance(first, Deliver)
     assert isinstance(successor, Deliver)

@@ -49,7 +49,7 @@ class Case:
         return self.labels[event] if self.is_brought(number) else position
 
     def is_brought(self, number: int) -> bool:
-        """Whether event `number` of the witness is a delivery that a snapshot brought."""
+        """Return True if event `number` of the witness is a delivery that a snapshot brought."""
         position, event = self.positions[number], self.witness[number]
         return isinstance(event, Deliver) and self.causality.events[position] != event
 

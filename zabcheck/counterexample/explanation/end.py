@@ -1,4 +1,4 @@
-"""What broke a property of an ensemble that was left undisturbed, or of its states, told of one run.
+"""Explains violations of the properties of an undisturbed ensemble, and of equal states.
 
 A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
 and yields sentences without their full stop.
@@ -76,7 +76,7 @@ def _no_progress(case: Case) -> Iterator[Mark]:
 
 @explains(Convergence, edges=_no_progress)
 def convergence(v: Violation, f: Facts) -> Iterator[str]:
-    """What the leader of an undisturbed quorum did not get done."""
+    """Explain a leader that did not get established although its quorum was undisturbed."""
     stabilised, *rest = v.witness
     assert isinstance(stabilised, Stabilised)
     leader = f"p{stabilised.process}"
@@ -145,7 +145,7 @@ def _not_delivered_by_all(case: Case) -> Iterator[Mark]:
 
 @explains(ReliableDelivery, edges=_not_delivered_by_all)
 def reliable_delivery(v: Violation, f: Facts) -> Iterator[str]:
-    """What a member of an undisturbed quorum never got."""
+    """Explain a transaction that a member of an undisturbed quorum never delivered."""
     deliver, stabilised = v.witness
     assert isinstance(deliver, Deliver)
     assert isinstance(stabilised, Stabilised)
@@ -172,7 +172,7 @@ def _not_done_at_rest(case: Case) -> Iterator[Mark]:
 
 @explains(EpochProgress, edges=_not_done_at_rest)
 def epoch_progress(v: Violation, f: Facts) -> Iterator[str]:
-    """What was left undone in a running epoch, although nothing was left to be done."""
+    """Explain a running epoch that stands still although no message and no sync is outstanding."""
     *about, last = v.witness
     assert isinstance(last, Quiescent)
     p, leader = f.who(last), f"p{last.leader}"

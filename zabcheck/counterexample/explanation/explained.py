@@ -1,4 +1,4 @@
-"""What is said of a broken property: the sentences that explain it, and the edges of the graph that break it."""
+"""An explanation of a broken property: its sentences, and the edges of the graph that break it."""
 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What a trace tells, looked up: when an event was, who had delivered or accepted what by then, and how it lost it.
+"""Look-ups in a trace: when an event happened, what each process had delivered or accepted by then, how it lost it.
 
 Each look-up goes by the own order of one process, so it is right in merged logs too. `Facts.earlier` alone compares
 events of different processes, and knows nothing where the trace has no order in time.
@@ -83,7 +83,7 @@ class Facts:
         return "" if place is None else f" at {self.unit} {place.number}"
 
     def earlier(self, one: Event | None, other: Event | None) -> bool:
-        """Whether `one` was certainly before `other`."""
+        """Return True if `one` was certainly before `other`."""
         if one is None or other is None or one not in self.first or other not in self.first:
             return False
         local = isinstance(one, Local) and isinstance(other, Local) and one.process == other.process

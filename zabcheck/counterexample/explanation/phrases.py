@@ -58,12 +58,12 @@ def by_whom(f: Facts, events: Sequence[Local]) -> str:
 
 
 def same_actor(one: Local, other: Local) -> bool:
-    """Whether both are of one incarnation of one process."""
+    """Return True if both are of one incarnation of one process."""
     return (one.process, one.incarnation) == (other.process, other.incarnation)
 
 
 def same_primary(one: Broadcast, other: Broadcast) -> bool:
-    """Whether one primary broadcast both: one incarnation of one process, in one epoch."""
+    """Return True if one primary broadcast both: one incarnation of one process, in one epoch."""
     return same_actor(one, other) and one.epoch == other.epoch
 
 
@@ -215,7 +215,7 @@ def _loss(f: Facts, process: int, txn: Txn, before: int | None) -> str:
 
 
 def _was_pending(f: Facts, crash: Place[Crash], txn: Txn) -> bool:
-    """Whether the incarnation that crashed had written `txn`: that it broadcast or delivered `txn` shows this."""
+    """Return True if the incarnation that crashed had written `txn`, as a broadcast or delivery of it shows."""
     for place in f.of(crash.event.process, Local):
         if place.rank < crash.rank and place.event.incarnation == crash.event.incarnation:
             event = place.event

@@ -1,4 +1,4 @@
-"""What broke a rule for primaries, told of one run: an epoch has one, and its zxids are its own, in ascending order.
+"""Explains violations of the rules for primaries: one in an epoch, with zxids of its own in ascending order.
 
 A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
 and yields sentences without their full stop.

@@ -1,4 +1,4 @@
-"""What broke an invariant about the histories of followers (DSN 2011, VI), told of one run.
+"""Explains violations of the invariants about followers' histories (DSN 2011, VI).
 
 A function for each property, declared with its edges by `explains`: it takes the violation and the facts of the trace,
 and yields sentences without their full stop.
@@ -148,7 +148,7 @@ def _of_another_epoch_than_promised(case: Case) -> Iterator[Mark]:
 
 @explains(Invariant3, edges=_of_another_epoch_than_promised)
 def invariant_3(v: Violation, f: Facts) -> Iterator[str]:
-    """What a follower did in spite of its promise, or without one."""
+    """Explain an act of a follower in spite of its promise, or without one."""
     *promised, event = v.witness
     if isinstance(event, AckEpoch):
         yield from _unpromised(v, f, event)

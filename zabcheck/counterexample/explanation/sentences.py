@@ -19,7 +19,7 @@ from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.text.words import cut, sentence
 
 LONGEST_SENTENCE = 240
-"""Of a sentence that somebody else wrote (a property of the user's own), in characters; a longer one is cut."""
+"""The length in characters at which a sentence of a user's own property is cut."""
 
 EXPLAINED: dict[str, Explained] = {
     each.property.name: each

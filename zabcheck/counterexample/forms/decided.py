@@ -15,9 +15,9 @@ class Decided(Struct, frozen=True):
     step: int
     process: int | None
     what: str
-    """What the step did, in a sentence without its full stop."""
+    """The effect of the step, in a sentence without its full stop."""
     label: str
-    """What it did to a history, in a few words for the diagram; "" if it left every history as it was."""
+    """Its effect on a history, in a few words for the diagram; "" if it left every history as it was."""
     flights: frozenset[int] = frozenset()
     """The numbers of those messages."""
 

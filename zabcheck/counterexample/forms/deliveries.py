@@ -23,7 +23,7 @@ Delivered = Sequence[tuple[int, int, tuple[Txn, ...]]]
 
 
 class Cell(Struct, frozen=True):
-    """What an incarnation delivered at a position, if anything; `label` marks an event of the witness."""
+    """The delivery of an incarnation at a position, if there is one; `label` marks an event of the witness."""
 
     text: str = ""
     label: str | None = None

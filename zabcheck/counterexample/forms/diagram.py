@@ -65,7 +65,7 @@ LONGEST_EFFECT = 20
 
 
 class Point(Struct, frozen=True):
-    """What a step did at one process: the signs of it, and whether a ring marks it, and its texts."""
+    """A step at one process: its signs, its texts, and a ring if it belongs to the witness."""
 
     step: int
     process: int

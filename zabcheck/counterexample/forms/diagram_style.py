@@ -29,7 +29,7 @@ THREADS = """
 .held { stroke: WARNING; stroke-width: 2; fill: none; }
 .thread { font-size: 11px; font-weight: 700; fill: WARNING; stroke: PAPER; stroke-width: 3px; paint-order: stroke; }
 """
-"""What a diagram needs besides in which threads are held."""
+"""Further styles of a diagram in which threads are held."""
 LIGHT = {
     "INK": "#1b1f24",
     "SOFT": "#57606a",

@@ -27,7 +27,7 @@ class Form(NamedTuple):
     what: str
     make: Callable[[Story, str], bytes]
     has_graph: bool = False
-    """Whether the form has the graph of the witness, which takes some four kilobytes an event while it is made."""
+    """True if the form has the graph of the witness, which takes some four kilobytes an event while it is made."""
 
 
 def _graphml(story: Story, _: str) -> bytes:

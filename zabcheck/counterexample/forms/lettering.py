@@ -33,7 +33,7 @@ class Way(Struct, frozen=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether the message neither arrived nor was lost."""
+        """True if the message neither arrived nor was lost."""
         return self.flight.received is None and not self.is_lost
 
 

@@ -18,7 +18,7 @@ from zabcheck.text.words import clean, name
 
 LONGEST_TEXT = 160
 NOTED: tuple[Tone, ...] = ("action", "fault", "event", "txn", "witness")
-"""What goes into a note; changes of variables and sent messages stay out."""
+"""The kinds of text that go into a note; changes of variables and sent messages stay out."""
 PLAIN = frozenset(" ()[]/.,=+-_'⟨⟩→←⊥−×◀…")
 """The characters that are written as they are, besides letters and digits."""
 

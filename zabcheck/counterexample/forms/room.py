@@ -1,4 +1,4 @@
-"""Which room of a drawing is taken: for placing texts where they lie on nothing, and on no other text."""
+"""The space that is taken in a drawing, so that a text can be placed where it overlaps nothing."""
 
 from collections.abc import Iterator, Sequence
 from math import cos, radians, sin

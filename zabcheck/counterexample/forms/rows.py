@@ -1,4 +1,4 @@
-"""What the row of a step says, what matters most first, so that where a row is cut, it is cut at the end."""
+"""The text of a step's row, most important first, since a row that is too long is cut at its end."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -24,7 +24,7 @@ REGEX = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 
 
 class Stamped(Struct, frozen=True):
-    """What `process` did in `step`, and its clock after that: how many events of each process it knows of."""
+    """The event of `process` in `step`, with its vector clock after it: how many events of each process it knows."""
 
     step: int
     process: int

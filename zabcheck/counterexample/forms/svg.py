@@ -26,7 +26,7 @@ LINE = 12
 """The height of a line within a row, which has two."""
 TITLE = 19
 LEGEND = "▲ broadcasts   ■ delivers   ◆ ready   ✕ crash   ○ recovery   dashed: lost or never handled"
-"""What the signs mean."""
+"""The meanings of the signs."""
 MARKS = "red ring, W1, W2, …: the witness   D, red row and arrow: where the violation was decided"
 _STYLE = f"""
 .paper {{ fill: PAPER; }} .said {{ font-size: {SIZE}px; fill: SOFT; }} .who, .title {{ font-weight: 600; fill: INK; }}

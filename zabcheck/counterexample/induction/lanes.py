@@ -1,4 +1,4 @@
-"""What is drawn of a counterexample to induction: the state in lanes, what the step changes, and the witness.
+"""A counterexample to induction, laid out: the state in lanes, the changes of the step, and the witness.
 
 The relations of the proof become what an engineer looks at: the variables of each process, what it has told others, and
 what became of each epoch. No fact of the state is left out but those that are so in every state.
@@ -30,7 +30,7 @@ CELLS: dict[str, Cell] = {
 ADDED, MISSING, MOVES = "+", "not ", "▶ "
 """The signs of what the step adds, of what is missing and would make the claim true, and of who takes the step."""
 USUAL = {("opened", (0,))}
-"""What is so in every state, besides that every process was in epoch 0."""
+"""Facts of every state, besides that every process was in epoch 0."""
 
 
 class Item(Struct, frozen=True):
@@ -79,11 +79,11 @@ class Drawing(Struct, frozen=True):
     title: str
     summary: str
     particulars: tuple[tuple[str, str, str], ...]
-    """Of the step and of what is broken: what it is, its name with what it is about, and what it says."""
+    """The step and the broken claim: for each its kind, its name with its arguments, and its text."""
     heading: str
-    """What the lanes show."""
+    """The contents of the lanes."""
     legend: tuple[str, ...]
-    """What the signs mean."""
+    """The meanings of the signs."""
     lanes: tuple[Lanes, ...]
     witness: tuple[Seen, ...]
 
