@@ -5,11 +5,11 @@ from statistics import median
 from time import process_time
 
 from invariants import GROUPS, Judge, select
+from tests.search.walk import Walk
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Run, Search, dispatch
 from zabcheck.search.swarm import find
-from zabcheck.search.walk import Walk
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 

@@ -279,40 +279,33 @@ class Drop(Event, frozen=True):
     message: Length
 
 
-class Cut(Event, frozen=True):
+class OnLink(Event, frozen=True):
+    """Base of the events that concern the link from `sender` to `receiver`."""
+
+    sender: ProcessId
+    receiver: ProcessId
+
+
+class Cut(OnLink, frozen=True):
     """The link from `sender` to `receiver` holds its messages back from here on."""
 
-    sender: ProcessId
-    receiver: ProcessId
 
-
-class Mend(Event, frozen=True):
+class Mend(OnLink, frozen=True):
     """The link from `sender` to `receiver` works again."""
 
-    sender: ProcessId
-    receiver: ProcessId
 
-
-class Stall(Event, frozen=True):
+class Stall(OnLink, frozen=True):
     """The connection between the two brings no more messages from `sender` to `receiver`; a new one would."""
 
-    sender: ProcessId
-    receiver: ProcessId
 
-
-class Hold(Event, frozen=True):
+class Hold(OnLink, frozen=True):
     """The link from `sender` to `receiver` stops at the next message of this kind, and behind it."""
 
-    sender: ProcessId
-    receiver: ProcessId
     kind: str
 
 
-class Overtake(Event, frozen=True):
+class Overtake(OnLink, frozen=True):
     """The last message that waited on the link from `sender` to `receiver` went to the front."""
-
-    sender: ProcessId
-    receiver: ProcessId
 
 
 class Heal(Event, frozen=True):

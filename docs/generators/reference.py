@@ -1,7 +1,6 @@
 """Makes the pages of the site that are in no file of docs/: what the program says of itself, whole."""
 
 from inspect import cleandoc
-from typing import get_args
 
 from msgspec import Struct
 
@@ -9,7 +8,7 @@ from docs.generators import commands
 from docs.generators.properties import table
 from invariants.events import EVENTS, End, Header
 from zabcheck.protocols.switches import MEANINGS, values_in_words
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import KINDS
 
 SCHEDULES = """# Schedules: choices and switches
 
@@ -44,7 +43,7 @@ def schedules() -> str:
     switches = ((f"`{name}`", values_in_words(name), meaning) for name, meaning in MEANINGS.items())
     return (
         SCHEDULES
-        + table(("choice", "fields", "meaning"), map(row, get_args(AnyChoice)))
+        + table(("choice", "fields", "meaning"), map(row, KINDS))
         + SWITCHES
         + table(("switch", "values", "meaning"), switches)
     )

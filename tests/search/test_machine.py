@@ -5,7 +5,6 @@ import subprocess
 import sys
 import unittest
 from pathlib import Path
-from typing import get_args
 
 import pytest
 from msgspec import structs
@@ -22,7 +21,7 @@ from zabcheck.search.machine import Machine, choices_a_run, find, machine_class
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.search.tally import Tally
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Bridge, Choice, FineChoice, Flap, Mute, Overtake, PowerLoss, Ring, Sever, Split
+from zabcheck.simulation.choices import FINE, Bridge, Choice, Flap, Mute, Overtake, PowerLoss, Ring, Sever, Split
 
 PRINT_RUNS = """
 import sys
@@ -109,7 +108,7 @@ def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number:
         runs.append({type(choice) for choice in run.simulator.executed})
 
     assert find(Search(mutated("zab"), processes, runs=number, rng=1, on_run=on_run)) is None
-    counts = {kind: sum(kind in kinds for kinds in runs) for kind in get_args(FineChoice)}
+    counts = {kind: sum(kind in kinds for kinds in runs) for kind in FINE}
     assert counts.pop(Overtake) == 0
     assert counts.pop(choices.Run) == 0, "Zab has no threads"
     assert counts.pop(choices.Hear) == 0, "its election is an oracle"

@@ -1,11 +1,10 @@
 """A seeded random walk: one seed, one walk; and the protocol as it is survives it."""
 
-from typing import get_args
-
 import pytest
 from msgspec import structs
 
 from invariants import PROPERTIES, select
+from tests.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
@@ -13,13 +12,12 @@ from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
-from zabcheck.search.walk import DEFAULT_FAULTS, NO_FAULTS, Walk
 from zabcheck.simulation.choices import (
+    FINE,
     Bridge,
     Choice,
     Corrupt,
     Elect,
-    FineChoice,
     Lead,
     Overtake,
     Pause,
@@ -32,8 +30,8 @@ from zabcheck.simulation.choices import (
     Stabilise,
     Sync,
     Wake,
+    least,
 )
-from zabcheck.simulation.stabilise import least
 
 ALL = list(PROPERTIES.values())
 
@@ -70,7 +68,7 @@ def test_a_step_says_whether_it_did_something() -> None:
 def test_every_kind_of_fault_happens() -> None:
     run = walk(1, 10_000)
     kinds = {type(choice) for choice in run.simulator.executed}
-    assert set(DEFAULT_FAULTS) & set(get_args(FineChoice)) < kinds
+    assert set(DEFAULT_FAULTS) & set(FINE) < kinds
     assert "power loss" in run.goals.reached  # a coarse choice: it is executed as one crash each
 
 

@@ -4,10 +4,10 @@ import pytest
 
 import invariants
 from invariants import Drop, Event, Send
+from tests.search.walk import DEFAULT_FAULTS, Walk
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.walk import DEFAULT_FAULTS, Walk
 from zabcheck.simulation.choices import (
     Choice,
     Crash,

@@ -5,10 +5,10 @@ from msgspec import structs
 
 import invariants
 from invariants import Send
+from tests.search.walk import Walk
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Ballot, Message, Protocol
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.choices import (
     Choice,
     Crash,

@@ -3,9 +3,9 @@
 import pytest
 
 from invariants import Deliver, Event, Quiescent
+from tests.search.walk import Walk
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.choices import (
     Choice,
     Crash,

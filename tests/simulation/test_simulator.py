@@ -11,10 +11,10 @@ import pytest
 
 from invariants import Event
 from invariants.events import ENVIRONMENT_EVENTS
+from tests.search.walk import Walk
 from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import replay, schedule_of
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.choices import (
     AnyChoice,
     Bridge,

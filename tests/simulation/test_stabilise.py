@@ -9,14 +9,15 @@ from msgspec import structs
 from invariants import Broadcast, Deliver, Event, Halt, Ready, Stabilised, check
 from invariants.quorums import Quorums, quorums_of
 from tests.invariants.builders import whole
+from tests.search.walk import Walk
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Message, Step, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.leader import on_cepoch
 from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Process
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.choices import (
+    MOST_TRIES,
     Choice,
     Corrupt,
     Crash,
@@ -30,9 +31,10 @@ from zabcheck.simulation.choices import (
     Split,
     Stabilise,
     Timeout,
+    is_least,
+    least,
 )
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import MOST_TRIES, is_least, least
 
 LED: tuple[Choice, ...] = (Lead(1, (2, 3)), Settle(8))
 

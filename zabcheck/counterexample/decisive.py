@@ -30,9 +30,8 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.recording import Prefix, Recording
 from zabcheck.search.run import Observer, Replay, dispatch
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.choices import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO_LEAD, Choice, is_least
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO_LEAD, is_least
 from zabcheck.text.words import names
 
 MOST_TRIES = 1000

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from invariants import NO_ZXID, Corrupt, Drop, Event, Receive, Send, Verdict, Violation
+from invariants import Drop, Event, Receive, Send, Verdict, Violation
 from invariants.quorums import MAJORITY
 from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
@@ -16,10 +16,7 @@ from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay
-from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule, dump
-from zabcheck.text.words import names
 
 
 def explain(schedule: Schedule, properties: Sequence[str] | None = None, *, decisive: bool = False) -> Story:
@@ -104,7 +101,7 @@ def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Mo
             step=number,
             process=getattr(step.choice, "process", None),
             peer=getattr(step.choice, "sender", getattr(step.choice, "peer", None)),
-            action=_action(step.choice, step.events, flights),
+            action=step.choice.words(step.events, _handled(step.events, flights)),
             shown=tuple(event for event in step.events if not isinstance(event, Send | Receive)),
             sent=tuple(sent.items()),
             lost=tuple(flights[event.message] for event in step.events if isinstance(event, Drop)),
@@ -172,55 +169,6 @@ def _changes(before: Variables, after: Variables) -> list[Change]:
     return changes
 
 
-def _action(choice: Choice, shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """Say what was chosen, in a few words, as the process that moves sees it."""
-    match choice:
-        case choices.Elect():
-            return "oracle: lead" if choice.leader == choice.process else f"oracle: follow p{choice.leader}"
-        case choices.Receive() | choices.Hear():
-            text = next((flights[e.message].name for e in shown if isinstance(e, Receive)), "")
-            return f"← p{choice.sender} {text}"
-        case choices.Sync():
-            return "disk: sync"
-        case choices.Run():
-            return f"thread {choice.thread}"
-        case choices.Request():
-            return "client: request"
-        case choices.Timeout():
-            return "time-out"
-        case choices.Notice():
-            return f"notices: p{choice.peer} closed"
-        case choices.Lead():
-            return f"oracles: p{choice.leader} leads {names(choice.followers)}".rstrip()
-        case choices.Corrupt():
-            [event] = [event for event in shown if isinstance(event, Corrupt)]
-            which = event.variable if event.zxid == NO_ZXID else str(event.zxid)
-            return f"disk: the record of {which} is altered"
-        case choices.Crash():
-            return "crash" + (f", first {choice.keep} unsynced kept" if choice.keep else "")
-        case choices.Recover():
-            return "recover"
-        case choices.Snapshot():
-            return "snapshot" + (", log cut below it" if choice.cut else "")
-        case choices.Cut():
-            return f"cut p{choice.sender} → p{choice.receiver}"
-        case choices.Mend():
-            return f"mend p{choice.sender} → p{choice.receiver}"
-        case choices.Stall():
-            return f"link p{choice.sender} → p{choice.receiver} stalls"
-        case choices.Hold():
-            return f"holds {choice.kind} p{choice.sender} → p{choice.receiver}"
-        case choices.Overtake():
-            return f"p{choice.sender} → p{choice.receiver}: the last message overtakes"
-        case choices.Heal():
-            return "every link healed"
-        case choices.Reset():
-            return f"connection with p{choice.peer} reset"
-        case choices.Pause():
-            return "pause"
-        case choices.Wake():
-            return "wakes"
-        case choices.Quiesce():
-            return "left alone: nothing is left to be done"
-        case _:
-            raise TypeError(f"not a fine choice: {choice!r}")
+def _handled(shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:
+    """Return the name of the message that a step handled; "" if it handled none."""
+    return next((flights[event.message].name for event in shown if isinstance(event, Receive)), "")

@@ -165,4 +165,4 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
         used[choices.Reset],
         used[choices.Snapshot],
     )
-    return tuple(steps), bounds  # type: ignore[arg-type]  # all are AnyChoice: each is one of TRIED
+    return tuple(steps), bounds

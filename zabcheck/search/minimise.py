@@ -23,9 +23,8 @@ from zabcheck.protocols.step_limit import time_spent
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.choices import Choice, least
 from zabcheck.simulation.schedule import Schedule
-from zabcheck.simulation.stabilise import least
 
 SECONDS = 10.0
 """How much CPU time a schedule is worth; most take a tenth of a second."""
@@ -261,7 +260,7 @@ class Minimiser:
         for index in range(len(self.best.choices)):
             if index >= len(self.best.choices):
                 return
-            for plainer in _plainer(self.best.choices[index]):
+            for plainer in self.best.choices[index].plainer():
                 choices = self.best.choices
                 if self._accept(self._with((*choices[:index], plainer, *choices[index + 1 :])), self.steps):
                     break
@@ -363,29 +362,6 @@ def _named(choice: Choice) -> Iterator[int]:
 
 def _begins_epoch(choice: Choice) -> bool:
     return isinstance(choice, choices.Lead) or (isinstance(choice, choices.Elect) and choice.process == choice.leader)
-
-
-def _plainer(choice: Choice) -> Sequence[Choice]:
-    """Return plainer choices of the same kind.
-
-    Plainer is a crash that loses all that was not synced, a corruption of the last record, a request for a fresh value,
-    an election with fewer followers.
-    """
-    match choice:
-        case choices.Crash() if choice.keep:
-            return [choices.Crash(choice.process)]
-        case choices.Corrupt() if choice.record:
-            return [choices.Corrupt(choice.process)]
-        case choices.Request() if choice.value is not None:
-            return [choices.Request(choice.process)]
-        case choices.Snapshot() if choice.cut:
-            return [choices.Snapshot(choice.process)]
-        case choices.Lead():
-            return [
-                choices.Lead(choice.leader, tuple(each for each in choice.followers if each != left_out))
-                for left_out in choice.followers
-            ]
-    return []
 
 
 def _together(steps: Sequence[Choice]) -> tuple[Choice, ...]:

@@ -9,9 +9,8 @@ from typing import TypeVar
 
 from zabcheck.protocols.base import Protocol
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.choices import Choice, least
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import least
 
 T = TypeVar("T")
 

@@ -292,4 +292,4 @@ def schedule_of(
 ) -> Schedule:
     """Make a schedule of these choices, in the current version of the format."""
     known = tuple(choices)
-    return Schedule(1, protocol, processes, known, mutant, quorums, violates, switches)  # type: ignore[arg-type]  # all are AnyChoice
+    return Schedule(1, protocol, processes, known, mutant, quorums, violates, switches)

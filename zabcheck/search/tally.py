@@ -9,21 +9,7 @@ from invariants import Invariant
 from invariants.quorums import MAJORITY
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
-from zabcheck.simulation import choices
-from zabcheck.simulation.choices import Choice
-
-FAULTS: Mapping[type[Choice], str] = {
-    choices.Crash: "crashes",
-    choices.Timeout: "time-outs",
-    choices.Cut: "cut links",
-    choices.Reset: "resets",
-    choices.Stall: "stalled connections",
-    choices.Hold: "held messages",
-    choices.Pause: "pauses",
-    choices.Corrupt: "altered records",
-    choices.Overtake: "overtaken messages",
-}
-"""The fine choices that are faults, each with its name in the plural."""
+from zabcheck.simulation.choices import FAULTS
 
 
 class PropertySummary(Struct, frozen=True):

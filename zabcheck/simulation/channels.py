@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Literal
 
 from zabcheck.protocols.base import Message
-from zabcheck.simulation.ballots import Ballots
 from zabcheck.simulation.network import Connection, End, Parcel, state_of
 from zabcheck.simulation.obstacles import Obstacles
 
@@ -19,6 +18,65 @@ NOBODY = 0
 _WAITING, _OPEN, _CLOSED = End.WAITING, End.OPEN, End.CLOSED
 
 Lost = Callable[[list[Parcel]], None]
+
+
+class Ballots:
+    """The messages of elections (`base.Cast`) that are under way, none at first: from any process to any other.
+
+    Each process has a link of its own with every other one for them, in both directions, outside of the connections to
+    leaders. A link keeps the order, and nothing that is in it is lost while the receiver is up. A cut delays them; no
+    connection that breaks or stalls does. A message that is still under way is not sent again. A process that was down
+    finds the last one of each sender only.
+
+    `queues` has them by (sender, receiver); none is empty.
+    """
+
+    __slots__ = ("obstacles", "queues")
+
+    def __init__(self, obstacles: Obstacles) -> None:
+        self.obstacles = obstacles
+        self.queues: dict[tuple[int, int], deque[Parcel]] = {}
+
+    def copy(self, obstacles: Obstacles) -> "Ballots":
+        """Return an independent copy. O(messages under way)."""
+        twin = Ballots(obstacles)
+        twin.queues = {link: queue.copy() for link, queue in self.queues.items()}
+        return twin
+
+    def cast(self, sender: int, receiver: int, message: Message, number: int) -> bool:
+        """Send a message; False if the last one under way says the same."""
+        queue = self.queues.setdefault((sender, receiver), deque())
+        if queue and queue[-1][0] == message:
+            return False
+        queue.append((message, number))
+        return True
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        """Return (process, sender, number of messages) for each link from which a message can be heard now."""
+        if not self.queues:
+            return []
+        cuts, paused = self.obstacles.cuts, self.obstacles.paused
+        return sorted(
+            (receiver, sender, len(queue))
+            for (sender, receiver), queue in self.queues.items()
+            if (sender, receiver) not in cuts and receiver not in paused
+        )
+
+    def take(self, process: int, sender: int) -> Parcel | None:
+        """Remove and return the next message from `sender`, for `process` to hear; None if none gets through."""
+        link = sender, process
+        if link not in self.queues or link in self.obstacles.cuts:
+            return None
+        queue = self.queues[link]
+        parcel = queue.popleft()
+        if not queue:
+            del self.queues[link]
+        return parcel
+
+    def miss(self, process: int) -> list[Parcel]:
+        """Forget what is on its way to a process that is down, but for the last message of each sender."""
+        queues = [queue for (_, receiver), queue in self.queues.items() if receiver == process]
+        return [queue.popleft() for queue in queues for _ in range(len(queue) - 1)]
 
 
 class Channels:
@@ -134,17 +192,13 @@ class Channels:
             self._outdate(sender, process)
         return queue.popleft()
 
-    def overtake(self, sender: int, receiver: int) -> bool:
-        """Move the last message under way on this link to the front; return whether there was one before it."""
+    def under_way(self, sender: int, receiver: int) -> deque[Parcel]:
+        """Return the messages under way on the link from `sender` to `receiver`, the next one first."""
         leads = self.following[receiver] == receiver
         connection = self.connections.get((sender, receiver) if leads else (receiver, sender))
         if connection is None:
-            return False
-        queue = connection.to_leader if leads else connection.to_follower
-        if len(queue) < 2:
-            return False
-        queue.rotate(1)
-        return True
+            return deque()
+        return connection.to_leader if leads else connection.to_follower
 
     # How connections begin and end.
 
@@ -253,3 +307,40 @@ class Channels:
         if connection.follower_end is _CLOSED and over and not connection.supersedes:
             self.lost(connection.lose())
             del self.connections[connection.follower, connection.leader]
+
+
+class Mesh(Channels):
+    """Channels in which every process can send to every other from the start, without opening a connection.
+
+    Each link from one process to another is a `Connection` of which only the queue to its "leader" is used. So cuts,
+    holds, stalls and overtaking work as they do elsewhere. No link ever closes. A reset loses what is under way between
+    two processes, and their links go on: so a partition that heals can lose what was sent while it lasted.
+
+    Not yet good: a mesh uses half of each connection, so it inherits `open`, `close` and `notice`, which no run of a
+    protocol on a mesh may call. Both could instead share the queue of one direction.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, processes: int, lost: Lost, *, abrupt: bool = False) -> None:
+        super().__init__(processes, lost, abrupt=abrupt)
+        self.following = list(range(processes + 1))
+        for process in range(1, processes + 1):
+            for to in range(1, processes + 1):
+                if process != to:
+                    self.connections[process, to] = Connection(process, to)
+
+    def send(self, process: int, to: int, message: Message) -> int:
+        """Send `message` and return its number among all messages."""
+        self.messages += 1
+        self.connections[process, to].to_leader.append((message, self.messages))
+        return self.messages
+
+    def reset(self, process: int, peer: int) -> bool:
+        """Lose what is under way between the two processes; return whether there was something."""
+        links = [self.connections[pair] for pair in ((process, peer), (peer, process)) if pair in self.connections]
+        parcels = [parcel for link in links for parcel in link.to_leader]
+        for link in links:
+            link.to_leader.clear()
+        self.lost(parcels)
+        return bool(parcels)

@@ -1,91 +1,292 @@
-"""The choices that a schedule is made of: one class for each thing that the environment can do.
+"""The choices that a schedule is made of: one class for each thing that the environment can do, with all that it is.
+
+A class has the fields of the choice in JSON, what it changes in a run (`apply`, or for a coarse choice `fine`), how it
+is told (`words`, `event`) and whether it is a fault. What else there is of choices is derived from the classes: what
+JSON decodes, what the simulator executes, what a search counts.
 
 An event often has the name of the choice that leads to it. So the classes of this module are always written
 qualified, `choices.Cut(1, 2)`: a bare `Cut` is the event of `invariants`.
 
-A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is a shorthand for several fine ones;
-`simulation/coarse.py` says which.
+A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is a shorthand for several fine ones. Each
+of these is executed before the next is asked for, so later ones may depend on what earlier ones did.
 """
 
-from collections.abc import Mapping
-from typing import Annotated
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache, reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Protocol, get_type_hints
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
+
+from invariants import NO_ZXID, Event, Quiescent, Stabilised, events
+from invariants.quorums import Quorums
+from zabcheck.protocols.base import Lost, TakeSnapshot
+from zabcheck.protocols.base import Request as RequestStimulus
+from zabcheck.protocols.base import Run as RunStimulus
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.world import World
 
 _Id = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 _Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 _Times = Annotated[int, Meta(ge=0, le=1000)]
 
 
+class Fault(NamedTuple):
+    """The place of a fault among those that a report lists, and its name in the plural."""
+
+    place: int
+    name: str
+
+
 class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, forbid_unknown_fields=True):
     """Base of all choices; `choice` is the name of the kind in the JSON form."""
+
+    fault: ClassVar[Fault | None] = None
+    """The fault that the choice is; None: it is none, or it is coarse and stands for faults."""
+    is_own: ClassVar[bool] = False
+    """True if `process` acts itself: then the choice is not enabled while that process is paused."""
+    is_whole: ClassVar[bool] = False
+    """True if a schedule keeps the choice, and not the steps that it consists of."""
+    step_where: ClassVar[tuple[str, ...]] = ()
+    """The values of the switch `elections` with which the choice is one step; with the others it is coarse."""
+    told: ClassVar[str] = ""
+    """Its words, with the names of its fields in braces."""
+
+    def apply(self, world: World) -> bool:
+        """Execute the choice as one step; return whether it was enabled. StepRaised if the protocol's code raised."""
+        raise NotImplementedError
+
+    def fine(self, world: World) -> Iterator["Choice"]:
+        """Yield the choices that this coarse one stands for; each is executed before the next is asked for."""
+        raise NotImplementedError
+
+    def is_enabled(self, world: World) -> bool:
+        """Tell whether a choice that `is_whole` does something."""
+        return True
+
+    def end(self, world: World) -> bool:
+        """End a choice that `is_whole`, whose steps are done; return whether the end is a step, too."""
+        return False
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        """Return a few words for the step, from the view of the process that moves.
+
+        `shown` has the events of the step, `message` names the message that it handled.
+        """
+        assert self.told, f"not a fine choice: {self!r}"
+        return self.told.format(**structs.asdict(self))
+
+    def plainer(self) -> Sequence["Choice"]:
+        """Return choices of the same kind that are plainer."""
+        return ()
+
+
+class FineChoice(Choice, frozen=True):
+    """Base of the choices that are one step."""
+
+    step_where: ClassVar[tuple[str, ...]] = ("apart", "together", "oracle", "fle")
+
+
+class CoarseChoice(Choice, frozen=True):
+    """Base of the choices that stand for several steps."""
+
+
+class _Disturbance(FineChoice, frozen=True):
+    """Base of the choices that only change which messages and processes get through; no process takes a step."""
+
+    def apply(self, world: World) -> bool:
+        done = self.change(world)
+        if done and world.network:
+            world.show(self.event(world))
+        return done
+
+    def change(self, world: World) -> bool:
+        """Change what stands in the way of messages or of a process; return whether that changed anything."""
+        raise NotImplementedError
+
+    def event(self, world: World) -> Event:
+        """Return the event that shows it."""
+        raise NotImplementedError
 
 
 # Fine choices.
 
 
-class Elect(Choice, frozen=True):
+class Elect(FineChoice, frozen=True):
     """The leader oracle of `process` names `leader`."""
 
     process: _Id
     leader: _Id
+    is_own: ClassVar[bool] = True
+    step_where: ClassVar[tuple[str, ...]] = ("apart", "together", "oracle")
+
+    def apply(self, world: World) -> bool:
+        elections = world.switches.elections
+        if elections == "oracle":
+            return self._joins(world) and world.elect(self.process, self.leader)
+        return elections != "together" and world.elect(self.process, self.leader)
+
+    def _joins(self, world: World) -> bool:
+        """Tell whether the process follows nobody, and `leader` has a quorum that it can join."""
+        leader, following = self.leader, world.following
+        led = [process for process in world.ids if following[process] == leader]
+        return not following[self.process] and leader in led and world.quorums.contains(led)
+
+    def fine(self, world: World) -> Iterator[Choice]:
+        """Let a process that looks for a leader vote, and hear the answers of the others (elections by messages).
+
+        Whom the choice names is a wish; who leads is what comes of the messages.
+        """
+        process = self.process
+        if world.following[process]:
+            return
+        yield Timeout(process)
+        yield Run(process, _ELECTION)
+        for _ in range(_MOST_ROUNDS_OF_VOTES):
+            said = [each for each in world.hearing() if process in each[:2]]
+            if not said:
+                return
+            yield from _heard(said)
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        return "oracle: lead" if self.leader == self.process else f"oracle: follow p{self.leader}"
 
 
-class Receive(Choice, frozen=True):
+class Receive(FineChoice, frozen=True):
     """`process` handles the next message from `sender`."""
 
     process: _Id
     sender: _Id
+    is_own: ClassVar[bool] = True
+
+    def apply(self, world: World) -> bool:
+        process, sender = self.process, self.sender
+        return world.hand_over(process, sender, world.channels.take(process, sender))
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        return f"← p{self.sender} {message}"
 
 
-class Hear(Choice, frozen=True):
+class Hear(FineChoice, frozen=True):
     """`process` handles the next message of an election from `sender`."""
 
     process: _Id
     sender: _Id
+    is_own: ClassVar[bool] = True
+
+    def apply(self, world: World) -> bool:
+        process, sender, ballots = self.process, self.sender, world.channels.ballots
+        return world.is_up(process) and world.hand_over(process, sender, ballots.take(process, sender))
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        return f"← p{self.sender} {message}"
 
 
-class Sync(Choice, frozen=True):
+class Sync(FineChoice, frozen=True):
     """Everything that `process` has written reaches its disk; what waited for that goes out."""
 
     process: _Id
+    is_own: ClassVar[bool] = True
+    told: ClassVar[str] = "disk: sync"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if not world.disks[process].unsynced:
+            return False
+        for write in world.disks[process].sync():
+            world.processes.perform(process, write.withheld)
+        return True
 
 
-class Run(Choice, frozen=True):
+class Run(FineChoice, frozen=True):
     """The thread `thread` of `process` does the next thing that it has to do."""
 
     process: _Id
     thread: str
+    is_own: ClassVar[bool] = True
+    told: ClassVar[str] = "thread {thread}"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if (process, self.thread) not in world.processes.turns(process):
+            return False
+        world.processes.handle(process, process, RunStimulus(self.thread))
+        return True
 
 
-class Request(Choice, frozen=True):
+class Request(FineChoice, frozen=True):
     """A client asks `process` to broadcast `value` (None: a fresh one)."""
 
     process: _Id
     value: str | None = None
+    is_own: ClassVar[bool] = True
+    told: ClassVar[str] = "client: request"
+
+    def apply(self, world: World) -> bool:
+        process, value = self.process, self.value
+        if not world.may_broadcast(process):
+            return False
+        if value is None:
+            world.requests += 1
+            value = f"v{world.requests}"
+            if world.application is not None:
+                value = world.application.change(process, world.requests)
+        return world.processes.handle(process, process, RequestStimulus(value))
+
+    def plainer(self) -> Sequence[Choice]:
+        return () if self.value is None else (Request(self.process),)
 
 
-class Timeout(Choice, frozen=True):
+class Timeout(FineChoice, frozen=True):
     """`process` misses its heartbeats."""
 
     process: _Id
+    is_own: ClassVar[bool] = True
+    fault: ClassVar[Fault | None] = Fault(2, "time-outs")
+    told: ClassVar[str] = "time-out"
+
+    def apply(self, world: World) -> bool:
+        return world.time_out(self.process)
 
 
-class Notice(Choice, frozen=True):
+class Notice(FineChoice, frozen=True):
     """`process` notices that `peer` has closed their connection."""
 
     process: _Id
     peer: _Id
+    is_own: ClassVar[bool] = True
+    told: ClassVar[str] = "notices: p{peer} closed"
+
+    def apply(self, world: World) -> bool:
+        if not world.channels.notice(self.process, self.peer):
+            return False
+        world.processes.handle(self.process, self.peer, Lost(self.peer))
+        return True
 
 
-class Crash(Choice, frozen=True):
+class Crash(FineChoice, frozen=True):
     """`process` stops. Of its writes since the last sync the first `keep` survive."""
 
     process: _Id
     keep: _Count = 0
+    fault: ClassVar[Fault | None] = Fault(1, "crashes")
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if world.states[process] is None:
+            return False
+        world.processes.crash(process, self.keep)
+        world.paused.discard(process)
+        return True
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        return "crash" + (f", first {self.keep} unsynced kept" if self.keep else "")
+
+    def plainer(self) -> Sequence[Choice]:
+        return (Crash(self.process),) if self.keep else ()
 
 
-class Corrupt(Choice, frozen=True):
+class Corrupt(FineChoice, frozen=True):
     """On the disk of `process`, the transaction `record` records before the last one of its log is altered.
 
     Behind those of the log come the records of its other durable variables, by name.
@@ -93,51 +294,124 @@ class Corrupt(Choice, frozen=True):
 
     process: _Id
     record: _Count = 0
+    fault: ClassVar[Fault | None] = Fault(8, "altered records")
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        altered = world.disks[process].alter(self.record)
+        if altered is None:
+            return False
+        if world.network:
+            world.show(events.Corrupt(process, world.incarnations[process], *altered))
+        return True
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        [event] = [event for event in shown if isinstance(event, events.Corrupt)]
+        which = event.variable if event.zxid == NO_ZXID else str(event.zxid)
+        return f"disk: the record of {which} is altered"
+
+    def plainer(self) -> Sequence[Choice]:
+        return (Corrupt(self.process),) if self.record else ()
 
 
-class Recover(Choice, frozen=True):
+class Recover(FineChoice, frozen=True):
     """`process` starts again from its disk."""
 
     process: _Id
+    told: ClassVar[str] = "recover"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if world.states[process] is not None or world.halted[process]:
+            return False
+        world.processes.recover(process)
+        return True
 
 
-class Snapshot(Choice, frozen=True):
+class Snapshot(FineChoice, frozen=True):
     """The application at `process` writes a snapshot; with `cut`, the log is cut below it."""
 
     process: _Id
     cut: bool = False
+    is_own: ClassVar[bool] = True
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if world.states[process] is None or not world.processes.handle(process, process, TakeSnapshot(self.cut)):
+            return False
+        if world.application is not None:
+            world.application.snapshot(process, world.disks[process].written("snapshot"))
+        return True
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        return "snapshot" + (", log cut below it" if self.cut else "")
+
+    def plainer(self) -> Sequence[Choice]:
+        return (Snapshot(self.process),) if self.cut else ()
 
 
-class Cut(Choice, frozen=True):
+class Cut(_Disturbance, frozen=True):
     """The link from `sender` to `receiver` holds its messages back."""
 
     sender: _Id
     receiver: _Id
+    fault: ClassVar[Fault | None] = Fault(3, "cut links")
+    told: ClassVar[str] = "cut p{sender} → p{receiver}"
+
+    def change(self, world: World) -> bool:
+        return world.obstacles.cut(self.sender, self.receiver)
+
+    def event(self, world: World) -> Event:
+        return events.Cut(self.sender, self.receiver)
 
 
-class Mend(Choice, frozen=True):
+class Mend(_Disturbance, frozen=True):
     """The link from `sender` to `receiver` works again: it is not cut, and nothing on it is stalled or held."""
 
     sender: _Id
     receiver: _Id
+    told: ClassVar[str] = "mend p{sender} → p{receiver}"
+
+    def change(self, world: World) -> bool:
+        return world.obstacles.mend(self.sender, self.receiver)
+
+    def event(self, world: World) -> Event:
+        return events.Mend(self.sender, self.receiver)
 
 
-class Stall(Choice, frozen=True):
+class Stall(_Disturbance, frozen=True):
     """The connection between the two brings no more messages from `sender` to `receiver`; a new one would."""
 
     sender: _Id
     receiver: _Id
+    fault: ClassVar[Fault | None] = Fault(5, "stalled connections")
+    told: ClassVar[str] = "link p{sender} → p{receiver} stalls"
+
+    def change(self, world: World) -> bool:
+        return world.obstacles.stall(self.sender, self.receiver)
+
+    def event(self, world: World) -> Event:
+        return events.Stall(self.sender, self.receiver)
 
 
-class Hold(Choice, frozen=True):
+class Hold(_Disturbance, frozen=True):
     """The link from `sender` to `receiver` stops at the next message of this kind, and all behind it waits."""
 
     sender: _Id
     receiver: _Id
     kind: str
+    fault: ClassVar[Fault | None] = Fault(6, "held messages")
+    told: ClassVar[str] = "holds {kind} p{sender} → p{receiver}"
+
+    def change(self, world: World) -> bool:
+        types = tuple(each for each, name in world.protocol.kinds.items() if name == self.kind)
+        return world.obstacles.hold(self.sender, self.receiver, types)
+
+    def event(self, world: World) -> Event:
+        return events.Hold(self.sender, self.receiver, self.kind)
 
 
-class Overtake(Choice, frozen=True):
+class Overtake(_Disturbance, frozen=True):
     """The last message that waits on the link from `sender` to `receiver` goes to the front.
 
     Only where the channels of the protocol do not keep the order of messages.
@@ -145,13 +419,109 @@ class Overtake(Choice, frozen=True):
 
     sender: _Id
     receiver: _Id
+    fault: ClassVar[Fault | None] = Fault(9, "overtaken messages")
+    told: ClassVar[str] = "p{sender} → p{receiver}: the last message overtakes"
+
+    def change(self, world: World) -> bool:
+        if world.protocol.environment.fifo:
+            return False
+        under_way = world.channels.under_way(self.sender, self.receiver)
+        if len(under_way) < 2:
+            return False
+        under_way.rotate(1)
+        return True
+
+    def event(self, world: World) -> Event:
+        return events.Overtake(self.sender, self.receiver)
 
 
-class Heal(Choice, frozen=True):
+class Heal(_Disturbance, frozen=True):
     """No link is cut any more, and nothing is stalled or held."""
 
+    told: ClassVar[str] = "every link healed"
 
-class Stabilise(Choice, frozen=True):
+    def change(self, world: World) -> bool:
+        return world.obstacles.heal()
+
+    def event(self, world: World) -> Event:
+        return events.Heal()
+
+
+class Reset(FineChoice, frozen=True):
+    """The connection between two processes breaks; what is under way is lost. Each end has yet to notice."""
+
+    process: _Id
+    peer: _Id
+    fault: ClassVar[Fault | None] = Fault(4, "resets")
+    told: ClassVar[str] = "connection with p{peer} reset"
+
+    def apply(self, world: World) -> bool:
+        return world.channels.reset(self.process, self.peer)
+
+
+class Pause(_Disturbance, frozen=True):
+    """`process` stands still: it does nothing until it wakes or crashes, and keeps its state and its connections."""
+
+    process: _Id
+    fault: ClassVar[Fault | None] = Fault(7, "pauses")
+    told: ClassVar[str] = "pause"
+
+    def change(self, world: World) -> bool:
+        return world.is_up(self.process) and world.obstacles.pause(self.process)
+
+    def event(self, world: World) -> Event:
+        return events.Pause(self.process, world.incarnations[self.process])
+
+
+class Wake(_Disturbance, frozen=True):
+    """`process` goes on after a pause."""
+
+    process: _Id
+    told: ClassVar[str] = "wakes"
+
+    def change(self, world: World) -> bool:
+        return world.obstacles.wake(self.process)
+
+    def event(self, world: World) -> Event:
+        return events.Wake(self.process, world.incarnations[self.process])
+
+
+# Claim 7 (DSN 2011, VI-D) made executable: an environment that stops disturbing.
+#
+# The claim: if a quorum is up and chooses one leader, and messages between them are timely, then what the leader
+# proposes is committed. Here "timely" is counted in rounds: in a round each member handles what waited for it, then
+# syncs its disk. The bounds follow from the three phases: CEPOCH, NEWEPOCH, ACK-E, NEWLEADER, ACK-LD and COMMIT-LD take
+# one round each, so do PROPOSE, ACK and COMMIT. They are those of Zab: a protocol with more messages would need bounds
+# of its own, which a `Protocol` cannot state yet.
+#
+# The claim begins "if l proposes a transaction", and says nothing of how soon it does. A leader whose first try fails
+# may propose in a later one: one that takes the epoch after its own, say, and has to come up with what others have
+# promised. So while the leader may not broadcast, all choose it again: `tries` says how often.
+
+ROUNDS_TO_LEAD = 6
+ROUNDS_TO_DELIVER = 3
+REQUESTS = 2
+MOST_TRIES = 10
+"""No leader is chosen more often than this: epochs that are no small numbers may be far apart."""
+
+Waiting = list[tuple[int, int, int]]
+"""By process and sender: the number of messages that wait."""
+
+
+class Ensemble(Protocol):
+    """The view of a run that the environment has while it leaves the run undisturbed."""
+
+    def waiting(self) -> Waiting:
+        """Return (process, sender, number of messages) for each link from which a message can be handled."""
+
+    def may_broadcast(self, process: int) -> bool:
+        """Tell whether `process` is up and takes a client's request."""
+
+    def highest_epoch(self, process: int) -> int:
+        """Return the highest epoch that `process` has promised or proposed, as far as the protocol tells; else 0."""
+
+
+class Stabilise(CoarseChoice, frozen=True):
     """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
 
     Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
@@ -165,57 +535,287 @@ class Stabilise(Choice, frozen=True):
 
     leader: _Id
     quorum: tuple[_Id, ...]
+    is_whole: ClassVar[bool] = True
+
+    def is_enabled(self, world: World) -> bool:
+        members = sorted(set(self.quorum))
+        return is_least(world.quorums, self.leader, members) and not any(world.halted[each] for each in members)
+
+    def fine(self, world: World) -> Iterator[Choice]:
+        leader, members = self.leader, sorted(set(self.quorum))
+        yield from calm(members)
+        if all(world.is_up(process) for process in members):
+            world.show(Stabilised(leader, world.incarnations[leader], tuple(members)))
+            yield from choose(leader, members, world.switches.elections == "together")
+            yield from undisturbed(leader, members, world.switches, world)
+
+    def end(self, world: World) -> bool:
+        world.stable = True
+        return False
 
 
-class Quiesce(Choice, frozen=True):
+def is_least(quorums: Quorums, leader: int, members: Collection[int]) -> bool:
+    """Tell whether `members` are a quorum that includes `leader` and stops being one without any other member."""
+    return (
+        leader in members
+        and quorums.contains(members)
+        and not any(
+            quorums.contains([each for each in members if each != left_out])
+            for left_out in members
+            if left_out != leader
+        )
+    )
+
+
+def least(quorums: Quorums, leader: int, members: Collection[int]) -> tuple[int, ...] | None:
+    """Return `members` less those that a quorum with `leader` does not need, or None if `members` are no such quorum.
+
+    Members are left out greedily, from the first on.
+    """
+    if leader not in members or not quorums.contains(members):
+        return None
+    left = list(members)
+    for each in members:
+        fewer = [member for member in left if member != each]
+        if each != leader and quorums.contains(fewer):
+            left = fewer
+    return tuple(sorted(left))
+
+
+def calm(members: Collection[int]) -> Iterator[Choice]:
+    """Repair everything: mend the links, wake the paused processes, recover those that are down."""
+    yield Heal()
+    for process in members:
+        yield Wake(process)
+        yield Recover(process)
+
+
+def undisturbed(leader: int, members: Collection[int], switches: Switches, ensemble: Ensemble) -> Iterator[Choice]:
+    """Give `leader`, which all have chosen, the rounds to become established; then requests, and rounds to deliver.
+
+    If it may not broadcast after these rounds, all choose it again, within the bound.
+    """
+    for left in reversed(range(tries(leader, members, ensemble))):
+        for _ in range(ROUNDS_TO_LEAD):
+            yield from a_round(members, ensemble.waiting())
+        if not left or ensemble.may_broadcast(leader):
+            break
+        yield from choose(leader, members, switches.elections == "together")
+    yield from ask(leader, switches.counter_limit)
+    for _ in range(ROUNDS_TO_DELIVER):
+        yield from a_round(members, ensemble.waiting())
+
+
+def tries(leader: int, members: Collection[int], ensemble: Ensemble) -> int:
+    """Return how often all choose `leader`: twice, and once more for each epoch by which it is behind the members."""
+    epochs = [ensemble.highest_epoch(member) for member in members]
+    return min(2 + max(epochs) - ensemble.highest_epoch(leader), MOST_TRIES)
+
+
+def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Choice]:
+    """Have all members choose `leader`: a new iteration, which begins at the leader."""
+    followers = [process for process in members if process != leader]
+    if together:
+        yield Lead(leader, tuple(followers))
+        return
+    yield Elect(leader, leader)
+    for follower in followers:
+        yield Elect(follower, leader)
+
+
+def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
+    """Let each member handle what waits for it from the others, then sync, then give each of its threads a turn."""
+    for process, sender, count in sorted(waiting):
+        if process in members and sender in members:
+            for _ in range(count):
+                yield Receive(process, sender)
+    for process in members:
+        yield Sync(process)
+    for process, thread in threads:
+        if process in members:
+            yield Run(process, thread)
+
+
+def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
+    """Have clients ask `leader` to broadcast, but not more often than the epoch has counters."""
+    for _ in range(min(REQUESTS, counter_limit)):
+        yield Request(leader)
+
+
+# An ensemble that is left alone. Nobody is elected, no time-out comes, no client asks: the epoch that runs, and it
+# alone, decides how the ensemble ends. In Zab it comes to rest: each message of a round is an answer to one of the
+# round before, and a process that gives up sends nothing more until it is elected.
+
+MOST_ROUNDS = 100
+"""An ensemble that has something to do after this many rounds is taken for one that is never at rest."""
+
+
+class LeftAlone(Protocol):
+    """The view of an ensemble that is left alone."""
+
+    @property
+    def ids(self) -> Sequence[int]:
+        """The processes, in ascending order."""
+
+    def waiting(self) -> Waiting:
+        """Return (process, sender, number of messages) for each link from which a message can be handled."""
+
+    def unsynced(self) -> list[int]:
+        """Return the processes that can sync something."""
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do."""
+
+    def closed(self) -> list[tuple[int, int]]:
+        """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
+
+
+class Quiesce(CoarseChoice, frozen=True):
     """The ensemble is left alone until nothing is left to be done: no election, no time-out, no request.
 
     Every link works, and paused processes wake; a process that is down stays down. Whatever was sent is handled, what
     was written is synced, and closed connections are noticed, round by round. Then the environment looks at each
-    process, once. If there is something left to do after `MOST_ROUNDS` rounds (see `zabcheck.simulation.quiesce`), the
+    process, once. If there is something left to do after `MOST_ROUNDS` rounds (see `zabcheck.simulation.choices`), the
     environment does not look.
 
     It is one choice, that cannot be taken apart, but each thing that happens in it is a step; so is the look.
     """
 
+    is_whole: ClassVar[bool] = True
+    told: ClassVar[str] = "left alone: nothing is left to be done"
 
-class Reset(Choice, frozen=True):
-    """The connection between two processes breaks; what is under way is lost. Each end has yet to notice."""
+    def fine(self, world: World) -> Iterator[Choice]:
+        return until_quiet(world)
 
-    process: _Id
-    peer: _Id
+    def end(self, world: World) -> bool:
+        """Look at each process that is up, if nothing is left to be done."""
+        if not is_quiet(world):
+            return False
+        world.rests += 1
+        for process in world.ids:
+            if world.is_up(process):
+                leader, primary = world.following[process] or None, world.may_broadcast(process)
+                connection, incarnation = world.channels.connection_of(process), world.incarnations[process]
+                world.show(Quiescent(process, incarnation, world.rests, leader, connection, primary))
+        return True
 
 
-class Pause(Choice, frozen=True):
-    """`process` stands still: it does nothing until it wakes or crashes, and keeps its state and its connections."""
+def until_quiet(ensemble: LeftAlone) -> Iterator[Choice]:
+    """Take every obstacle away, then let rounds pass until one would do nothing, or `MOST_ROUNDS` have."""
+    yield Heal()
+    for process in ensemble.ids:
+        yield Wake(process)
+    for _ in range(MOST_ROUNDS):
+        if is_quiet(ensemble):
+            return
+        for process, sender, count in sorted(ensemble.waiting()):
+            for _ in range(count):
+                yield Receive(process, sender)
+        for process in ensemble.unsynced():
+            yield Sync(process)
+        for process, thread in ensemble.threads():
+            yield Run(process, thread)
+        for process, peer in sorted(ensemble.closed()):
+            yield Notice(process, peer)
 
-    process: _Id
 
-
-class Wake(Choice, frozen=True):
-    """`process` goes on after a pause."""
-
-    process: _Id
+def is_quiet(ensemble: LeftAlone) -> bool:
+    """Tell whether nothing is left to be done."""
+    return not (ensemble.waiting() or ensemble.unsynced() or ensemble.threads() or ensemble.closed())
 
 
 # Coarse choices.
 
+_MOST_TURNS = 100
+"""The number of turns that each thread has at most in one round."""
+_MOST_ROUNDS_OF_VOTES = 50
+_ELECTION = "election"
+"""The thread of a process that looks for a leader by messages."""
 
-class Lead(Choice, frozen=True):
+
+class Lead(CoarseChoice, frozen=True):
     """The oracles of `leader` and of each of `followers` name `leader`."""
 
     leader: _Id
     followers: tuple[_Id, ...]
+    step_where: ClassVar[tuple[str, ...]] = ("together", "oracle")
+
+    def apply(self, world: World) -> bool:
+        return self._at_once(world) if world.switches.elections == "together" else self._by_vote(world)
+
+    def _at_once(self, world: World) -> bool:
+        """Execute an election as one step: the processes that are not paused choose the leader, which does so first."""
+        chosen = [self.leader, *(p for p in self.followers if p != self.leader)]
+        elected = [world.elect(p, self.leader) for p in chosen if p not in world.paused]
+        return any(elected)
+
+    def _by_vote(self, world: World) -> bool:
+        """Execute an election among the leader and its followers as one step; who is in an iteration leaves it first.
+
+        It is named only if they are a quorum, and its vote (`Protocol.vote`) is the greatest of those that may lead.
+        """
+        vote, quorums = world.protocol.vote, world.quorums
+        chosen = [p for p in dict.fromkeys((self.leader, *self.followers)) if p not in world.paused]
+        left = [world.time_out(p) for p in chosen]
+        votes = {p: vote(world.states[p]) for p in chosen if vote and world.is_up(p)}
+        greatest = max(filter(quorums.may_lead, votes), key=votes.__getitem__, default=None)
+        if greatest != self.leader or not quorums.contains(votes):
+            return any(left)
+        for process in votes:
+            world.elect(process, self.leader)
+        return True
+
+    def fine(self, world: World) -> Iterator[Choice]:
+        if world.switches.elections == "fle":
+            yield from self._by_messages(list(dict.fromkeys((self.leader, *self.followers))), world)
+        else:
+            yield Elect(self.leader, self.leader)
+            for process in self.followers:
+                if process != self.leader:
+                    yield Elect(process, self.leader)
+
+    def _by_messages(self, chosen: Sequence[int], world: World) -> Iterator[Choice]:
+        """Have all who take part leave their iterations, vote, hear each other to the end, and end the election.
+
+        Whom the choice names is a wish; who leads is what comes of the messages.
+        """
+        for process in chosen:
+            yield Timeout(process)
+        for process in chosen:
+            yield Run(process, _ELECTION)
+        for _ in range(_MOST_ROUNDS_OF_VOTES):
+            said = [each for each in world.hearing() if each[0] in chosen and each[1] in chosen]
+            if not said:
+                break
+            yield from _heard(said)
+        for process in chosen:
+            yield Run(process, _ELECTION)
+
+    def words(self, shown: Sequence[Event], message: str) -> str:
+        followers = " ".join(f"p{follower}" for follower in self.followers)
+        return f"oracles: p{self.leader} leads {followers}".rstrip()
+
+    def plainer(self) -> Sequence[Choice]:
+        """Return the elections with one follower fewer."""
+        return [
+            Lead(self.leader, tuple(each for each in self.followers if each != left_out)) for left_out in self.followers
+        ]
 
 
-class Drain(Choice, frozen=True):
+class Drain(CoarseChoice, frozen=True):
     """`process` handles every message that waits from `sender`."""
 
     process: _Id
     sender: _Id
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        for process, sender, count in world.waiting():
+            if (process, sender) == (self.process, self.sender):
+                for _ in range(count):
+                    yield Receive(process, sender)
 
-class Settle(Choice, frozen=True):
+
+class Settle(CoarseChoice, frozen=True):
     """`rounds` times: each process handles what waits for it at the start of the round, then, with `sync`, syncs.
 
     With `sync` its threads do all that they have to do, too.
@@ -224,92 +824,165 @@ class Settle(Choice, frozen=True):
     rounds: _Count
     sync: bool = True
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        for _ in range(self.rounds):
+            before = world.steps
+            yield from _settled(world, self.sync)
+            if world.steps == before:
+                return
 
-class Split(Choice, frozen=True):
+
+class Split(CoarseChoice, frozen=True):
     """Cut every link between the processes of `side` and the others, both ways. One of them alone is isolated."""
 
     side: tuple[_Id, ...]
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        return _apart(self.side, [process for process in world.ids if process not in self.side])
 
-class Sever(Choice, frozen=True):
+
+class Sever(CoarseChoice, frozen=True):
     """Cut the links between two processes, both ways."""
 
     process: _Id
     peer: _Id
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        return _apart([self.process], [self.peer])
 
-class Mute(Choice, frozen=True):
+
+class Mute(CoarseChoice, frozen=True):
     """Cut every link from the processes of `side` to the others, that way only."""
 
     side: tuple[_Id, ...]
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        others = [process for process in world.ids if process not in self.side]
+        for process in self.side:
+            for other in others:
+                yield Cut(process, other)
 
-class Bridge(Choice, frozen=True):
+
+class Bridge(CoarseChoice, frozen=True):
     """Cut every link between the processes of `side` and the others, both ways, but none of those of `process`."""
 
     process: _Id
     side: tuple[_Id, ...]
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        side = [process for process in self.side if process != self.process]
+        others = [process for process in world.ids if process not in self.side and process != self.process]
+        return _apart(side, others)
 
-class Ring(Choice, frozen=True):
+
+class Ring(CoarseChoice, frozen=True):
     """Cut every link but those to the next process and to the one before; the last one is next to the first."""
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        last = len(world.ids)
+        for process in world.ids:
+            not_next = [other for other in range(process + 1, last + 1) if other - process not in (1, last - 1)]
+            yield from _apart([process], not_next)
 
-class Flap(Choice, frozen=True):
+
+class Flap(CoarseChoice, frozen=True):
     """`times` times: the links between two processes are cut, everybody settles for a round; mended, a round."""
 
     process: _Id
     peer: _Id
     times: _Times
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        for _ in range(self.times):
+            yield from _apart([self.process], [self.peer])
+            yield from _settled(world)
+            yield Mend(self.process, self.peer)
+            yield Mend(self.peer, self.process)
+            yield from _settled(world)
 
-class PowerLoss(Choice, frozen=True):
+
+class PowerLoss(CoarseChoice, frozen=True):
     """Every process stops; of each one's writes since its last sync the first `keep` survive."""
 
     keep: _Count = 0
 
+    def fine(self, world: World) -> Iterator[Choice]:
+        for process in world.ids:
+            yield Crash(process, self.keep)
 
-FineChoice = (
-    Elect
-    | Receive
-    | Hear
-    | Sync
-    | Run
-    | Request
-    | Timeout
-    | Notice
-    | Crash
-    | Corrupt
-    | Recover
-    | Snapshot
-    | Cut
-    | Mend
-    | Stall
-    | Hold
-    | Overtake
-    | Heal
-    | Reset
-    | Pause
-    | Wake
+
+def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
+    """Let each process handle what waits for it now, then, with `sync`, sync, and give each thread all its turns."""
+    for process, sender, count in sorted(world.waiting()):
+        for _ in range(count):
+            yield Receive(process, sender)
+    yield from _heard(world.hearing())
+    if sync:
+        for process in world.unsynced():
+            yield Sync(process)
+        for _ in range(_MOST_TURNS):
+            for process, thread in (busy := world.threads()):
+                yield Run(process, thread)
+            if not busy:
+                return
+
+
+def _heard(said: Sequence[tuple[int, int, int]]) -> Iterator[Choice]:
+    """Have each process hear the messages of an election that are under way to it."""
+    for process, sender, count in said:
+        for _ in range(count):
+            yield Hear(process, sender)
+
+
+def _apart(side: Iterable[int], others: Iterable[int]) -> Iterator[Choice]:
+    """Cut every link between `side` and `others`, both ways."""
+    for process in side:
+        for other in others:
+            yield Cut(process, other)
+            yield Cut(other, process)
+
+
+# All kinds.
+
+_DEFINED = [each for each in globals().values() if isinstance(each, type) and issubclass(each, Choice)]
+FINE: tuple[type[FineChoice], ...] = tuple(
+    each for each in _DEFINED if issubclass(each, FineChoice) and not each.__subclasses__()
 )
-AnyChoice = (
-    FineChoice | Stabilise | Quiesce | Lead | Drain | Settle | Split | Sever | Mute | Bridge | Ring | Flap | PowerLoss
+"""The kinds of fine choices, in the order of this module."""
+COARSE: tuple[type[CoarseChoice], ...] = tuple(
+    each for each in _DEFINED if issubclass(each, CoarseChoice) and not each.__subclasses__()
 )
-NO_PROCESS = ("keep", "record", "rounds", "sync", "value", "cut", "kind", "times", "thread")
-"""The fields of a choice that name no process."""
+"""The kinds of coarse choices, likewise."""
+KINDS: tuple[type[Choice], ...] = FINE + COARSE
+"""All kinds of choices."""
+FAULTS: Mapping[type[Choice], str] = {
+    kind: fault.name for fault, kind in sorted((kind.fault, kind) for kind in KINDS if kind.fault is not None)
+}
+"""The kinds that are faults, each with its name in the plural, in the order in which reports list them."""
+
+if TYPE_CHECKING:
+    AnyChoice = Choice
+else:
+    AnyChoice = reduce(or_, KINDS)
+    """A choice of any kind, as JSON decodes it."""
+
+
+@cache
+def process_fields(kind: type[Choice]) -> tuple[str, ...]:
+    """Return the fields of a kind of choice that name a process, or several."""
+    hints = get_type_hints(kind, include_extras=True)
+    return tuple(field for field in kind.__struct_fields__ if hints[field] in (_Id, tuple[_Id, ...]))
 
 
 def renamed(choice: Choice, names: Mapping[int, int]) -> Choice | None:
     """Return `choice` with other names for its processes; None if it names one that is not in `names`."""
-    fields = {}
-    for field in choice.__struct_fields__:
-        value = getattr(choice, field)
-        if field not in NO_PROCESS:
-            if isinstance(value, tuple):
-                value = tuple(names[each] for each in value if each in names)
-            elif value in names:
-                value = names[value]
-            else:
-                return None
-        fields[field] = value
+    fields = {field: getattr(choice, field) for field in choice.__struct_fields__}
+    for field in process_fields(type(choice)):
+        value = fields[field]
+        if isinstance(value, tuple):
+            fields[field] = tuple(names[each] for each in value if each in names)
+        elif value in names:
+            fields[field] = names[value]
+        else:
+            return None
     return type(choice)(**fields)

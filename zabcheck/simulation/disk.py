@@ -29,7 +29,7 @@ class Write:
 
 
 class Disk:
-    """What one process has written, synced or not."""
+    """The writes of one process, synced or not."""
 
     __slots__ = ("altered", "altered_variables", "durable", "unsynced")
 
@@ -52,7 +52,7 @@ class Disk:
         self.durable = {**self.durable, **fields}
 
     def is_behind(self, fields: dict[str, Any]) -> bool:
-        """Whether one of these variables has a write that is not synced."""
+        """Tell whether one of these variables has a write that is not synced."""
         return any(field in write.fields for write in self.unsynced for field in fields)
 
     def written(self, field: str) -> Any:
@@ -98,7 +98,7 @@ class Disk:
         return sorted(name for name, value in self.durable.items() if value and name not in log)
 
     def _is_altered(self, name: str) -> bool:
-        """Whether the variable was altered and has not been written since."""
+        """Tell whether the variable was altered and has not been written since."""
         return name in self.altered_variables and self.altered_variables[name] == self.durable[name]
 
     def read(self) -> tuple[dict[str, Any], bool]:

@@ -76,7 +76,7 @@ class Connection:
         return lost
 
     def reaches_from(self, sender: ProcessId) -> bool:
-        """Whether a message from `sender` on this connection may still arrive: the other end is not closed."""
+        """Tell whether a message from `sender` on this connection may still arrive: the other end is not closed."""
         end = self.leader_end if sender == self.follower else self.follower_end
         return not self.broken and end is not End.CLOSED
 
@@ -90,7 +90,7 @@ class Connection:
         return found
 
     def is_stalled(self, sender: ProcessId) -> bool:
-        """Whether messages from `sender` stay under way. A direction in which nothing can arrive is not stalled."""
+        """Tell whether messages from `sender` stay under way. Where nothing can arrive a direction is not stalled."""
         stalled = self.stalled_to_leader if sender == self.follower else self.stalled_to_follower
         return stalled and self.reaches_from(sender)
 

@@ -1,13 +1,13 @@
-"""What one choice makes of one process and its connections: the simulator's step as a pure function.
+"""The simulator's step as a pure function: one choice, applied to one process and its connections.
 
 A fine choice that moves a process depends on that process, its disk and its connections, and changes nothing else. So
 the outcome is a function of these few values. `next_state` computes it with what the simulator has for a choice: it
-puts the process into one in which nobody else is up, with its connections, and takes out what they are after the
-choice. What it is given stays as it is.
+puts the process into one in which nobody else is up, with its connections, and takes them out again after the choice.
+Its arguments stay as they are.
 
-What the process does with its connections, its *acts*, depends on the process and the choice alone; and what an act
-makes of the connections between two processes, on these alone. So `next_state` need not be given all connections, and
-`after_acts` tells what becomes of the others.
+The *acts* of the process, on its connections, depend on the process and the choice alone; and the outcome of an act on
+the connections between two processes, on these alone. So `next_state` need not be given all connections, and
+`after_acts` applies the acts to the others.
 """
 
 from collections import deque
@@ -19,8 +19,7 @@ from invariants import Event
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Message, Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.ballots import Ballots
-from zabcheck.simulation.channels import Channels, Lost
+from zabcheck.simulation.channels import Ballots, Channels, Lost
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.network import Connection, Parcel
@@ -39,7 +38,7 @@ EVERYBODY = 0
 
 
 class Act(NamedTuple):
-    """What a process does with its connections `to` another one, or to EVERYBODY: a method, and its arguments."""
+    """An act of a process on its connections `to` another one, or to EVERYBODY: a method, and its arguments."""
 
     to: int
     name: str
@@ -65,7 +64,7 @@ class LocalProcess(NamedTuple):
 
 
 class NextState(NamedTuple):
-    """What a choice made of a process and its connections, and the events that it showed.
+    """The state of a process and its connections after a choice, and the events that the choice showed.
 
     All of it is new; nothing else refers to it. `replaced` names the connections that the step has opened anew between
     two processes that had one before. If the protocol's code `raised`, the run ends there. `acts` are all that can
@@ -82,7 +81,7 @@ class NextState(NamedTuple):
 
 
 class Model:
-    """What all processes of a run have in common. `protocol` has channels: it is no `mesh`, and no application runs.
+    """The properties that all processes of a run share. `protocol` is no `mesh`, and no application runs.
 
     It has a simulator, in which nobody is up and nothing under way but while a step is made. To make one for each step
     would take as long as the step.
@@ -101,7 +100,7 @@ class Model:
         self.simulator = Simulator.of(self.processes)
 
     def start(self) -> tuple[LocalProcess, ...]:
-        """The processes before the first choice; there is no connection then. StepRaised if one cannot start."""
+        """Return the processes before the first choice; there is no connection then. StepRaised if one cannot start."""
         shown: list[Event] = []
         size = self.quorums.size
         run = Simulator(self.protocol, size, shown.append, quorums=self.quorums, switches=self.switches)
@@ -118,9 +117,9 @@ def next_state(
     requests: int = 0,
     cast: Cast = NOTHING_CAST,
 ) -> NextState | None:
-    """What `choice`, which moves `process`, makes of it and its `connections`; None if the choice is not enabled.
+    """Apply `choice`, which moves `process`, to it and its `connections`; return None if the choice is not enabled.
 
-    `cast`: what it has cast in elections, and what was cast to it.
+    `cast` has the messages of elections that it has sent, and those that were sent to it.
 
     `requests` clients have asked before, so that a request without a value gets the next one. The process is taken for
     one in its first incarnation. O(1) simulated steps and O(processes).
@@ -152,9 +151,9 @@ def next_state(
 def after_acts(
     model: Model, process: LocalProcess, acts: Sequence[Act], connections: Connections, cast: Cast = NOTHING_CAST
 ) -> tuple[Connections, Cast, tuple[tuple[int, int], ...]]:
-    """What these `acts` of a process make of its `connections` to another process, and of what is `cast` there.
+    """Apply these `acts` of a process to its `connections` to another process, and to the messages `cast` there.
 
-    Returns connections, messages and what is replaced, as in `NextState`. O(acts).
+    Returns connections, messages and replaced connections, as in `NextState`. O(acts).
     """
     channels = model.channels
     try:
@@ -263,4 +262,4 @@ _REPEATED: dict[str, Callable[..., object]] = {
     "refuse": Channels.refuse,
     "miss": _miss,
 }
-"""By the name of an act, what does the same again."""
+"""By the name of an act: the function that does the same again."""

@@ -12,23 +12,7 @@ from itertools import islice
 from typing import Any
 
 from zabcheck.protocols.base import Message
-from zabcheck.simulation import choices
 from zabcheck.simulation.network import Connection
-
-_OWN_ACTS = frozenset(
-    (
-        choices.Elect,
-        choices.Receive,
-        choices.Hear,
-        choices.Sync,
-        choices.Run,
-        choices.Request,
-        choices.Timeout,
-        choices.Notice,
-        choices.Snapshot,
-    )
-)
-"""The choices in which a process acts itself: none of them is enabled while the process is paused."""
 
 Connections = Mapping[tuple[int, int], Connection]
 
@@ -130,8 +114,8 @@ class Obstacles:
     # What the obstacles delay.
 
     def stops(self, choice: Any) -> bool:
-        """Whether `choice` is an act of a process that is paused."""
-        return type(choice) in _OWN_ACTS and choice.process in self.paused
+        """Tell whether `choice` is an act of a process that is paused."""
+        return choice.is_own and choice.process in self.paused
 
     def links(self) -> list[tuple[int, int]]:
         """Return (sender, receiver) of each link that is cut, stalled or held, sorted."""

@@ -336,7 +336,7 @@ _PERFORMED_BY: Mapping[type, Callable[[Processes, int, Any], None]] = {
     Changed: Processes._pass_over,
     ResetTimer: Processes._pass_over,
 }
-"""What performs the effects of each kind; a Persist, a Halt and all other events decide what becomes of a step."""
+"""The method that performs each kind of effect; `perform` itself deals with a Persist, a Halt and all other events."""
 
 
 def in_the_middle_of(interrupt: BaseException | None) -> str:

@@ -95,9 +95,7 @@ def load(data: bytes, name: str) -> Schedule:
     except ValueError as error:
         raise ScheduleError(f"{name}, field `quorums`: {error}") from None
     for index, choice in enumerate(schedule.choices):
-        for field_name in choice.__struct_fields__:
-            if field_name in choices.NO_PROCESS:
-                continue
+        for field_name in choices.process_fields(type(choice)):
             value = getattr(choice, field_name)
             for process in value if isinstance(value, tuple) else (value,):
                 if process > schedule.processes:

@@ -25,10 +25,9 @@ from zabcheck.protocols.zab.leader import on_cepoch, on_request
 from zabcheck.protocols.zab.messages import CEpoch, NewEpoch
 from zabcheck.protocols.zab.process import Follower, Leader, on_started
 from zabcheck.search.run import replay, schedule_of
-from zabcheck.simulation.choices import AnyChoice, Stabilise
+from zabcheck.simulation.choices import AnyChoice, Stabilise, a_round, choose, undisturbed
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.simulation.stabilise import a_round, choose, undisturbed
 
 SAFETY = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")

@@ -9,6 +9,7 @@ from msgspec import Struct, structs
 from invariants import select
 from invariants.quorums import Quorums
 from tests.protocols.ladis.builders import AB, ABC, took_over
+from tests.search.walk import Walk
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
@@ -19,7 +20,6 @@ from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
 from zabcheck.search.tally import Tally
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.simulator import Simulator
 
 LETTER, REPAIRED = PROTOCOLS["ladis-2008"], PROTOCOLS["ladis"]

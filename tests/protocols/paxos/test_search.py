@@ -4,6 +4,7 @@ import pytest
 
 from invariants import Broadcast, Deliver, Establish, Zxid, select
 from tests.protocols.zab.test_purity import guarded
+from tests.search.walk import Walk
 from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Started
@@ -11,7 +12,6 @@ from zabcheck.search.goals import GOALS
 from zabcheck.search.run import PropertyBroken, Search, replay
 from zabcheck.search.swarm import find
 from zabcheck.search.tally import Tally
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.simulator import Simulator
 
 PROMISED = ("integrity", "total order", "agreement")

@@ -9,10 +9,10 @@ from msgspec import Struct, structs
 
 from invariants import Chain
 from tests.protocols.zab.builders import AB, established
+from tests.search.walk import Walk
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Protocol, Request, Step
 from zabcheck.protocols.zab.leader import on_request
-from zabcheck.search.walk import Walk
 from zabcheck.simulation.simulator import Simulator
 
 ZAB = PROTOCOLS["zab"]

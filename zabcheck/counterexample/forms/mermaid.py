@@ -11,7 +11,8 @@ more than 50,000 characters, which is a run of about a thousand steps.
 
 from collections.abc import Iterator, Sequence
 
-from invariants import Corrupt, Cut, Hold, Mend, Overtake, Stall
+from invariants import Corrupt
+from invariants.events import OnLink
 from zabcheck.counterexample.pieces import Labels, Tone, entries_of
 from zabcheck.counterexample.story import Flight, Moment, Story
 from zabcheck.text.words import clean, name
@@ -61,7 +62,7 @@ def _over(story: Story, moment: Moment) -> str:
     """Return what a note stands over: the two ends of the link that changed, or all processes."""
     ends: set[int] = set()
     for event in moment.shown:
-        if isinstance(event, Cut | Mend | Stall | Hold | Overtake):
+        if isinstance(event, OnLink):
             ends |= {event.sender, event.receiver}
     first, last = (min(ends), max(ends)) if ends else (1, story.processes)
     return name(first) if first == last else f"{name(first)},{name(last)}"

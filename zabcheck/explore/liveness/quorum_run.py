@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 from zabcheck.explore.tables.components import NOTHING, Components, Link, Outcome
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.choices import AnyChoice, Choice, Waiting, a_round
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
-from zabcheck.simulation.stabilise import Waiting, a_round
 
 _MORE_ROUNDS = 100
 """A continuation that is not quiet after this many more rounds is taken for one that never is."""

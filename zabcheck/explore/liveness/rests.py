@@ -25,7 +25,7 @@ from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.explore.tables.successors import Row
-from zabcheck.simulation import choices, quiesce
+from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.network import state_of
@@ -132,8 +132,8 @@ class Rests:
         return first, self._rest(run, 2)
 
     def _rest(self, run: QuorumRun, number: int) -> Rest:
-        run.take(quiesce.until_quiet(run))
-        if run.raised or not quiesce.is_quiet(run):
+        run.take(choices.until_quiet(run))
+        if run.raised or not choices.is_quiet(run):
             return Rest(tuple(run.events), (), (), run.raised)
         seen = tuple(self._seen(run, number))
         return Rest(tuple(run.events), seen, tuple(each.process for each in seen if each.primary), raised=False)

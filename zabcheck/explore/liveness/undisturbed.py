@@ -36,8 +36,7 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import NO_CONNECTION
 from zabcheck.explore.tables.successors import Row
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import AnyChoice, Choice
-from zabcheck.simulation.stabilise import ask, calm, choose, is_least, undisturbed
+from zabcheck.simulation.choices import AnyChoice, Choice, ask, calm, choose, is_least, undisturbed
 
 LIVENESS = (Convergence, ReliableDelivery)
 

@@ -387,7 +387,7 @@ class LocalStates:
             if (cost != FREE and not mask & cost) or not may_be_enabled(choice, component, *before):
                 continue
             requests = mask >> _COUNT if cost == REQUEST else 0
-            executed = components.executed(number, choice, requests, before)  # type: ignore[arg-type]  # any kind of it
+            executed = components.executed(number, choice, requests, before)
             if executed is not None and executed.epoch > self.bounds.epochs:
                 self._forbid(choice_number, number, before)
             elif executed is not None:

@@ -51,7 +51,7 @@ def _voted(run: tuple[Choice, ...], schedule: Schedule) -> Iterator[AnyChoice]:
     for choice in _together(run, simulator):
         for each in _elected(choice, simulator) if isinstance(choice, choices.Lead) else _joined(choice, simulator):
             simulator.execute(each)
-            yield each  # type: ignore[misc]  # all are AnyChoice
+            yield each
 
 
 def _together(run: tuple[Choice, ...], simulator: Simulator) -> Iterator[Choice]:

@@ -1,0 +1,150 @@
+"""A run at one moment: its processes, channels and disks, what can be asked of them, and the steps that choices share.
+
+`choices` says what each choice changes in a world, `simulator` executes choices one after the other.
+"""
+
+import operator
+from typing import Any
+
+from invariants import Drop, Elect, Receive
+from zabcheck.protocols.base import Elected, StepRaised, TimedOut
+from zabcheck.simulation.channels import Channels
+from zabcheck.simulation.network import Parcel
+from zabcheck.simulation.processes import Processes
+
+
+class World:
+    """The processes 1 to n of a run, with their channels and disks. `requests` were made before.
+
+    `show` is called with each event; with `network` True also with the events that are for drawing only.
+    """
+
+    def __init__(self, processes: Processes, requests: int = 0) -> None:
+        self.protocol = processes.protocol
+        self.quorums = processes.quorums
+        self.switches = processes.switches
+        self.application = processes.application
+        self.show = processes.show
+        self.network = processes.network
+        self.ids = range(1, self.quorums.size + 1)
+        self.steps = 0
+        self.requests = requests
+        self.stable = False  # the environment promised not to disturb any more
+        self.rests = 0  # how often the environment has looked at an ensemble at rest
+        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
+        self._consist_of(processes.channels, processes)
+
+    def _consist_of(self, channels: Channels, processes: Processes) -> None:
+        """Make the run consist of `channels` and `processes`.
+
+        The world keeps references to their lists, dicts and sets, for speed. So none of these may ever be replaced by
+        another object: a restriction that nothing but this sentence enforces.
+        """
+        self.channels = channels
+        self.following = channels.following  # by process id
+        self.connections = channels.connections  # by (follower, leader)
+        self.obstacles = channels.obstacles
+        self.cuts = self.obstacles.cuts  # (sender, receiver)
+        self.holds = self.obstacles.holds  # by (sender, receiver)
+        self.paused = self.obstacles.paused
+        self.processes = processes
+        # By process id; entry 0 is not used.
+        self.incarnations = processes.incarnations
+        self.disks = processes.disks
+        self.states: list[Any] = processes.states  # None: down
+        self.halted = processes.halted
+
+    # What can be asked.
+
+    def waiting(self) -> list[tuple[int, int, int]]:
+        """Return (process, sender, number of messages) for each link from which a message can be handled now."""
+        if self._waiting is None:
+            self._waiting = self.channels.waiting()
+        return self._waiting
+
+    def hearing(self) -> list[tuple[int, int, int]]:
+        """Return (process, sender, number of messages) for each link of an election from which one can be heard."""
+        found = self.channels.ballots.waiting()
+        return found and [each for each in found if self.states[each[0]] is not None]
+
+    def unsynced(self) -> list[int]:
+        """Return the processes that have something to sync and are not paused, in ascending order.
+
+        What a process syncs itself (`Buffer`) is among it, although no choice does so.
+        """
+        return [process for process in self.ids if self.disks[process].unsynced and process not in self.paused]
+
+    def threads(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
+        if not self.processes.threads:
+            return []
+        turns, paused = self.processes.turns, self.paused
+        return [turn for process in self.ids if process not in paused for turn in turns(process)]
+
+    def closed(self) -> list[tuple[int, int]]:
+        """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
+        return self.channels.closed()
+
+    def obstructed(self) -> list[tuple[int, int]]:
+        """Return (sender, receiver) of each link that is cut, stalled or held, sorted."""
+        return self.obstacles.links()
+
+    def is_up(self, process: int) -> bool:
+        return self.states[process] is not None
+
+    def may_broadcast(self, process: int) -> bool:
+        """Tell whether `process` is up and takes a client's request."""
+        state = self.states[process]
+        return state is not None and self.protocol.can_broadcast(state)
+
+    def highest_epoch(self, process: int) -> int:
+        """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or nobody knows.
+
+        StepRaised if the protocol's code raised, or gives no number.
+        """
+        state, highest_epoch = self.states[process], self.protocol.highest_epoch
+        if state is None or highest_epoch is None:
+            return 0
+        try:
+            return operator.index(highest_epoch(state))
+        except Exception as error:
+            raise StepRaised(process, process, Elected(self.following[process]), error) from error
+
+    @property
+    def messages(self) -> int:
+        """The number of messages sent so far."""
+        return self.channels.messages
+
+    @property
+    def disturbed(self) -> bool:
+        """False only if nothing stands in the way of a message or a process."""
+        return self.obstacles.disturbed
+
+    # Steps that several choices take. Each returns whether it was enabled.
+
+    def elect(self, process: int, leader: int) -> bool:
+        """Let the oracle of `process` name `leader`."""
+        if self.states[process] is None:
+            return False
+        if self.network:
+            self.show(Elect(process, self.incarnations[process], leader))
+        return self.processes.handle(process, process, Elected(leader))
+
+    def time_out(self, process: int) -> bool:
+        """Let `process` miss its heartbeats."""
+        return self.states[process] is not None and self.processes.handle(process, process, TimedOut())
+
+    def hand_over(self, process: int, sender: int, parcel: Parcel | None) -> bool:
+        """Let `process` handle a message from `sender`; None: there is none."""
+        if parcel is None:
+            return False
+        message, number = parcel
+        if self.network:
+            self.show(Receive(process, self.incarnations[process], sender, number))
+        self.processes.handle(process, sender, message)
+        return True
+
+    def _show_lost(self, parcels: list[Parcel]) -> None:
+        if self.network:
+            for _, number in parcels:
+                self.show(Drop(number))
