@@ -11,9 +11,9 @@ from zabcheck.zookeeper.run.choices.links import Reset
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, KillAtPoint, Stop
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Start
 from zabcheck.zookeeper.run.choices.writes import Write
-from zabcheck.zookeeper.run.draw import IN_ROUNDS, draw
-from zabcheck.zookeeper.run.draw_rounds import AGAIN, BEGINNING, COMING_BACK, SLOW_FOLLOWER, SLOW_LEADER, UNHEARD
+from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import decode, encode
+from zabcheck.zookeeper.run.tuning import TUNING
 
 SEEDS = range(1000)
 DRAWN = [schedule for seed in SEEDS if (schedule := draw(seed, 3, threads=True)).patient]
@@ -21,7 +21,7 @@ DRAWN = [schedule for seed in SEEDS if (schedule := draw(seed, 3, threads=True))
 
 def test_most_schedules_with_threads_consist_of_rounds() -> None:
     """There servers wait long for each other: what is held is not taken for dead."""
-    assert abs(len(DRAWN) / len(SEEDS) - IN_ROUNDS) < 0.05
+    assert abs(len(DRAWN) / len(SEEDS) - TUNING.in_rounds) < 0.05
     assert all(draw(seed, 3).patient and draw(seed, 3).version == 1 for seed in SEEDS[:20])
 
 
@@ -36,7 +36,16 @@ def test_a_seed_gives_one_schedule_at_points_of_every_version(servers: int) -> N
         assert set(schedule.points) <= everywhere
         if schedule.patient:
             seen |= set(schedule.points)
-    assert seen == {*SLOW_FOLLOWER, *SLOW_LEADER, *COMING_BACK, *AGAIN, *BEGINNING, UNHEARD, "sync-forced"}
+    of = TUNING.rounds
+    assert seen == {
+        *of.slow_follower,
+        *of.slow_leader,
+        *of.coming_back,
+        *of.again,
+        *of.beginning,
+        of.unheard,
+        "sync-forced",
+    }
 
 
 @pytest.mark.parametrize("servers", [3, 5])

@@ -28,8 +28,9 @@ from zabcheck.zookeeper.run.choices.points import (
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Start, StartAll
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 from zabcheck.zookeeper.run.choices.writes import Write
-from zabcheck.zookeeper.run.draw import BRINGING, FAILING, JOINING, LEAVING, LOGGING, LOSING, draw
+from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError, decode, encode, is_for_an_ensemble
+from zabcheck.zookeeper.run.tuning import TUNING
 
 SEEDS = range(300)
 IN_STAGES = [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
@@ -264,7 +265,8 @@ def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None
         goes = [(choice.server, choice.point) for choice in schedule.choices if isinstance(choice, Go)]
         assert set(goes) <= set(stops)
         seen |= set(schedule.points)
-    assert seen == {*JOINING, *BRINGING, *LEAVING, *LOGGING, *FAILING, *LOSING}
+    of = TUNING.threads
+    assert seen == {*of.joining, *of.bringing, *of.leaving, *of.logging, *of.failing, *of.losing}
     assert draw(7, 3, threads=True) == draw(7, 3, threads=True)
 
 
@@ -310,7 +312,11 @@ def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
     for schedule in IN_STAGES:
         choices = schedule.choices
         for number, choice in enumerate(choices):
-            held = [each for each in choices[:number][-8:] if isinstance(each, Stop) and each.point in LOGGING]
+            held = [
+                each
+                for each in choices[:number][-8:]
+                if isinstance(each, Stop) and each.point in TUNING.threads.logging
+            ]
             found += isinstance(choice, Reset) and len({each.server for each in held}) >= 2
     assert found > len(IN_STAGES) / 4
 
