@@ -17,14 +17,13 @@ from matplotlib.figure import Figure
 from msgspec.structs import replace
 
 from invariants import Invariant, select
-from invariants.base import WentOn
 from invariants.quorums import Quorums
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.explored import Explored
+from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.undisturbed import find_trap
 from zabcheck.explore.shortest import search
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 

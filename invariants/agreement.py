@@ -15,7 +15,7 @@ deliver something. One that only took a snapshot over (its own, too) has what so
 Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions and n distinct transactions.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, named
@@ -24,7 +24,7 @@ _WORK_AN_EVENT = 256
 """How many links may be compared for each event, on average."""
 
 
-class Agreement(OfRecord):
+class Agreement(Invariant):
     name = "agreement"
     statement = (
         "If some process p_i delivers ⟨v,z⟩ and some process p_j delivers ⟨v',z'⟩, then either p_i delivers ⟨v',z'⟩ "
@@ -32,7 +32,6 @@ class Agreement(OfRecord):
     )
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -1,26 +1,24 @@
 """What a property is, what it says when it is broken, and how a trace is judged by several at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MethodType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
 
 from invariants.chain import Chain
-from invariants.content import content
 from invariants.events import Broadcast, Deliver, End, Event, Header, Restore, TraceError
 from invariants.quorums import Quorums, quorums_of
 from invariants.record import Record, Sent
 
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
 
-Need = Literal["the whole path", "who delivered the whole path", "what each server broadcast"]
-"""What a property may need of the record besides what is yet to be delivered: see `Invariant.needs`."""
-
-
 _Call = tuple[int, str, Callable[..., bool]]
 """The index of a property among those of a judge, its name, and what it does."""
+
+_OwnCall = Callable[[Any, Any], None]
+"""What a judge itself does with an event; it is given the judge and the event."""
 
 _COPIED = frozenset((dict, set, list))
 """What changes in place, among the values that a property keeps."""
@@ -55,13 +53,6 @@ class Verdict(Struct, frozen=True):
     violation: Violation | None = None
 
 
-class WentOn(Exception):
-    """What was forgotten when a process left its iteration (`Invariant.leave`) would have mattered.
-
-    The process has gone on with it all the same, or another one has acted as the primary of its epoch.
-    """
-
-
 class Invariant(ABC):
     """One property of the paper, judged incrementally. A subclass per property; see the modules beside this one.
 
@@ -84,34 +75,6 @@ class Invariant(ABC):
     Where it looks at such kinds, a trace without any of them does not exercise it. None if that is not known: then
     `invariants.columns` leaves every trace to a `Judge`.
     """
-    reads_sequences: ClassVar[bool] = True
-    """Whether it judges the delivered sequences on record; if not, `remembers` tells what of the record it needs."""
-    reads_broadcasts: ClassVar[bool] = False
-    """Whether it judges the broadcast sequences on record, so that `remembers` tells all of `Record.proposals`."""
-    is_local: ClassVar[bool] = False
-    """Whether it judges each process by itself: by that process's own events, by those `of_all`, and if it
-    `reads_broadcasts`, by these. It does not read delivered sequences. A subclass has to say it again.
-    """
-    of_all: ClassVar[tuple[type[Event], ...]] = ()
-    """If it `is_local`: the kinds of event that matter to it whichever process shows them, besides broadcasts."""
-    needs: ClassVar[tuple[Need, ...] | None] = None
-    """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
-
-    An empty tuple says that they depend on nothing but what is yet to be delivered. None, which is always right, says
-    that they may depend on the whole record: then an exhaustive search tells more states apart than it has to.
-    """
-
-    told_of_leaving = False
-    """Whether `leave` is called each time that a process leaves its iteration; no trace tells that."""
-
-    process: int | None = None
-    """The only process that is judged; all its events are shown, and those `of_all`. None: all processes are judged."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls.is_local = bool(vars(cls).get("is_local", False))  # what a subclass adds may compare processes
-        if cls.is_local and cls.reads_sequences:
-            raise TypeError(f"{cls.__name__}: expected `reads_sequences = False`, as it is local")
 
     def __init__(self, record: Record, order: str) -> None:
         self.record = record
@@ -152,25 +115,6 @@ class Invariant(ABC):
         """Whether more events could still repair the violation, so that a cut-off trace says nothing about it."""
         return False
 
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return what the next verdicts depend on, besides the delivered sequences: see `invariants.identity`.
-
-        By default that is all that the property keeps. A subclass that knows what can still matter should return less.
-        """
-        kept = {name: value for name, value in vars(self).items() if name not in ("record", "order")}
-        return tuple(incarnations), content(kept)
-
-    def awaits(self) -> Hashable:
-        """Return what decides whether the property will be exercised, and is not in `remembers`; by default nothing."""
-        return None
-
-    def leave(self, process: int) -> None:  # noqa: B027  # most properties have nothing to forget
-        """`process` has left its iteration: forget what matters only as long as it goes on in that one.
-
-        That is done in a search in which `told_of_leaving` is True, so that fewer states differ. It makes no difference
-        to what is judged, or an observer raises `WentOn`.
-        """
-
     def fork(self, record: Record) -> "Invariant":
         """Return an independent copy that reads `record`. O(size), in C.
 
@@ -188,47 +132,32 @@ class Invariant(ABC):
         return Violation(self.name, self.statement, self.source, summary, witness)
 
 
-class OfRecord(Invariant):
-    """A property that can be judged from the record alone: what it keeps besides is only there to save time."""
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        return None
-
-
 class Judge:
     """Judges a trace while it comes: `observe` each event, then `finish`.
 
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
-    a property that depends on what a quorum is is not exercised. A judge that is `sparing` keeps no record if no
-    property reads it: then forks are cheaper, but it does not notice an event of an earlier incarnation. Of local
-    properties it judges one `process` alone, if that is given; whoever shows it events knows which these look at.
+    a property that depends on what a quorum is is not exercised.
     """
 
     def __init__(
-        self,
-        properties: Iterable[type[Invariant]],
-        order: str = "global",
-        quorums: Quorums | None = None,
-        *,
-        told_of_leaving: bool = False,
-        sparing: bool = False,
-        process: int | None = None,
+        self, properties: Iterable[type[Invariant]], order: str = "global", quorums: Quorums | None = None
     ) -> None:
-        self.record = Record(quorums)
+        self.record = self._new_record(quorums)
         self.invariants = [kind(self.record, order) for kind in properties]
-        self.told_of_leaving = told_of_leaving
-        for each in self.invariants:
-            each.told_of_leaving = told_of_leaving
-            if process is not None:
-                each.process = process
-        reads = any(each.reads_sequences or each.reads_broadcasts for each in self.invariants)
-        self._asks_who_goes_on = told_of_leaving and reads
         self.broken: dict[str, int] = {}  # property -> number of the event
         self.count = 0
-        self._calls = _Calls(self.invariants, keeps_record=not sparing or reads)
+        self._calls = _Calls(self.invariants, self._own_calls())
         self._shares_record = False
         """Whether another judge may read the same record, so that it is copied before it changes."""
+
+    def _new_record(self, quorums: Quorums | None) -> Record:
+        """Return the record of a trace that has no events so far."""
+        return Record(quorums)
+
+    def _own_calls(self) -> Mapping[type[Event], _OwnCall]:
+        """Return what the judge itself does with each kind of event, before its properties look at it: not bound."""
+        return {Deliver: Judge._deliver, Broadcast: Judge._broadcast, Restore: Judge._restore}
 
     @property
     def looks_at(self) -> Collection[type[Event]]:
@@ -290,24 +219,8 @@ class Judge:
                 if on_move(self.invariants[index], event.process):
                     self.broken.setdefault(name, self.count)
 
-    def forgets_nothing(self, process: int) -> bool:
-        """Return True only if `leave` would change nothing. O(primaries)."""
-        return not self._calls.has_leavers and all(primary[1] != process for primary in self.record._last)
-
-    def leave(self, process: int) -> None:
-        """`process` has left its iteration: forget what mattered only as long as it went on (`Invariant.leave`).
-
-        For a judge that is `told_of_leaving` each time. It raises `WentOn` if somebody goes on all the same.
-        """
-        if self._calls.keeps_record:
-            self._record_to_change().leave(process)
-        for each in self.invariants:
-            each.leave(process)
-
     def _broadcast(self, event: Broadcast) -> None:
         record = self._record_to_change()
-        if self._asks_who_goes_on and record.goes_on(event):
-            raise WentOn
         record.broadcast(event)
         for sent in record.new_sents:
             for index, name, on_sent in self._calls.on_sent:
@@ -377,17 +290,10 @@ class Judge:
         if settled:
             over = [verdict.property for verdict in settled]
             self.invariants = [each for each in self.invariants if each.name not in over]
-            self._calls = _Calls(self.invariants, keeps_record=self._calls.keeps_record)
+            self._calls = _Calls(self.invariants, self._own_calls())
         return settled
 
-    def of_what_comes(self, fresh: "Judge") -> "Judge":
-        """A judge of a continuation by the properties of `fresh`, which has seen nothing and is left as it is.
-
-        They know this record, and nothing else of what was observed. O(size of the record), in C.
-        """
-        return fresh._on(self.record.fork())
-
-    def fork(self) -> "Judge":
+    def fork(self) -> Self:
         """Return an independent copy, to judge another continuation of what was observed.
 
         O(size of what the properties keep), in C; and O(size of the record) when one of the two changes it.
@@ -396,9 +302,9 @@ class Judge:
         self._shares_record = copy._shares_record = True
         return copy
 
-    def _on(self, record: Record) -> "Judge":
+    def _on(self, record: Record) -> Self:
         """Return an independent copy that reads `record`."""
-        copy = object.__new__(Judge)
+        copy = object.__new__(type(self))
         copy.__dict__ = self.__dict__.copy()
         copy.record, copy._shares_record = record, False
         copy.invariants = [invariant.fork(record) for invariant in self.invariants]
@@ -410,29 +316,19 @@ class _Calls:
     """What is called for which event, found out once for a judge and all its forks: most properties need little.
 
     All of them are functions, not bound, each with the index and the name of a property. `observers`: by kind of event,
-    what the judge itself does first, and then what properties do. `keeps_record`: the judge has events on record; also
-    where it was not asked to, if a property has a hook.
+    what the judge itself does `first`, and then what properties do.
     """
 
-    def __init__(self, invariants: Sequence[Invariant], *, keeps_record: bool) -> None:
+    def __init__(self, invariants: Sequence[Invariant], first: Mapping[type[Event], _OwnCall]) -> None:
         self.on_link: list[_Call] = _hooks(invariants, "on_link")
         self.on_sent: list[_Call] = _hooks(invariants, "on_sent")
         self.on_position: list[_Call] = _hooks(invariants, "on_position")
         self.on_move: list[_Call] = _hooks(invariants, "on_move")
-        self.has_leavers = any(type(each).leave is not Invariant.leave for each in invariants)
         looking: dict[type[Event], list[_Call]] = {}
         for index, invariant in enumerate(invariants):
             for kind, looks in invariant.observers().items():
                 assert isinstance(looks, MethodType), "a fork calls the same method of the property's copy"
                 looking.setdefault(kind, []).append((index, invariant.name, looks.__func__))
-        first: dict[type[Event], Callable[[Any, Any], None]] = {
-            Deliver: Judge._deliver,
-            Broadcast: Judge._broadcast,
-            Restore: Judge._restore,
-        }
-        self.keeps_record = keeps_record or bool(self.on_link or self.on_sent or self.on_position or self.on_move)
-        if not self.keeps_record:
-            first = {}
         self.observers = {kind: (first.get(kind), tuple(looking.get(kind, ()))) for kind in {**first, **looking}}
 
 

@@ -27,7 +27,7 @@ In an incomplete trace of merged logs an acceptance may be missing: a violation 
 time it always is.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -51,8 +51,6 @@ class Chosen(Invariant):
     )
     source = "DSN 2011, VI-A (definition VI.1)"
     group = "protocol"
-    reads_sequences = False
-    reads_broadcasts = True
     looks_at = (Adopt, Accept)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -117,7 +115,7 @@ class Chosen(Invariant):
 
     def _resolved(self, told: _Told) -> Chain | _Told:
         known = self.known.get(told[2])
-        return known if known is not None and _told(known) == told else told
+        return known if known is not None and told_by(known) == told else told
 
     def _go_on(self, at: _Told, txn: Txn) -> _Told:
         following = self.going_on.get(at, ())
@@ -133,7 +131,7 @@ class Chosen(Invariant):
             self.known[link.hash] = link
             if not self.unknown and not self.going_on:
                 continue
-            told = _told(link)
+            told = told_by(link)
             for adopt in self.unknown.pop(told, ()):
                 self._count_all(link, adopt)
                 self.adopted = None
@@ -151,7 +149,7 @@ class Chosen(Invariant):
                             whole = self._put_behind(initial, primary)
                             if initial.length < told[1] <= whole.length:
                                 link = whole.prefix(told[1])
-                                if told in self.unknown and _told(link) == told:
+                                if told in self.unknown and told_by(link) == told:
                                     self._learn(link)
 
     def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
@@ -263,31 +261,6 @@ class Chosen(Invariant):
             return 0
         return len({**self.delivered, **{deliver.txn: None for deliver, _ in self._judged()}})
 
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return who accepted what is not chosen yet, in which epoch; which histories are known, and who has which.
-
-        A history that is not known may turn out to be one that was adopted with what was broadcast behind it, so
-        these are needed too. Of a delivery that was wrong nothing is told until the trace shows both kinds of event.
-        """
-        if self.record.quorums is None:
-            return None
-        accepted = {
-            txn: None
-            if accepted is None or self._is_chosen(txn, accepted)
-            else frozenset((event.epoch, event.process) for event in accepted)
-            for txn, accepted in list(self.accepted.items())
-        }
-        return (
-            (self.accepts, self.adopts, self.least is not None),
-            frozenset(accepted.items()),
-            frozenset((p, _told(at) if isinstance(at, Chain) else at) for p, at in self.histories.items()),
-            frozenset(self.known),
-            frozenset((told, adopt.epoch, adopt.process) for told, adopts in self.unknown.items() for adopt in adopts),
-            frozenset((told, txn) for told, following in self.going_on.items() for txn in following),
-            frozenset((epoch, initial.hash) for epoch, initials in self.initial.items() for initial in initials),
-            self.record.proposals(incarnations),
-        )
-
     def inconclusive(self) -> bool:
         return self.order != "global"
 
@@ -318,7 +291,7 @@ class Chosen(Invariant):
         return f", with {held} of the weight {sum(quorums.weights)}"
 
 
-def _told(history: Chain) -> _Told:
+def told_by(history: Chain) -> _Told:
     return history.zxid, history.length, history.hash
 
 

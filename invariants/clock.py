@@ -9,18 +9,17 @@ Exercised by: a transaction that is both broadcast and delivered in a trace of `
 deliveries cannot come before the broadcast any more. Cost: O(1) an event, and O(processes) where one breaks it.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, Sent
 
 
-class Clock(OfRecord):
+class Clock(Invariant):
     name = "clock"
     statement = "In the order of time, ⟨v,z⟩ is broadcast before it is delivered."
     source = "the trace format; follows from DSN 2011, III-A, integrity, read in time"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

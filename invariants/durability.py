@@ -14,7 +14,7 @@ Cost: O(1) an event and transaction of a read; memory O(distinct transactions).
 In an incomplete trace a read that has it may be missing: a violation is never certain.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -27,7 +27,6 @@ class Durability(Invariant):
     statement = "If a client was told that a transaction is done, then what is read at the end holds it."
     source = "after DSN 2011, II: what clients rely on"
     group = "clients"
-    reads_sequences = False
     looks_at = (ClientAck, FinalRead)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -50,10 +49,6 @@ class Durability(Invariant):
         if self.least is None or _rank(event) < _rank(self.least):
             self.least = event
         return False
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return what clients were told, what was read, and whether anything was read."""
-        return frozenset(self.told), frozenset(self.read), self.least is None
 
     def judged(self) -> int:
         return 0 if self.least is None else len(self.told)

@@ -61,7 +61,6 @@ class EpochProgress(Invariant):
     )
     source = "DSN 2011, IV (steps l.3.2 to l.3.4, f.2.2, f.3.3) and V-C"
     looks_at = (Quiescent, Ready)
-    needs = ("the whole path",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

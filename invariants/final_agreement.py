@@ -9,7 +9,7 @@ another lacks, the least read that holds it and the least that lacks it, by (pro
 Exercised by: two `FinalRead`s. Cost: O(transactions of the read) for each; memory O(different reads).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -22,7 +22,6 @@ class FinalAgreement(Invariant):
     statement = "What is read at the end is the same at every process."
     source = "after DSN 2011, I and II: primary-backup"
     group = "clients"
-    reads_sequences = False
     looks_at = (FinalRead,)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -40,10 +39,6 @@ class FinalAgreement(Invariant):
         if known is None or _rank(event) < _rank(known):
             self.different[held] = event
         return len(self.different) > 1
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the different reads."""
-        return frozenset(self.different)
 
     def judged(self) -> int:
         return max(0, self.reads - 1)

@@ -19,7 +19,7 @@ Witness, with z = a and z' = b: ρ_i broadcasts a, ρ_j broadcasts b, p delivers
 Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the witness O(distinct transactions).
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver
 from invariants.record import Record, Sent, named
@@ -28,7 +28,7 @@ _NONE = (1 << 62, -1)
 """The lowest and the highest epoch of nothing."""
 
 
-class GlobalPrimaryOrder(OfRecord):
+class GlobalPrimaryOrder(Invariant):
     name = "global primary order"
     statement = (
         "Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process "
@@ -36,7 +36,6 @@ class GlobalPrimaryOrder(OfRecord):
     )
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -14,18 +14,17 @@ Exercised by: a transaction that is delivered, counted once: it is broadcast or 
 snapshot that is not on record counts too.) Cost: O(1) an event.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, Sent
 
 
-class Integrity(OfRecord):
+class Integrity(Invariant):
     name = "integrity"
     statement = "If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩."
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -14,7 +14,7 @@ In an incomplete trace an incarnation may lack its last lines, and so an `Adopt`
 violation is certain only if nothing can be missing between the two, that is, within one incarnation.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -27,8 +27,6 @@ class Invariant1(Invariant):
     statement = "A follower f accepts a proposal ⟨e,⟨v,z⟩⟩ only if its current epoch f.a = e."
     source = "DSN 2011, VI-B"
     group = "protocol"
-    reads_sequences = False
-    is_local = True
     looks_at = (Adopt, Accept)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -52,10 +50,6 @@ class Invariant1(Invariant):
         if self.least is None or _rank(event) < _rank(self.least[0]):
             self.least = event, adopted
         return True
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return f.a of each process."""
-        return frozenset((process, adopt.epoch) for process, adopt in self.adopted.items())
 
     def judged(self) -> int:
         return self.accepts

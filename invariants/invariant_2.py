@@ -22,10 +22,10 @@ In an incomplete trace an incarnation may lack its last lines, and so an `Adopt`
 `Accept` and one of an earlier incarnation are no certain violation.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation, WentOn
+from invariants.base import Invariant, Violation
 from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Zxid
 from invariants.record import Record
 
@@ -40,8 +40,6 @@ class Invariant2(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
-    reads_sequences = False
-    is_local = True
     looks_at = (Adopt, Accept, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -73,7 +71,7 @@ class Invariant2(Invariant):
             return False
         self.history[event.process] = event
         self.pairs += 1
-        return not _zxid(before) < event.txn.zxid and self._found(before, event)
+        return not zxid_of(before) < event.txn.zxid and self._found(before, event)
 
     def _commit_epoch(self, event: CommitEpoch) -> bool:
         self.phase[event.process] = event
@@ -89,8 +87,6 @@ class Invariant2(Invariant):
     def _deliver(self, event: Deliver) -> bool:
         before = self.phase.get(event.process)
         if before is None:
-            if self.told_of_leaving:
-                raise WentOn
             return False
         if before.incarnation != event.incarnation:
             return self._end(event)
@@ -98,30 +94,16 @@ class Invariant2(Invariant):
         if isinstance(before, CommitEpoch):
             return False
         self.pairs += 1
-        return not _zxid(before) < event.txn.zxid and self._found(before, event)
+        return not zxid_of(before) < event.txn.zxid and self._found(before, event)
 
     def _end(self, event: Local) -> bool:
-        self.leave(event.process)
+        self.phase.pop(event.process, None)
         return False
-
-    def leave(self, process: int) -> None:
-        """End the phase: nothing is delivered in it any more."""
-        self.phase.pop(process, None)
 
     def _found(self, before: Adopt | Accept | Deliver | Restore, event: Accept | Deliver) -> bool:
         if self.least is None or _rank(event) < _rank(self.least[1]):
             self.least = before, event
         return True
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the epoch and zxid that each history ends with, and the last zxid of each phase that is not over."""
-        phases = {
-            process: None if isinstance(last, CommitEpoch) else _zxid(last)
-            for process, last in self.phase.items()
-            if last.incarnation == incarnations[process]
-        }
-        histories = {(process, last.epoch, _zxid(last)) for process, last in self.history.items()}
-        return frozenset(histories), frozenset(phases.items())
 
     def judged(self) -> int:
         return self.pairs
@@ -143,7 +125,7 @@ class Invariant2(Invariant):
         return self._violation(f"p{event.process} {did} {event.txn} after it had {last}", before, event)
 
 
-def _zxid(event: Adopt | Accept | Deliver | Restore) -> Zxid:
+def zxid_of(event: Adopt | Accept | Deliver | Restore) -> Zxid:
     """Return the zxid from which the order goes on."""
     return event.txn.zxid if isinstance(event, _OF_A_TRANSACTION) else event.zxid
 

@@ -18,7 +18,7 @@ In an incomplete trace an incarnation may lack its last lines, and so the promis
 `AckEpoch` without one is a certain violation only in incarnation 0. A broken promise is always one.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -34,8 +34,6 @@ class Invariant3(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
-    reads_sequences = False
-    is_local = True
     looks_at = (Promise, AckEpoch, Accept, Adopt)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -69,10 +67,6 @@ class Invariant3(Invariant):
         if self.least is None or _rank(event) < _rank(self.least[0]):
             self.least = event, promise
         return True
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the highest promise of each process."""
-        return frozenset((process, promise.epoch) for process, promise in self.promised.items())
 
     def judged(self) -> int:
         return self.cases

@@ -27,7 +27,7 @@ tells right: the first half is a certain violation only in incarnation 0. The se
 be an `AckEpoch` or `Broadcast`.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -61,10 +61,6 @@ class Invariant4(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
-    reads_sequences = False
-    reads_broadcasts = True
-    is_local = True
-    of_all = (AckEpoch, Adopt)
     looks_at = (Adopt, Accept, AckEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -119,14 +115,7 @@ class Invariant4(Invariant):
         return known
 
     def _ack_epoch(self, event: AckEpoch) -> bool:
-        self.acks += 1
-        candidates = self.provided.get(event.epoch, ())
-        if not any(initial.tells(event) for initial in candidates):
-            told = self._told(event)
-            self.provided[event.epoch] = (*candidates, told)
-            self.matched.add((event.epoch, told.zxid, told.length, told.hash))
-        if self.process not in (None, event.process):
-            return False
+        self._provide(event)
         self.cases += 1
         durable = self.durable.get(event.process, self.empty)
         if durable.tells(event):
@@ -135,11 +124,16 @@ class Invariant4(Invariant):
             self.least = event, durable
         return True
 
+    def _provide(self, event: AckEpoch) -> None:
+        """Take in what may be the initial history of an epoch."""
+        self.acks += 1
+        candidates = self.provided.get(event.epoch, ())
+        if not any(initial.tells(event) for initial in candidates):
+            told = self._told(event)
+            self.provided[event.epoch] = (*candidates, told)
+            self.matched.add((event.epoch, told.zxid, told.length, told.hash))
+
     def _adopt(self, event: Adopt) -> bool:
-        if self.process not in (None, event.process):
-            if not self.acks:
-                self.unmatched[event] = None  # as `remembers` does not tell whose these are
-            return False
         self.cases += 1
         self.durable[event.process] = self._told(event)
         if self._matches(event):
@@ -168,18 +162,6 @@ class Invariant4(Invariant):
             self.matched.add((epoch, at.zxid, at.length, at.hash))
             self.ends[initial, first] = sent, at
 
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return each durable history, the candidates for each I_e, and β: what can be adopted follows from these.
-
-        What was adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
-        """
-        return (
-            frozenset((process, *_told(history)) for process, history in self.durable.items()),
-            frozenset((epoch, *_told(each)) for epoch, candidates in self.provided.items() for each in candidates),
-            None if self.acks else frozenset((adopt.epoch, *_told(adopt)) for adopt in self.unmatched),
-            self.record.proposals(incarnations),
-        )
-
     def judged(self) -> int:
         return self.cases if self.acks else 0
 
@@ -207,7 +189,7 @@ class Invariant4(Invariant):
         )
 
 
-def _told(history: _History | AckEpoch | Adopt) -> tuple[Zxid, int, int]:
+def told_by(history: _History | AckEpoch | Adopt) -> tuple[Zxid, int, int]:
     return history.zxid, history.length, history.hash
 
 

@@ -21,15 +21,15 @@ Exercised by: a delivery in such a phase above where D_f begins. Cost: O(1) an e
 its length. Memory O(distinct transactions + processes), as long as nothing is kept.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation, WentOn
+from invariants.base import Invariant, Violation
 from invariants.events import Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Txn, Zxid
 from invariants.record import Record, Sent
 
 
-class _Phase:
+class Phase:
     """The broadcast phase of a follower, or what is left of it after a snapshot, and what it delivered in it."""
 
     __slots__ = ("begin", "last", "rest", "zxid")
@@ -40,12 +40,8 @@ class _Phase:
         self.last: Sent | None = None  # up to here it is as in β
         self.rest: list[Txn] = []  # in order, from the first on that was not known to be
 
-    def remembers(self) -> Hashable:
-        last = None if self.last is None else self.last.txn
-        return self.begin.epoch, self.zxid, last, tuple(self.rest)
-
-    def copy(self) -> "_Phase":
-        twin = _Phase(self.begin, self.zxid)
+    def copy(self) -> "Phase":
+        twin = Phase(self.begin, self.zxid)
         twin.last = self.last
         twin.rest = self.rest.copy()
         return twin
@@ -59,17 +55,14 @@ class Invariant5(Invariant):
     )
     source = "DSN 2011, VI-B"
     group = "protocol"
-    reads_sequences = False
-    reads_broadcasts = True
-    is_local = True
     looks_at = (Adopt, CommitEpoch)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.deliveries = 0
         self.adopted: dict[int, Adopt] = {}  # by process: the last
-        self.phases: dict[int, _Phase] = {}  # by process
-        self.kept: list[_Phase] = []  # that are over, and yet to be settled
+        self.phases: dict[int, Phase] = {}  # by process
+        self.kept: list[Phase] = []  # that are over, and yet to be settled
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
         self.next: dict[Sent, Sent] = {}  # in β
         self.place: dict[Sent, int] = {}  # in β
@@ -104,10 +97,8 @@ class Invariant5(Invariant):
     def _commit_epoch(self, event: CommitEpoch) -> bool:
         self._end(event)
         adopted = self.adopted.get(event.process)
-        if adopted is None and self.told_of_leaving:
-            raise WentOn
         if adopted is not None and adopted.epoch == event.epoch:
-            self.phases[event.process] = _Phase(event, adopted.zxid)
+            self.phases[event.process] = Phase(event, adopted.zxid)
         return False
 
     def _restore(self, event: Restore) -> bool:
@@ -115,7 +106,7 @@ class Invariant5(Invariant):
         self._end(event)
         if phase is not None and phase.begin.incarnation == event.incarnation:
             zxid = max(self.adopted[event.process].zxid, event.zxid)
-            self.phases[event.process] = _Phase(phase.begin, zxid)
+            self.phases[event.process] = Phase(phase.begin, zxid)
         return False
 
     def _end(self, event: Local) -> bool:
@@ -127,16 +118,9 @@ class Invariant5(Invariant):
         if phase is not None and phase.rest:
             self.kept.append(phase)
 
-    def leave(self, process: int) -> None:
-        """End the phase, and forget the last `Adopt`: the next phase begins with another one."""
-        self._end_phase(process)
-        self.adopted.pop(process, None)
-
     def _deliver(self, event: Deliver) -> bool:
         phase = self.phases.get(event.process)
         if phase is None:
-            if self.told_of_leaving and event.process not in self.adopted:
-                raise WentOn
             return False
         txn = event.txn
         if phase.last is not None and not phase.rest and not self.descends:
@@ -149,7 +133,7 @@ class Invariant5(Invariant):
             return self._end(event)
         return phase.zxid < txn.zxid and self._deviates(phase, txn)
 
-    def _deviates(self, phase: _Phase, txn: Txn) -> bool:
+    def _deviates(self, phase: Phase, txn: Txn) -> bool:
         """A delivery above where D_f begins: whether it is not what comes next, as far as that is known."""
         self.deliveries += 1
         if not phase.rest:
@@ -162,7 +146,7 @@ class Invariant5(Invariant):
         phase.rest.append(txn)
         return self.order == "global"
 
-    def _following(self, phase: _Phase) -> list[Sent]:
+    def _following(self, phase: Phase) -> list[Sent]:
         """Return what may be delivered next: the broadcast after the last delivery, or the first of each primary."""
         if phase.last is None:
             firsts = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
@@ -176,25 +160,11 @@ class Invariant5(Invariant):
             sent = self.next.get(sent)
         return sent
 
-    def _is_repeat(self, phase: _Phase, txn: Txn) -> bool:
+    def _is_repeat(self, phase: Phase, txn: Txn) -> bool:
         last = phase.last
         return last is not None and any(
             sent.primary == last.primary and self.place[sent] <= self.place[last]
             for sent in self.record.broadcasts(txn)
-        )
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the last `Adopt` of each process, how far each phase is, and β. A phase that is over matters if kept.
-
-        So does one that was left without an event that tells; the next event of its process will.
-        """
-        phases = {p: phase for p, phase in self.phases.items() if phase.begin.incarnation == incarnations[p]}
-        over = [phase for p, phase in self.phases.items() if p not in phases]
-        return (
-            frozenset((process, adopt.epoch, adopt.zxid) for process, adopt in self.adopted.items()),
-            frozenset((process, phase.remembers()) for process, phase in phases.items()),
-            frozenset(phase.remembers() for phase in (*self.kept, *over) if phase.rest),
-            self.record.proposals(incarnations),
         )
 
     def judged(self) -> int:
@@ -222,7 +192,7 @@ class Invariant5(Invariant):
             Deliver(begin.process, begin.incarnation, txn),
         )
 
-    def _first_wrong(self, phase: _Phase) -> tuple[Txn, Txn | None] | None:
+    def _first_wrong(self, phase: Phase) -> tuple[Txn, Txn | None] | None:
         """The delivery with which D_f is a prefix of no β_e any more, and what could have come instead."""
         delivered = [*self._matched(phase), *phase.rest]
         candidates = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
@@ -233,7 +203,7 @@ class Invariant5(Invariant):
             candidates = [self._above(self.next.get(sent), phase.zxid) for sent in going_on]
         return None
 
-    def _matched(self, phase: _Phase) -> list[Txn]:
+    def _matched(self, phase: Phase) -> list[Txn]:
         txns = []
         sent = phase.last
         while sent is not None:

@@ -18,7 +18,7 @@ Cost: O(1) an event; where the tree has forked, the verdict O(n s) for n links a
 sequence after which a was delivered too late.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Record, Sent, named
@@ -27,13 +27,12 @@ _WORK_AN_EVENT = 256
 """How many transactions may be gone through for each new link, on average."""
 
 
-class LadisCausalOrder(OfRecord):
+class LadisCausalOrder(Invariant):
     name = "causal order"
     statement = "If message a causally precedes message b and both are delivered, then a must be ordered before b."
     source = "LADIS 2008, 2"
     group = "ladis"
     looks_at = ()
-    needs = ("what each server broadcast",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -17,13 +17,13 @@ least by (b, p, a, primary). Exercised by: a delivery of what was not the primar
 Cost: O(1) an event; the witness O(n log n), or O(n^2) if zxids descend within β.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Event
 from invariants.record import Primary, Record, Sent, named
 
 
-class LocalPrimaryOrder(OfRecord):
+class LocalPrimaryOrder(Invariant):
     name = "local primary order"
     statement = (
         "If a primary broadcasts ⟨v,z⟩ before it broadcasts ⟨v',z'⟩, then a process that delivers ⟨v',z'⟩ must also "
@@ -31,7 +31,6 @@ class LocalPrimaryOrder(OfRecord):
     )
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -30,13 +30,13 @@ Exercised by: a delivery of what has a predecessor. Cost: O(1) an event; the wit
 sequences of the processes fork or zxids descend within β.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Event, Txn
 from invariants.record import Primary, Record, Sent, named
 
 
-class PoCausalOrder(OfRecord):
+class PoCausalOrder(Invariant):
     name = "po causal order"
     statement = (
         "If ⟨v,z⟩ ≺_PO ⟨v',z'⟩ and some process p delivers ⟨v',z'⟩, then p must also deliver ⟨v,z⟩, and deliver it "
@@ -45,7 +45,6 @@ class PoCausalOrder(OfRecord):
     source = "DSN 2011, III-B"
     group = "causality"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

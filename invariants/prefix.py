@@ -15,13 +15,13 @@ Exercised by: a delivery of what was not the leader's first proposal.
 Cost: O(1) an event; the witness O(E n) for E different last positions and n transactions.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Actor, Primary, Record, Sent, named
 
 
-class Prefix(OfRecord):
+class Prefix(Invariant):
     name = "prefix"
     statement = (
         "If m is the last message delivered for a leader L, any message proposed before m by L is delivered too."
@@ -29,7 +29,6 @@ class Prefix(OfRecord):
     source = "LADIS 2008, 2, prefix property"
     group = "ladis"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

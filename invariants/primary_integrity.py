@@ -20,13 +20,13 @@ ascend.
 
 from bisect import bisect_left
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import Chain
 from invariants.events import Deliver, Txn, Zxid
 from invariants.record import Record, Sent
 
 
-class PrimaryIntegrity(OfRecord):
+class PrimaryIntegrity(Invariant):
     name = "primary integrity"
     statement = (
         "If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, "
@@ -34,7 +34,6 @@ class PrimaryIntegrity(OfRecord):
     )
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

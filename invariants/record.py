@@ -17,9 +17,9 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 """
 
 from bisect import insort
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import chain, islice
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import islice
+from typing import NamedTuple, Self
 
 from invariants.chain import EMPTY, Chain
 from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
@@ -141,7 +141,6 @@ class Record:
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
         self._arrived: list[Chain] = []  # links that were awaited; empty between two events
         self._had: dict[Sent, Chain] = {}  # where a broadcast came before what its primary had taken over
-        self._proposals: tuple[tuple[int, ...], Hashable] | None = None  # for these incarnations, if that was asked
 
     # Building.
 
@@ -181,7 +180,6 @@ class Record:
         segment = self._segment[process]
         sent = Sent(event, primary, self._last.get(primary), other, delivered, longest, segment, rank)
         self.sent[txn] = self._last[primary] = sent
-        self._proposals = None
         if isinstance(at, Waiting):
             at.done[sent] = None
         else:
@@ -305,20 +303,7 @@ class Record:
             else:
                 self._end(actor, waiting.segment, at)
 
-    def leave(self, process: int) -> None:
-        """Forget what `process` broadcast last as a primary: it never broadcasts again in those epochs."""
-        for primary in [primary for primary in self._last if primary[1] == process]:
-            del self._last[primary]
-            self._proposals = None
-
     # Reading.
-
-    def goes_on(self, event: Broadcast) -> bool:
-        """Whether something was broadcast in the epoch of `event`, and its primary has left, or others did. O(sent)."""
-        primary = (event.epoch, event.process, event.incarnation)
-        return primary not in self._last and any(
-            sent.epoch == event.epoch for txn in self.sent for sent in self.broadcasts(txn)
-        )
 
     def links_of(self, txn: Txn) -> list[Chain]:
         """Every link that ends in `txn`: one, unless the tree forked."""
@@ -377,24 +362,6 @@ class Record:
         while sent is not None:
             yield sent
             sent = sent.other
-
-    def proposals(self, incarnations: Sequence[int]) -> Hashable:
-        """β, as far as it matters what is broadcast next: for each primary its epoch, its process, what it broadcast.
-
-        The process is 0 if that incarnation is over by `incarnations`, or has left: the primary broadcasts no more.
-        O(sent), or O(1) if nothing was broadcast, and nobody left, since it was asked.
-        """
-        if self._proposals is None or self._proposals[0] != incarnations:
-            sequences: dict[Primary, list[Sent]] = {}
-            for sent in chain.from_iterable(map(self.broadcasts, self.sent)):
-                sequences.setdefault(sent.primary, []).append(sent)
-            found = set[Hashable]()
-            for (epoch, process, life), sents in sequences.items():
-                goes_on = life == incarnations[process] and (epoch, process, life) in self._last
-                txns = tuple(sent.txn for sent in sorted(sents, key=lambda sent: sent.rank))
-                found.add((epoch, process if goes_on else 0, txns))
-            self._proposals = tuple(incarnations), frozenset(found)
-        return self._proposals[1]
 
     def epochs(self, txn: Txn) -> tuple[int, int] | None:
         """The lowest and the highest epoch in which `txn` was broadcast, or None."""
@@ -480,9 +447,9 @@ class Record:
                     found[done] = min(actor, found.get(done, actor))
         return found
 
-    def fork(self) -> "Record":
+    def fork(self) -> Self:
         """An independent copy. O(size), in C."""
-        copy = object.__new__(Record)
+        copy = object.__new__(type(self))
         copy.__dict__ = {
             name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
         }

@@ -28,7 +28,7 @@ what has a successor, if it does not go back.
 Cost: O(1) an event; memory O(distinct transactions) for each process.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -44,8 +44,6 @@ class Redelivery(Invariant):
     )
     source = "LADIS 2008, 2"
     group = "ladis"
-    reads_sequences = False
-    is_local = True
     looks_at = ()
 
     def __init__(self, record: Record, order: str) -> None:
@@ -120,21 +118,6 @@ class Redelivery(Invariant):
         if self.least is None or key < self.least[0]:
             again: Deliver | Restore = self.restored.get(process, last)
             self.least = key, (Deliver(process, successor.incarnation, a), successor, again, wrong)
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return for each process what it delivered, in the order of first deliveries, the successors, and the last.
-
-        An incarnation that is over has no last: the next one may begin with anything.
-        """
-        return frozenset(
-            (
-                process,
-                tuple(positions),
-                frozenset((txn, after.txn) for txn, after in self.successors.get(process, {}).items()),
-                last.txn if (last := self.last.get(process)) and last.incarnation == incarnations[process] else None,
-            )
-            for process, positions in self.positions.items()
-        )
 
     def judged(self) -> int:
         return self.repeats

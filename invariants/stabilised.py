@@ -15,7 +15,7 @@ snapshot holds is not on record, nobody knows what the process has; that is inte
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from invariants.base import Invariant
@@ -34,7 +34,6 @@ class Liveness(Invariant):
 
     group = "liveness"
     looks_at = (Stabilised,)
-    needs = ("the whole path",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -100,12 +99,6 @@ class Liveness(Invariant):
     def judged(self) -> int:
         """Count the `Stabilised` that count and found a member behind; in any case what is violated."""
         return sum(self.behind[event.process] for event in self.counting()) or int(self.violation() is not None)
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return who is down, as long as nothing is promised. The incarnation that a process is in is on record."""
-        if self.stabilised:
-            return super().remembers(incarnations)
-        return frozenset(process for process in self.life if self._is_down(process))
 
     def inconclusive(self) -> bool:
         return True

@@ -9,7 +9,7 @@ incarnation, digest, zxid, text), and the least with another digest. Exercised b
 Cost: O(1) an event; memory O(lengths).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -22,7 +22,6 @@ class SameState(Invariant):
     statement = "Processes that have applied equally many transactions are in the same state."
     source = "after DSN 2011, I and II: primary-backup"
     group = "application"
-    reads_sequences = False
     looks_at = (State,)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -50,10 +49,6 @@ class SameState(Invariant):
         if self.lowest is None or event.length < self.lowest:
             self.lowest = event.length
         return True
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the digest at each length."""
-        return frozenset((length, state.digest) for length, state in self.least.items())
 
     def judged(self) -> int:
         return self.compared

@@ -24,7 +24,7 @@ small trace (n^2 bits of memory) if all suspicions come to nothing and some proc
 precedes it: then only the pairs further apart can tell.
 """
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Txn
 from invariants.record import Record, Sent, named
@@ -33,13 +33,12 @@ LARGE = 1000
 """Above so many transactions the witness is looked for among neighbours."""
 
 
-class StrictCausality(OfRecord):
+class StrictCausality(Invariant):
     name = "strict causality"
     statement = "If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩."
     source = "DSN 2011, III-B"
     group = "causality"
     looks_at = ()
-    needs = ("who delivered the whole path",)
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)

@@ -15,13 +15,13 @@ for nothing: by its hash it is what somebody delivered. Cost: O(1) an event; the
 
 from hashlib import blake2b
 
-from invariants.base import OfRecord, Violation
+from invariants.base import Invariant, Violation
 from invariants.chain import EMPTY, Chain
 from invariants.events import Deliver, Event, Txn
 from invariants.record import Record, Sent, named
 
 
-class TotalOrder(OfRecord):
+class TotalOrder(Invariant):
     name = "total order"
     statement = (
         "If some process delivers ⟨v,z⟩ before ⟨v',z'⟩, then any process that delivers ⟨v',z'⟩ must also deliver "
@@ -29,7 +29,6 @@ class TotalOrder(OfRecord):
     )
     source = "DSN 2011, III-A"
     looks_at = ()
-    needs = ()
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
         return not self.record.is_first_link(link)

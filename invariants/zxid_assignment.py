@@ -20,10 +20,10 @@ the `Broadcast`. Exercised by: a broadcast. Cost: O(1) an event; memory O(proces
 O(broadcasts).
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation, WentOn
+from invariants.base import Invariant, Violation
 from invariants.events import Event, Ready, Zxid
 from invariants.record import Primary, Record, Sent
 
@@ -36,7 +36,6 @@ class ZxidAssignment(Invariant):
     )
     source = "DSN 2011, III"
     group = "protocol"
-    reads_sequences = False
     looks_at = (Ready,)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -44,7 +43,6 @@ class ZxidAssignment(Invariant):
         self.broadcasts = 0
         self.ready: dict[int, Ready] = {}  # by process: the last
         self.highest: dict[Primary, Zxid] = {}  # that it has broadcast
-        self.left: set[int] = set()  # the epochs in which somebody broadcast who has left since
         self.least: tuple[Sent, Ready | None] | None = None  # what is wrong, with the last `Ready` before it
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -60,8 +58,6 @@ class ZxidAssignment(Invariant):
         ready = self.ready.get(sent.event.process)
         if ready is not None and ready.incarnation != sent.event.incarnation:
             ready = None
-        if self.told_of_leaving and primary not in self.highest and (ready is None or sent.epoch in self.left):
-            raise WentOn
         highest = self.highest.get(primary, zxid)
         self.highest[primary] = max(highest, zxid)
         if zxid.epoch == sent.epoch and zxid >= highest and (ready is None or ready.epoch == sent.epoch):
@@ -69,23 +65,6 @@ class ZxidAssignment(Invariant):
         if self.least is None or (sent.txn, primary) < (self.least[0].txn, self.least[0].primary):
             self.least = sent, ready
         return True
-
-    def leave(self, process: int) -> None:
-        """Forget its last `Ready`, and what it broadcast: it broadcasts nothing before it is told another epoch."""
-        self.ready.pop(process, None)
-        self.left.update(primary[0] for primary in self.highest if primary[1] == process)
-        self.highest = {primary: zxid for primary, zxid in self.highest.items() if primary[1] != process}
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return, of the incarnations that go on, the last `Ready`, and the highest zxid in each epoch.
-
-        Of others that were told of leaving, the epochs in which they broadcast.
-        """
-        return (
-            frozenset((p, each.epoch) for p, each in self.ready.items() if each.incarnation == incarnations[p]),
-            frozenset((e, p, zxid) for (e, p, life), zxid in self.highest.items() if life == incarnations[p]),
-            frozenset(self.left),
-        )
 
     def judged(self) -> int:
         return self.broadcasts

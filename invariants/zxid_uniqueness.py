@@ -18,7 +18,7 @@ transactions).
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from invariants.base import Invariant, Violation
@@ -32,7 +32,6 @@ class ZxidUniqueness(Invariant):
     statement = "No zxid has two values, and none is broadcast by two primaries."
     source = "DSN 2011, III and IV, step l.3.1"
     group = "protocol"
-    reads_sequences = False
     looks_at = (Accept,)
 
     def __init__(self, record: Record, order: str) -> None:
@@ -79,10 +78,6 @@ class ZxidUniqueness(Invariant):
             return False
         self.broken.add(txn.zxid)
         return True
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the value of each zxid, whoever showed it."""
-        return frozenset((*self.values.values(), *self.record.delivered_apart()))
 
     def judged(self) -> int:
         shown: Counter[Zxid] = Counter()

@@ -12,8 +12,8 @@ from tests.explore.test_space import orbit
 from tests.tiers import sweep
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.exploration import explore
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Message
 from zabcheck.protocols.ladis.messages import Fetch, FollowerInfo

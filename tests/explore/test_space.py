@@ -18,11 +18,11 @@ from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.explored import Explored, Progress
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables import components
 from zabcheck.explore.tables.components import Components
 from zabcheck.explore.tables.content import of_value
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches

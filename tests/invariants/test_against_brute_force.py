@@ -4,16 +4,14 @@ The normal tier judges the first 150 of them.
 """
 
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 
 import pytest
 
-from invariants import PROPERTIES, Broadcast, Deliver, Event, Judge, Local, Verdict, check, select
-from invariants.quorums import Quorums
+from invariants import PROPERTIES, Broadcast, Deliver, Event, Judge, Verdict, check, select
 from tests.invariants.builders import Order, whole
 from tests.invariants.by_property import OF_SEQUENCES
 from tests.invariants.oracle import Finding, Reading
-from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
@@ -163,19 +161,3 @@ def test_finishing_changes_nothing(seeds: range) -> None:
             judge.observe(event)
             judge.finish()
         assert [found(v) for v in judge.finish()] == [found(v) for v in check(whole(events, "global"))], f"seed {seed}"
-
-
-def test_a_judge_that_keeps_no_record_nobody_reads_says_the_same() -> None:
-    kinds, sparing = select(None), set[str]()
-    for seed, make in product(range(20), (random_trace, random_protocol_trace)):
-        events = [event for event in make(seed).events if isinstance(event, Local)]
-        for kind in kinds:
-            judges = [Judge([kind], quorums=Quorums(3), sparing=each) for each in (False, True)]
-            for event in events:
-                judges = [judge.fork() for judge in judges]
-                for judge in judges:
-                    judge.observe(event)
-            assert judges[0].finish() == judges[1].finish()
-            if not judges[1].record.sent and judges[0].record.sent:
-                sparing.add(kind.name)
-    assert {"invariant 1", "invariant 2", "invariant 3"} <= sparing

@@ -101,7 +101,7 @@ COUNTEREXAMPLE = floors_of(
 )
 EXPLORE = floors_of(
     "zabcheck.explore",
-    "bounds explored",
+    "bounds explored judges",
     "tables",
     "at_once",
     "states",

@@ -22,8 +22,8 @@ from invariants import (
     Truncate,
 )
 from invariants.quorums import Quorums
+from tests.explore.judges.continuations import MUTANTS, run_of, varied
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
-from tests.invariants.continuations import MUTANTS, run_of, varied
 from tests.tiers import sweep
 from zabcheck.search.goals import _NEEDED_FOR, GOALS, Goals
 from zabcheck.search.run import replay, schedule_of

@@ -59,7 +59,7 @@ _LARGE = 20_000
 """From this number of states on it is said that numpy would make a search faster."""
 
 _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes"}
-"""The options that have another name than the argument of `search.explore.explore`."""
+"""The options that have another name than the argument of `explore.explore`."""
 
 
 # The bounds, and what else only this command takes.

@@ -10,7 +10,7 @@ Two things are taken for granted in a `Space` that need not be so.
 - Processes are interchangeable (`symmetry`); they are not where ids win ties, or (f.a, f.zxid) tells no history. That
   hides no violation, but may make one up. So a run that is found is replayed, and if the simulator shows the violation
   under no names, all is searched again without.
-- A process does not go on with an iteration that it has left (`Invariant.leave`). If one does, all is searched again,
+- A process does not go on with an iteration that it has left (`Monitored.leave`). If one does, all is searched again,
   and no property forgets anything.
 """
 
@@ -23,16 +23,15 @@ import msgspec
 from msgspec import Struct, structs
 
 from invariants import EpochProgress, Integrity, Invariant, select
-from invariants.base import WentOn
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Exploration, Progress
+from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import LeftAlone, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
 from zabcheck.explore.shortest import NotTried, Shortest, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import CannotTellApart, Protocol

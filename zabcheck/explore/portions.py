@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from invariants.base import WentOn
 from zabcheck.explore.at_once.index import Ints
 from zabcheck.explore.at_once.many import Found, Many
+from zabcheck.explore.judges import WentOn
 from zabcheck.explore.states.compact import Compact, InArrays
 from zabcheck.explore.states.spilled import Spilled
 from zabcheck.explore.tables.components import EpochUnknown

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import astuple
 
 from invariants import Invariant
-from invariants.base import WentOn
 from invariants.quorums import Quorums
 from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Explored, Progress
+from zabcheck.explore.judges import WentOn, monitored
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.states.checkpoint import (
     EVERY,
@@ -31,7 +31,6 @@ from zabcheck.explore.states.memory import rare_collections, used
 from zabcheck.explore.states.visited import States, Visited
 from zabcheck.explore.tables.components import Components, EpochUnknown
 from zabcheck.explore.tables.journal import Journal, Table
-from zabcheck.explore.tables.judges import forgets_what_is_left
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.reduction import MayLeave, are_lasting
@@ -60,7 +59,7 @@ class Space:
     `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
     moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties (not
     where errors of the code that is modelled end a run).
-    `forgetful`: properties forget iterations that are left (`Invariant.leave`). StepRaised if a process cannot start.
+    `forgetful`: properties forget iterations that are left (`Monitored.leave`). StepRaised if a process cannot start.
     """
 
     def __init__(
@@ -79,7 +78,7 @@ class Space:
         self.bounds = bounds
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
         self.reduced = reduction and can_reduce and switches.elections != "fle"
-        forgetful = forgetful and any(map(forgets_what_is_left, properties))
+        forgetful = forgetful and any(monitored(kind).forgets_what_is_left() for kind in properties)
         self._journal: Journal = []
         self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful, journal=self._journal)
         moments = moments or not are_lasting(properties) or switches.errors == "raised"

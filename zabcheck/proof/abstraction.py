@@ -10,7 +10,7 @@ incarnation after the first one delivers is noted twice: for the process, and fo
 nothing but deliver.
 """
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
@@ -31,7 +31,6 @@ from invariants import (
 )
 from invariants.quorums import Quorums
 from zabcheck.proof.compiled import Effect, Tuples, World, of, with_more, world_of
-from zabcheck.proof.relations import RELATIONS
 
 AbstractTxn = tuple[int, int, str]
 """A transaction: epoch, counter and value, so that two values under one zxid are two transactions, as in a trace."""
@@ -161,18 +160,6 @@ def leaders(world: World, e: int) -> list[str]:
         return not any(q <= by for q in world[1]), -len(by), leader
 
     return sorted(promised, key=rank)
-
-
-def remembered(world: World, incarnations: Sequence[int], relations: Collection[str]) -> Hashable:
-    """Return what is so in these relations, but for what incarnations delivered that are over.
-
-    `incarnations` are the current ones, by process (entry 0 is not used); which one it is does not matter.
-    """
-    current = {f"{name_of(n)}.{now}": f"{name_of(n)}+" for n, now in enumerate(incarnations) if now}
-    over = {n for n in world[0] if "." in n and n not in current}
-    delivered = frozenset((current.get(str(n), n), t) for n, t in of(world, "delivered") if n not in over)
-    rest = tuple(of(world, name) for name in RELATIONS if name in relations and name != "delivered")
-    return tuple(map(bool, incarnations)), delivered, *rest
 
 
 # Histories. A trace tells the last zxid, the length and the hash of one; what is in it, other events have told.

@@ -17,7 +17,7 @@ Cost: some hundred microseconds for such an event, more if there are many transa
 distinct transactions).
 """
 
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -33,7 +33,6 @@ from zabcheck.proof.abstraction import (
     history_of,
     initial_history,
     name_of,
-    remembered,
 )
 from zabcheck.proof.compiled import World, broken, mentioned, of, read_by
 from zabcheck.proof.conjuncts import CONJUNCTS
@@ -50,7 +49,6 @@ class _Abstracted(Invariant):
     """Takes the events of a trace for steps of the abstraction."""
 
     group = "abstraction"
-    reads_sequences = False
     looks_at = LOOKS_AT
     depends_on: ClassVar[Collection[str]] = RELATIONS
     """On which relations it depends what is wrong with the events to come."""
@@ -144,11 +142,6 @@ class _Abstracted(Invariant):
 
     def inconclusive(self) -> bool:
         return self.order != "global"
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        if self.world is None:
-            return None
-        return self.tells, self.wrong is not None, remembered(self.world, incarnations, self.depends_on)
 
     def violation(self) -> Violation | None:
         if not self.tells or self.world is None:
@@ -250,9 +243,6 @@ class Proof(_Abstracted):
             if mentioned(conjunct) & changed and (things := broken(conjunct, found.after)) is not None:
                 return f"`{conjunct.name}` is false, for {named(things)}: {conjunct.text}"
         return None
-
-    def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        return self.has_left, super().remembers(incarnations)
 
 
 add(Refinement)

@@ -178,7 +178,7 @@ class Goals:
     def identity(self, but: Collection[str] = ()) -> tuple[Hashable, ...]:
         """Return what decides which goals, `but` for these, a continuation reaches. O(processes + transactions).
 
-        `invariants.content` would say the same, and take ten times as long; a search asks for each step that is new.
+        A search asks for each step that is new, so this has to be fast.
         """
         needed, kept = _needed(frozenset(but)), self.__dict__
         return tuple([_hashable(kept[name]) if name in needed else None for name in _NEEDED_FOR])

@@ -10,8 +10,8 @@ from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.at_once import arrays
 from zabcheck.explore.bounds import UNLIMITED, Bounds
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches

@@ -20,9 +20,9 @@ from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.at_once.index import MISSING, Index, extended, twins
 from zabcheck.explore.bounds import UNLIMITED, Bounds
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.portions import Portions
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches

@@ -12,11 +12,11 @@ from invariants import EMPTY, Event, Halt, Judge, Promise, select
 from invariants.quorums import MAJORITY, quorums_of
 from tests.tiers import sweep
 from zabcheck.explore.bounds import UNLIMITED, Bounds
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.liveness.undisturbed import LIVENESS, Continuations, Ending, StableQuorum, Trap, find_trap
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.content import of_disk
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Persist, Protocol, Request, Send, Started, StepRaised, TimedOut
 from zabcheck.protocols.switches import Switches

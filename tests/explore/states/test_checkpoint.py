@@ -16,9 +16,9 @@ from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.explored import Progress
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.space import Space
 from zabcheck.explore.states.checkpoint import CheckpointError, steps_of
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.switches import Switches
 

@@ -6,16 +6,15 @@ import pytest
 from msgspec.structs import replace
 
 from invariants import CommitEpoch, Deliver, select
-from invariants.base import WentOn
 from invariants.quorums import Quorums
 from tests.explore.told import states_of
 from tests.tiers import sweep
 from zabcheck.explore import Bounds, explore
 from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.explored import Explored
+from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import NO_CONNECTION, NOTHING, Components, Left
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Elected, Protocol
 from zabcheck.protocols.switches import Switches

@@ -4,15 +4,16 @@ from collections.abc import Hashable, Sequence
 
 import pytest
 
-from invariants import EpochUniqueness, Judge, Prefix, Promise, Ready, select
-from invariants.identity import identity
+from invariants import EpochUniqueness, Prefix, Promise, Ready, select
 from invariants.quorums import Quorums
 from tests.tiers import sweep
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.explored import Explored
+from zabcheck.explore.judges import MonitorJudge, judged_in_every_state
+from zabcheck.explore.judges.identity import identity
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables import judges
-from zabcheck.explore.tables.judges import groups_of, judged_in_every_state
+from zabcheck.explore.tables import group_judges
+from zabcheck.explore.tables.group_judges import groups_of
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
@@ -40,10 +41,10 @@ def test_what_only_tells_whether_a_property_is_exercised_is_forgotten_once_it_is
 ) -> None:
     forgetting = explored(*CASES[name])
 
-    def everything(judge: Judge, incarnations: Sequence[int], exercised: Sequence[str]) -> Hashable:
+    def everything(judge: MonitorJudge, incarnations: Sequence[int], exercised: Sequence[str]) -> Hashable:
         return identity(judge, incarnations)
 
-    monkeypatch.setattr(judges, "identity", everything)
+    monkeypatch.setattr(group_judges, "identity", everything)
     knowing = explored(*CASES[name])
     for field in ("whole", "broken", "raised", "depth", "exercised", "goals"):
         assert getattr(forgetting, field) == getattr(knowing, field), field
@@ -74,7 +75,7 @@ def test_properties_together_know_what_each_group_of_them_knows(mutant: str | No
 
 
 def test_until_then_it_is_known() -> None:
-    asked, nobody = (Judge([EpochUniqueness], quorums=Quorums(2)) for _ in range(2))
+    asked, nobody = (MonitorJudge([EpochUniqueness], Quorums(2)) for _ in range(2))
     asked.observe(Promise(1, 0, 1, leader=2))
     assert identity(asked, (0, 0, 0)) != identity(nobody, (0, 0, 0))
     assert identity(asked, (0, 0, 0), ["epoch uniqueness"]) == identity(nobody, (0, 0, 0), ["epoch uniqueness"])

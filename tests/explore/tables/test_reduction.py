@@ -12,9 +12,9 @@ from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import CRASH, CUT, TIMEOUT, UNLIMITED, Bounds
 from zabcheck.explore.explored import Explored
+from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.shortest import search, shorter
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.judges import judged_in_every_state
 from zabcheck.explore.tables.reduction import are_lasting
 from zabcheck.explore.tables.successors import Row
 from zabcheck.mutants.catalogue import CATALOGUE, mutated

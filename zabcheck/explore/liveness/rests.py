@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from invariants import Judge, Local, Quiescent
 from invariants.epoch_progress import EpochProgress
+from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.liveness.undisturbed import LOOK, Kind, Trap
 from zabcheck.explore.runs import run_to
@@ -148,7 +149,7 @@ class Rests:
                 connection = "none" if leader in (None, process) else state_of(link and link.connection)
                 yield Quiescent(process, 0, number, leader, connection, run.may_broadcast(process))
 
-    def _judged(self, before: Judge, incarnations: tuple[int, ...], first: Rest, second: Rest | None) -> Ending:
+    def _judged(self, before: MonitorJudge, incarnations: tuple[int, ...], first: Rest, second: Rest | None) -> Ending:
         judge = before.of_what_comes(self._fresh)
         for rest in (first, second):
             if rest is None:

@@ -30,6 +30,7 @@ from msgspec.structs import replace
 from invariants import Judge, Local, Recover, Stabilised
 from invariants.convergence import Convergence
 from invariants.reliable_delivery import ReliableDelivery
+from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
@@ -275,7 +276,7 @@ class Continuations:
                 if type(event) in judge.looks_at and isinstance(event, Local):
                     judge.observe(replace(event, incarnation=incarnations[event.process]))
 
-    def _sequences(self, monitor: int) -> tuple[int, Judge, Sequence[int]]:
+    def _sequences(self, monitor: int) -> tuple[int, MonitorJudge, Sequence[int]]:
         found = self._space.monitors.sequences(monitor)
         assert found is not None, "it was looked at first"
         return found

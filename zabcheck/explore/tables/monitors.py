@@ -15,13 +15,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from invariants import Crash, Event, Invariant, Judge, Local
+from invariants import Crash, Event, Invariant, Local
 from invariants.quorums import Quorums
+from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.tables.automata import Watcher
 from zabcheck.explore.tables.components import Components
 from zabcheck.explore.tables.digests import digest
+from zabcheck.explore.tables.group_judges import Group, GroupJudge, groups_of, product_of
 from zabcheck.explore.tables.journal import Journal, Table
-from zabcheck.explore.tables.judges import Group, GroupJudge, awaits_something, groups_of, product_of
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
@@ -100,8 +101,9 @@ class Monitors:
     ) -> None:
         self.journal = journal
         self.components = components
-        self._awaited = {kind.name for kind in properties if awaits_something(kind)}.difference(exercised)
         groups = groups_of(properties)
+        awaiting = {kind.name for kind in chain(*groups) if kind.awaits_something()}
+        self._awaited = awaiting.difference(exercised)
         self._properties = [kind.name for kind in chain(*groups)]
 
         def judging(group: Group, process: int | None) -> GroupJudge:
@@ -185,7 +187,7 @@ class Monitors:
         """Return a digest of what the properties know. O(judges) if what each knows was asked before."""
         return digest(tuple(judge.digest(number) for judge, number in self.product.each(monitor)))
 
-    def sequences(self, monitor: int) -> tuple[int, Judge, tuple[int, ...]] | None:
+    def sequences(self, monitor: int) -> tuple[int, MonitorJudge, tuple[int, ...]] | None:
         """Return the number of a judge that has the delivered sequences on record, that judge, and the incarnations.
 
         None if no property reads delivered sequences.

@@ -20,7 +20,6 @@ from invariants import (
     Invariant,
     Invariant2,
     Invariant5,
-    Judge,
     Local,
     Promise,
     Ready,
@@ -28,11 +27,8 @@ from invariants import (
     ZxidAssignment,
     select,
 )
-from invariants.base import WentOn
-from invariants.identity import identity, named
 from invariants.quorums import Quorums
-from tests.invariants.builders import A, B, C, D, adopt, broadcasts, deliveries, restore
-from tests.invariants.continuations import (
+from tests.explore.judges.continuations import (
     MIXES,
     MUTANTS,
     Events,
@@ -42,19 +38,22 @@ from tests.invariants.continuations import (
     of_few,
     run_of,
 )
+from tests.invariants.builders import A, B, C, D, adopt, broadcasts, deliveries, restore
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.tiers import sweep
+from zabcheck.explore.judges import MonitorJudge, WentOn
+from zabcheck.explore.judges.identity import identity, named
 
 BOTH = (Invariant2, Invariant5)
 FORGETFUL = (*BOTH, *select(["core"]), EpochUniqueness, ZxidAssignment, *select(["invariant 4", "chosen"]))
 PHASE: list[Event] = [*broadcasts(1, 1, A, B), adopt(2, 1), CommitEpoch(2, 0, 1), *deliveries(2, A)]
 
 
-def judge_of(*kinds: type[Invariant], told: bool = True) -> Judge:
-    return Judge(kinds, quorums=Quorums(4), told_of_leaving=told)
+def judge_of(*kinds: type[Invariant], told: bool = True) -> MonitorJudge:
+    return MonitorJudge(kinds, Quorums(4), told_of_leaving=told)
 
 
-def observed(kind: type[Invariant], events: Sequence[Event | int], *, left: bool = False) -> Judge:
+def observed(kind: type[Invariant], events: Sequence[Event | int], *, left: bool = False) -> MonitorJudge:
     """Return a judge that has seen this; a number is a process that leaves its iteration."""
     judge = judge_of(kind)
     for event in (*events, 2) if left else events:
@@ -220,8 +219,8 @@ GROUPS = {**{kind.name: (kind,) for kind in FORGETFUL}, "core": select(["core"])
 class Both(NamedTuple):
     """Two judges of one trace: one forgets who leaves, and one knows all; and the incarnation of each process."""
 
-    forgetful: Judge
-    knowing: Judge
+    forgetful: MonitorJudge
+    knowing: MonitorJudge
     lives: list[int]
 
 
@@ -241,7 +240,7 @@ def alike(kinds: Sequence[type[Invariant]], variants: Sequence[Events], rng: Ran
     return (group for group in found.values() if len(group) > 1)
 
 
-def _step(judge: Judge, event: Event | int, lives: Sequence[int]) -> None:
+def _step(judge: MonitorJudge, event: Event | int, lives: Sequence[int]) -> None:
     if not isinstance(event, int):
         assert isinstance(event, Local)
         judge.observe(replace(event, incarnation=lives[event.process] + event.incarnation))
@@ -265,7 +264,7 @@ def _sends(event: Event, txns: Collection[Txn]) -> bool:
     return isinstance(event, Broadcast) and event.txn in txns
 
 
-def _said(judge: Judge, rest: Sequence[Event | int], lives: Sequence[int]) -> list[str | None]:
+def _said(judge: MonitorJudge, rest: Sequence[Event | int], lives: Sequence[int]) -> list[str | None]:
     """Return which property stands for what is violated after each event, up to where somebody has gone on."""
     judge, said = judge.fork(), list[str | None]()
     for event in rest:

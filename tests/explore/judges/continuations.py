@@ -29,9 +29,10 @@ from invariants import (
     Txn,
 )
 from invariants.events import EVENTS
-from invariants.identity import identity, named
 from invariants.quorums import Quorums
 from tests.invariants.builders import A, B, D, restore, told
+from zabcheck.explore.judges import MonitorJudge
+from zabcheck.explore.judges.identity import identity, named
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.search.run import ProtocolRaised, Search
 from zabcheck.search.swarm import drive
@@ -228,7 +229,7 @@ MUTANTS = [None, *(name for name, mutant in CATALOGUE.items() if mutant.protocol
 class Known(NamedTuple):
     """A judge, what it has been shown, and the incarnation of each process."""
 
-    judge: Judge
+    judge: MonitorJudge
     shown: Events
     lives: list[int]
 
@@ -237,7 +238,7 @@ def alike(kinds: Sequence[type[Invariant]], variants: Sequence[Events], quorums:
     """The variants that make one identity, if nothing is broken, and they differ in what these properties look at."""
     found: dict[Hashable, dict[Events, Known]] = {}
     for variant in variants:
-        judge = Judge(kinds, "global", quorums)
+        judge = MonitorJudge(kinds, quorums)
         seen = tuple(event for event in variant if type(event) in judge.observers)
         if broadcast_again(seen):
             continue

@@ -2,7 +2,7 @@
 
 An exhaustive search meets the same state of a protocol after different traces, and may take them for one if the
 properties need not tell them apart either. What it has to tell apart multiplies its states, so an identity leaves out
-all that no continuation can make matter. Each property says what it still needs (`Invariant.remembers`); what the
+all that no continuation can make matter. Each property says what it still needs (`Monitored.remembers`); what the
 record still needs is here, as that depends on which properties read it. What only a witness shows is left out, and how
 often something was judged.
 
@@ -24,10 +24,11 @@ from collections.abc import Collection, Hashable, Sequence
 from invariants.agreement import Agreement
 from invariants.base import Judge
 from invariants.chain import EMPTY, Chain
-from invariants.content import content
 from invariants.integrity import Integrity
 from invariants.record import Record, Sent
 from invariants.total_order import TotalOrder
+from zabcheck.explore.judges.content import content
+from zabcheck.explore.judges.judge import MonitorJudge
 
 _NOT_NEEDED = frozenset(
     (
@@ -60,7 +61,7 @@ def named(judge: Judge, violated: Collection[str]) -> str | None:
     return next((name for name in names if name in violated), None)
 
 
-def identity(judge: Judge, incarnations: Sequence[int], exercised: Collection[str] = ()) -> Hashable:
+def identity(judge: MonitorJudge, incarnations: Sequence[int], exercised: Collection[str] = ()) -> Hashable:
     """Return what `judge` needs to know of what it has observed, to compare with what another judge needs to know.
 
     `incarnations` are the current ones, by process (entry 0 is not used). Of properties that are `exercised`, by name,
@@ -71,7 +72,7 @@ def identity(judge: Judge, incarnations: Sequence[int], exercised: Collection[st
     return _record(judge, incarnations), *remembered, *awaited
 
 
-def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
+def _record(judge: MonitorJudge, incarnations: Sequence[int]) -> Hashable:
     """Return what the properties that judge delivered sequences need of the record."""
     if not any(each.reads_sequences for each in judge.invariants):
         return None
@@ -81,8 +82,8 @@ def _record(judge: Judge, incarnations: Sequence[int]) -> Hashable:
     if not _is_a_path(record) or any(kind.needs is None for kind in reading):
         return _everything(record, incarnations)
     past = _Past(record, incarnations, judge.told_of_leaving)
-    tells_of_forks = TotalOrder in reading and Agreement in reading
-    if "the whole path" in needs or not tells_of_forks or not past.is_in_order():
+    tells_of_forks = all(any(issubclass(each, kind) for each in reading) for kind in (TotalOrder, Agreement))
+    if not tells_of_forks or not past.is_in_order():
         return past.whole()
     return past.ahead(strict="who delivered the whole path" in needs, by_server="what each server broadcast" in needs)
 

@@ -3,7 +3,7 @@
 The properties are judged by their own judges, one for those that read the same record, and one for each of the others,
 so that each knows little and has few states. A property that judges each process by itself has a judge for each. A
 judge that has been shown some events is kept, and its number stands for it; one that still knows the same
-(`invariants.identity`) has the same number. Every state is judged as if the trace ended in it, so a property is
+(`judges.identity`) has the same number. Every state is judged as if the trace ended in it, so a property is
 violated in the first state in which it is.
 """
 
@@ -13,48 +13,32 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, Crash, Event, Invariant, Judge, Local
-from invariants.identity import identity, named
+from invariants import Broadcast, Crash, Event, Invariant, Local
 from invariants.quorums import Quorums
+from zabcheck.explore.judges import Monitored, MonitorJudge, monitored
+from zabcheck.explore.judges.identity import identity, named
 from zabcheck.explore.tables.automata import Automaton, Watcher
 from zabcheck.explore.tables.components import Components, Left
 from zabcheck.explore.tables.digests import digest
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.protocols.base import CannotTellApart
 
-Group = tuple[type[Invariant], ...]
+Group = tuple[type[Monitored], ...]
 """Properties that one judge judges."""
-_ONE_RECORD = ("core", "causality", "ladis")
 
 
 def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     """Return the properties that read the delivered sequences of one record as one group, and each other by itself."""
-    together = tuple(kind for kind in properties if kind.group in _ONE_RECORD and not kind.is_local)
-    alone = [(kind,) for kind in properties if kind not in together]
+    kinds = list(map(monitored, properties))
+    together = tuple(kind for kind in kinds if kind.reads_sequences and kind.needs is not None)
+    alone = [(kind,) for kind in kinds if kind not in together]
     return [*([together] if together else []), *alone]
-
-
-def judged_in_every_state(kind: type[Invariant]) -> bool:
-    """Whether a search can judge a property in every state: not if it waits for a promise of the environment, or for
-    an application, as no state of a search has these.
-    """
-    return kind.group not in ("liveness", "application")
-
-
-def forgets_what_is_left(kind: type[Invariant]) -> bool:
-    """Whether a property, or the record that it reads, needs to know less of a process that has left its iteration."""
-    return kind.reads_sequences or kind.reads_broadcasts or kind.leave is not Invariant.leave
-
-
-def awaits_something(kind: type[Invariant]) -> bool:
-    """Whether a property, until it is exercised, needs to know more to tell when it is."""
-    return kind.awaits is not Invariant.awaits
 
 
 class _Known(NamedTuple):
     """A judge, and the incarnation that each process is in."""
 
-    judge: Judge
+    judge: MonitorJudge
     incarnations: tuple[int, ...]
 
 
@@ -80,8 +64,8 @@ class GroupJudge(Watcher):
         told = (_OF_BROADCASTS if kind.reads_broadcasts else () for kind in group)
         self._of_all = frozenset(chain(*told, *((*kind.of_all, Crash) for kind in group if kind.of_all)))
         """The kinds of event that are looked at of all processes."""
-        forgetful = told_of_leaving and any(map(forgets_what_is_left, group))
-        judge = Judge(group, quorums=quorums, told_of_leaving=forgetful, sparing=True, process=process)
+        forgetful = told_of_leaving and any(kind.forgets_what_is_left() for kind in group)
+        judge = MonitorJudge(group, quorums, told_of_leaving=forgetful, process=process)
         super().__init__(components, frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash}), process)
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
@@ -142,7 +126,7 @@ class GroupJudge(Watcher):
             self.broken.append(broken)
         return known
 
-    def _stays(self, judge: Judge, process: int, events: Sequence[Event]) -> bool:
+    def _stays(self, judge: MonitorJudge, process: int, events: Sequence[Event]) -> bool:
         """Whether these events, which end with `Left` of this process, leave the judge as it is.
 
         That is so if it has nothing to forget of the process, which has shown nothing else, or has crashed, and no

@@ -4,14 +4,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from invariants import Broadcast, Crash, Event, Invariant, Invariant1, Judge, Local, select
+from invariants import Broadcast, Crash, Event, Invariant, Invariant1, Local, select
 from invariants.quorums import Quorums
 from invariants.record import Record
-from tests.invariants.continuations import run_of
+from tests.explore.judges.continuations import run_of
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
+from zabcheck.explore.judges import Monitored, MonitorJudge, monitored
 
-LOCAL = tuple(kind for kind in select(None) if kind.is_local)
+LOCAL = tuple(kind for kind in map(monitored, select(None)) if kind.is_local)
 SEEDS = range(150)
 MUTANTS = ("deliver-initial-history-last", "redeliver-with-gap", "stale-proposal-accepted", "propose-to-acked-only")
 
@@ -25,7 +26,7 @@ def traces() -> Iterator[Sequence[Event]]:
             yield run_of(mutant, seed)
 
 
-def shown_to(process: int, kind: type[Invariant], event: Event) -> bool:
+def shown_to(process: int, kind: type[Monitored], event: Event) -> bool:
     """Whether a judge of this process alone has to be shown the event."""
     if isinstance(event, Local) and event.process == process:
         return True
@@ -37,7 +38,7 @@ def judged(
     kind: type[Invariant], events: Sequence[tuple[int, Event]], process: int | None = None
 ) -> tuple[int, dict[int, None]]:
     """Return how often the property was judged, and the numbers of the events with which a trace could end badly."""
-    judge = Judge([kind], "global", Quorums(4), process=process)
+    judge = MonitorJudge([kind], Quorums(4), process=process)
     bad: dict[int, None] = {}
     for number, event in events:
         judge.observe(event)
@@ -68,30 +69,26 @@ def test_a_local_property_judges_each_process_by_itself(kind: type[Invariant]) -
     assert exercised > 3
 
 
-def test_a_subclass_has_to_say_again_that_it_is_local() -> None:
+def test_a_subclass_of_a_local_property_is_not_taken_for_local() -> None:
     """It may compare processes."""
 
     class Compares(Invariant1):
         name = "compares"
 
-    class Says(Invariant1):
-        is_local = True
-
-    assert Invariant1.is_local
-    assert not Compares.is_local
-    assert Says.is_local
+    assert monitored(Invariant1).is_local
+    assert not monitored(Compares).is_local
 
 
 def test_a_local_property_says_that_it_reads_no_delivered_sequences() -> None:
     with pytest.raises(TypeError, match="Forgets: expected `reads_sequences = False`"):
-        type("Forgets", (Invariant,), {"is_local": True})
+        type("Forgets", (Monitored,), {"is_local": True})
 
 
 def test_a_property_may_keep_a_process_of_its_own() -> None:
-    class Keeps(Invariant1):
+    class Keeps(monitored(Invariant1)):  # type: ignore[misc]  # which class it is, mypy cannot tell
         def __init__(self, record: Record, order: str) -> None:
             super().__init__(record, order)
             self.process = 2
 
-    assert [each.process for each in Judge([Keeps]).invariants] == [2]
-    assert [each.process for each in Judge([Invariant1], process=3).invariants] == [3]
+    assert [each.process for each in MonitorJudge([Keeps]).invariants] == [2]
+    assert [each.process for each in MonitorJudge([Invariant1], process=3).invariants] == [3]

@@ -1,0 +1,33 @@
+"""The properties of what clients see, and of the state of an application."""
+
+from collections.abc import Hashable, Sequence
+
+from invariants import Durability, FinalAgreement, SameState
+from zabcheck.explore.judges.monitored import Monitored, monitors
+
+
+@monitors(SameState)
+class MonitoredSameState(Monitored, SameState):
+    reads_sequences = False
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the digest at each length."""
+        return frozenset((length, state.digest) for length, state in self.least.items())
+
+
+@monitors(Durability)
+class MonitoredDurability(Monitored, Durability):
+    reads_sequences = False
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return what clients were told, what was read, and whether anything was read."""
+        return frozenset(self.told), frozenset(self.read), self.least is None
+
+
+@monitors(FinalAgreement)
+class MonitoredFinalAgreement(Monitored, FinalAgreement):
+    reads_sequences = False
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the different reads."""
+        return frozenset(self.different)

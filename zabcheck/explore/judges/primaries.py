@@ -1,0 +1,147 @@
+"""The properties of primaries, their epochs, and what they broadcast; and of how a quorum chooses it."""
+
+from collections.abc import Hashable, Sequence
+
+from invariants import Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
+from invariants.chosen import told_by
+from invariants.epoch_uniqueness import Claim
+from invariants.record import Record, Sent
+from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+
+
+@monitors(EpochUniqueness)
+class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
+    """Where it is told who leaves, that costs O(epochs), and so does a new primary."""
+
+    reads_sequences = False
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.asking: set[tuple[int, int]] = set()  # an epoch, and who was promised it and has not left since
+        self.over: set[int] = set()  # epochs of which nobody is expected to act as the primary any more
+
+    def _promise(self, event: Promise) -> bool:
+        if event.leader is not None and self.told_of_leaving:
+            self.asking.add((event.epoch, event.leader))
+        return super()._promise(event)
+
+    def claim(self, event: Claim) -> bool:
+        if event.epoch in self.over:
+            raise WentOn
+        is_broken = super().claim(event)
+        if self.told_of_leaving:
+            self._end_epochs()
+        return is_broken
+
+    def leave(self, process: int) -> None:
+        """Forget who the primary of an epoch was: that one acts as it no more, and nobody else is to.
+
+        Nor is anybody to be the primary of an epoch below one that has a primary, once all have left who were promised
+        it: a quorum has promised more. So it need not be known either whether such an epoch ever had one.
+        """
+        self.asking = {(epoch, leader) for epoch, leader in self.asking if leader != process}
+        for epoch, claims in self.primaries.items():
+            if any(claim.process == process for claim in claims):
+                self.over.add(epoch)
+        self._end_epochs()
+
+    def _end_epochs(self) -> None:
+        """Have the epochs be over that have no primary, are below one that has, and that nobody asks for."""
+        asked = {epoch for epoch, _ in self.asking}
+        below = range(1, max(self.primaries, default=0))
+        self.over.update(epoch for epoch in below if epoch not in self.primaries and epoch not in asked)
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the primary of each epoch; 0 if its incarnation is over, as whoever comes then is another one.
+
+        For an epoch that is not over, also who was promised it and has not left: their leaving may end it.
+        """
+        primaries = frozenset(
+            (epoch, claim.process if claim.incarnation == incarnations[claim.process] else 0)
+            for epoch, claims in self.primaries.items()
+            for claim in claims
+            if epoch not in self.over
+        )
+        return primaries, frozenset(self.over), frozenset(each for each in self.asking if each[0] not in self.over)
+
+    def awaits(self) -> Hashable:
+        """Return to whom each epoch without a primary was promised.
+
+        Who the primary of an epoch that is over was is left out: a promise to another one that comes only then may not
+        be counted.
+        """
+        return frozenset((e, tuple(sorted(who))) for e, who in self.promised.items() if e not in self.primaries)
+
+
+@monitors(ZxidUniqueness)
+class MonitoredZxidUniqueness(Monitored, ZxidUniqueness):
+    reads_sequences = False
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the value of each zxid, whoever showed it."""
+        return frozenset((*self.values.values(), *self.record.delivered_apart()))
+
+
+@monitors(ZxidAssignment)
+class MonitoredZxidAssignment(Monitored, ZxidAssignment):
+    reads_sequences = False
+
+    def __init__(self, record: Record, order: str) -> None:
+        super().__init__(record, order)
+        self.left: set[int] = set()  # the epochs in which somebody broadcast who has left since
+
+    def on_sent(self, sent: Sent) -> bool:
+        if self.told_of_leaving and sent.primary not in self.highest:
+            ready = self.ready.get(sent.event.process)
+            is_ready = ready is not None and ready.incarnation == sent.event.incarnation
+            if not is_ready or sent.epoch in self.left:
+                raise WentOn
+        return super().on_sent(sent)
+
+    def leave(self, process: int) -> None:
+        """Forget its last `Ready`, and what it broadcast: it broadcasts nothing before it is told another epoch."""
+        self.ready.pop(process, None)
+        self.left.update(primary[0] for primary in self.highest if primary[1] == process)
+        self.highest = {primary: zxid for primary, zxid in self.highest.items() if primary[1] != process}
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return for each running incarnation its last `Ready`, and its highest zxid in each epoch.
+
+        For one that has left: only the epochs that it broadcast in.
+        """
+        return (
+            frozenset((p, each.epoch) for p, each in self.ready.items() if each.incarnation == incarnations[p]),
+            frozenset((e, p, zxid) for (e, p, life), zxid in self.highest.items() if life == incarnations[p]),
+            frozenset(self.left),
+        )
+
+
+@monitors(Chosen)
+class MonitoredChosen(Monitored, Chosen):
+    reads_sequences = False
+    reads_broadcasts = True
+
+    def remembers(self, incarnations: Sequence[int]) -> Hashable:
+        """Return who accepted what is not chosen yet, in which epoch; which histories are known, and who has which.
+
+        A history that is not known may turn out to be one that was adopted with what was broadcast behind it, so
+        these are needed too. Of a delivery that was wrong nothing is told until the trace shows both kinds of event.
+        """
+        if self.record.quorums is None:
+            return None
+        accepted = {
+            txn: None
+            if accepted is None or self._is_chosen(txn, accepted)
+            else frozenset((event.epoch, event.process) for event in accepted)
+            for txn, accepted in list(self.accepted.items())
+        }
+        return (
+            (self.accepts, self.adopts, self.least is not None),
+            frozenset(accepted.items()),
+            frozenset((p, told_by(at) if isinstance(at, Chain) else at) for p, at in self.histories.items()),
+            frozenset(self.known),
+            frozenset((told, adopt.epoch, adopt.process) for told, adopts in self.unknown.items() for adopt in adopts),
+            frozenset((told, txn) for told, following in self.going_on.items() for txn in following),
+            frozenset((epoch, initial.hash) for epoch, initials in self.initial.items() for initial in initials),
+            self.record.proposals(incarnations),
+        )
