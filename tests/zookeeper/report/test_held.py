@@ -5,6 +5,10 @@ import pytest
 from docs.generators.zookeeper import archived
 from zabcheck.cli.zookeeper.command import story_of
 from zabcheck.counterexample.story import HeldThread
+from zabcheck.zookeeper.recording.records import Cast, Chose, Reached
+from zabcheck.zookeeper.report.held import GOES_ON, stays_of
+from zabcheck.zookeeper.run.choices.points import Go
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import judge
 
 
@@ -43,3 +47,15 @@ def test_writes_that_had_to_wait_are_counted_and_a_kill_ends_it() -> None:
 @pytest.mark.parametrize("name", ["zookeeper-stale-log"])
 def test_where_no_thread_was_held_none_is_told(name: str) -> None:
     assert threads(name) == ()
+
+
+def test_of_threads_at_one_point_the_one_of_the_server_that_leads_goes_on() -> None:
+    """Whoever leads is a field of the choice, whatever its words are."""
+    records = [
+        Cast(0, {"A": 3, "B": 2, "C": 1}),
+        Reached(1, 3, "ack", "a thread", "held"),
+        Reached(2, 2, "ack", "a thread", "held"),
+        Chose(3, 0, "let it go on", leader="B"),
+    ]
+    stays = stays_of(records, EnsembleSchedule(2, "zookeeper", 3, (Go("leader", "ack"),)))
+    assert [(stay.server, stay.until, stay.end) for stay in stays] == [(3, 0, None), (2, 3, GOES_ON)]

@@ -242,12 +242,14 @@ class Chose(Timed, frozen=True):
     """The choice of the schedule that is executed from here on, in words.
 
     It comes once more with a `note` if it was not done, or not to its end; `idle` if it did nothing but take time.
+    `leader` is the role of the server that leads, if the choice names it so.
     """
 
     number: int
     text: str
     note: str = ""
     idle: bool = False
+    leader: str = ""
 
 
 # The clients.

@@ -39,7 +39,7 @@ MOST_TOLD = 4
 GOES_ON, KILLED = "goes on", "killed"
 
 
-class _Stay(Struct):
+class Stay(Struct):
     """A thread's time at a point, in microseconds; `end` is None as long as nothing has ended it."""
 
     server: int
@@ -72,12 +72,13 @@ def held_threads(judged: Judged, schedule: EnsembleSchedule | None, story: Story
             f"{_thread(stay.thread)} of {name(stay.server)} is held at {stay.point}",
             tuple(_told(stay, judged, records)),
         )
-        for number, stay in enumerate(_stays(records, schedule), start=1)
+        for number, stay in enumerate(stays_of(records, schedule), start=1)
     )
 
 
-def _stays(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) -> list[_Stay]:
-    stays: list[_Stay] = []
+def stays_of(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) -> list[Stay]:
+    """Find when and where threads were held, by the records of a run and the schedule that it executed."""
+    stays: list[Stay] = []
     notes = {record.number: record.note for record in records if isinstance(record, Chose)}
     last = max((record.time for record in records if isinstance(record, Chose)), default=0)
     roles: Mapping[str, int] = {}
@@ -92,11 +93,11 @@ def _stays(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) -> l
             case Cast(roles=cast):
                 roles = cast
             case Reached(time, server, point, thread, "held"):
-                stays.append(_Stay(server, point, thread, time))
-            case Chose(time, number, words) if schedule is not None and not notes[number]:
+                stays.append(Stay(server, point, thread, time))
+            case Chose(time, number, leader=leader) if schedule is not None and not notes[number]:
                 choice = schedule.choices[number]
-                if isinstance(choice, Go):
-                    end(time, GOES_ON, _server(choice.server, words, roles), choice.point)
+                if isinstance(choice, Go):  # recordings of 0.1.0 do not say who led: then whoever is held there goes on
+                    end(time, GOES_ON, roles.get(leader if choice.server == LEADER else choice.server), choice.point)
             case Killed(time, server) | Exited(time, server) | Stopped(time, server):
                 end(time, KILLED, server)
             case Fault(time, "heal") if time >= last:  # the end of the run lets every thread go on
@@ -104,17 +105,12 @@ def _stays(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) -> l
     return stays
 
 
-def _server(role: str, words: str, roles: Mapping[str, int]) -> int:
-    leads = re.search(rf"\({LEADER} is (\w+)\)$", words)
-    return roles[leads[1] if role == LEADER and leads is not None else role]
-
-
 def _thread(name: str) -> str:
     """Return the name of a thread without what differs from run to run: "QuorumPeer[myid=2](plain=…)"."""
     return re.split(r"[\[(:/]", name)[0].rstrip("-")
 
 
-def _told(stay: _Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[str]:
+def _told(stay: Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[str]:
     """Say what the thread was about to do, what its process did without it, and what came after it went on."""
     if stay.point in CATALOGUE:
         yield CATALOGUE[stay.point].what

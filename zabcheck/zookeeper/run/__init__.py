@@ -1,1 +1,1 @@
-"""How a real ensemble is run: servers, clients, the proxy between them, and the schedules that break it."""
+"""Running a real ensemble: servers, clients, the proxy between them, and the schedules that break it."""

@@ -30,7 +30,7 @@ def class_archive(distribution: Distribution) -> Iterator[Distribution]:
 
 
 def _make(archive: Path, distribution: Distribution, folder: Path) -> bool:
-    """Start an ensemble of one server, wait until it leads, and end it. Whether that has left an archive.
+    """Start an ensemble of one server, wait until it leads, and end it. Return True if that has left an archive.
 
     A Java without an archive of its own classes ends at once, because -Xshare:on demands one.
     """

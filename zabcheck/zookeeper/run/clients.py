@@ -32,13 +32,13 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.wire.client import content_of
 
 WINDOW = 100
-"""How many writes of one client may wait for an answer. (kazoo would block the caller at some 280.)"""
+"""Writes of one client that may wait for an answer. (kazoo would block the caller at some 280.)"""
 SESSION = 10.0
 """Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
 LONG_SESSION = 300.0
 """The same where servers are kept in step with the model, and stand still for long."""
 _OURS = re.compile(r"[cemr]\d")
-"""How the names of nodes begin that clients and sessions create."""
+"""The beginnings of the names of nodes that clients and sessions create."""
 _POLL = 0.05
 """Seconds until a client whose session has expired looks for its next one."""
 
@@ -69,12 +69,12 @@ class Client:
 
     @property
     def outstanding(self) -> int:
-        """How many writes wait for an answer."""
+        """Count the writes that wait for an answer."""
         return self._asked - self._answered
 
     @property
     def may_write(self) -> bool:
-        """Whether the window has room for one more write."""
+        """Return True if the window has room for one more write."""
         return self.outstanding < WINDOW
 
     def write(self, size: int) -> None:

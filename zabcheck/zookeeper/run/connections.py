@@ -26,19 +26,19 @@ class End(asyncio.Protocol, Sink, Source):
     def __init__(self, connection: "Connection", name: str) -> None:
         self.name = name
         self.incoming: Pipe
-        """What is read here."""
+        """The pipe for bytes that are read here."""
         self.outgoing: Pipe
-        """What is written here."""
+        """The pipe whose bytes are written here."""
         self._connection = connection
         self._transport: asyncio.Transport | None = None
 
     @property
     def connected(self) -> bool:
-        """Whether the socket has been connected."""
+        """Return True if the socket has been connected."""
         return self._transport is not None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is connected."""
+        """Take the transport of the socket, which is connected now."""
         self._transport = cast(asyncio.Transport, transport)
         if self.lost:
             self._transport.abort()
@@ -49,17 +49,17 @@ class End(asyncio.Protocol, Sink, Source):
         self._connection.made(self)
 
     def data_received(self, data: bytes) -> None:
-        """The other side has sent something."""
+        """Take bytes that the other side has sent."""
         self.incoming.feed(data)
 
     def eof_received(self) -> bool:
-        """The other side sends no more; it may still read, so the socket stays open."""
+        """Note that the other side sends no more; it may still read, so the socket stays open."""
         self._connection.closed_by(self.name)
         self.incoming.finish()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The socket is closed."""
+        """Note that the socket is closed."""
         self._connection.closed_by(self.name)
         self.writable = False
         self.lost = True
@@ -68,11 +68,11 @@ class End(asyncio.Protocol, Sink, Source):
         self._connection.lost()
 
     def pause_writing(self) -> None:
-        """The other side reads too slowly."""
+        """Write nothing for now: the other side reads too slowly."""
         self.writable = False
 
     def resume_writing(self) -> None:
-        """The other side has read what was written."""
+        """Write on: the other side has read everything."""
         self.writable = True
         self.outgoing.pump()
 
@@ -158,7 +158,7 @@ class Connection:
         self.client_end.outgoing = self._server_end.incoming = back
         self._pipes = there, back
         self.broken = False
-        """Whether nothing more passes, although neither end has been told."""
+        """True if nothing more passes, although neither end has been told."""
         if self.is_election and any(link.apart for link in links):
             self.client_end.lost = self._server_end.lost = True  # refused
 
@@ -168,12 +168,12 @@ class Connection:
 
     @property
     def from_client(self) -> Pipe:
-        """What the client sends."""
+        """Return the pipe from the client."""
         return self._pipes[0]
 
     @property
     def from_server(self) -> Pipe:
-        """What the server sends."""
+        """Return the pipe from the server."""
         return self._pipes[1]
 
     def close_end(self, server: int, ended: bool) -> bool:
@@ -196,7 +196,7 @@ class Connection:
             pipe.lose()
 
     def made(self, end: End) -> None:
-        """One of the sockets is connected."""
+        """Note that one of the sockets is connected."""
         if end is self.client_end:
             there = self.links[0]
             self._record(Opened(now(), self.number, there.sender, there.receiver, self._port))
@@ -210,7 +210,7 @@ class Connection:
         self._by = self._by or end
 
     def lost(self) -> None:
-        """One of the sockets is closed."""
+        """Note that one of the sockets is closed."""
         if self.client_end.lost and self._task is not None and not self._task.done():
             self._task.cancel()
         if self.client_end.lost and self._server_end.lost and not self._closed:
@@ -259,7 +259,7 @@ class Connection:
         return None
 
     def _connected(self, task: "asyncio.Task[None]") -> None:
-        """The attempts to connect to the server have ended, with or without a connection."""
+        """Note that the attempts to connect to the server have ended, with or without a connection."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self._failed(error)
         if not self._server_end.connected and not self._server_end.lost:

@@ -1,4 +1,4 @@
-"""Which ZooKeeper runs, and on which Java: found on the machine, or as the user says.
+"""The ZooKeeper that runs, and the Java that it runs on: found on the machine, or as the user says.
 
 Any unmodified build from 3.6 on will do: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
 the jars that come with PySpark. To put a patched class before those of the release, name it first:
@@ -23,7 +23,7 @@ NEWEST = (3, 9)
 """The oldest and the newest version whose log lines are known, by their first two numbers."""
 
 DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
-"""Where Debian's packages put the server, whose jar names the others, and a binding for its log."""
+"""The server of Debian's packages, whose jar names the others, and a binding for its log."""
 
 PYSPARK = "pyspark"
 """As a class path: the jars that PySpark brings."""

@@ -64,7 +64,7 @@ def draw(
 
 
 class SessionDrawing(Drawing):
-    """What sessions do between the choices of a schedule, while it is drawn."""
+    """The acts of sessions between the choices of a schedule, while it is drawn."""
 
     def __init__(self, random: Random, everyone: Sequence[Role], tuning: SessionShares) -> None:
         super().__init__(random)
@@ -118,7 +118,7 @@ class SessionDrawing(Drawing):
 
 
 class ObserverDrawing(Drawing):
-    """What happens to observers between the choices of a schedule, while it is drawn."""
+    """The fate of observers between the choices of a schedule, while it is drawn."""
 
     def __init__(self, random: Random, voting: Sequence[Role], watching: Sequence[Role], tuning: Tuning) -> None:
         super().__init__(random)

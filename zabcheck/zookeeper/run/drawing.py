@@ -1,4 +1,4 @@
-"""What everything that is drawn has in common."""
+"""Drawing from a random source, by shares and lists."""
 
 from collections.abc import Sequence
 from random import Random

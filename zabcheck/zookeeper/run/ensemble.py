@@ -44,7 +44,7 @@ class EnsembleError(Exception):
 
 
 class Served(NamedTuple):
-    """What a server says about itself: whether it leads, and in which epoch."""
+    """The answer of a server about itself: whether it leads, and in which epoch."""
 
     leads: bool
     epoch: int
@@ -80,9 +80,7 @@ class Ensemble:
         self.observers = numbers[size:]
         self._stop = stop
         options = write_log_settings(folder, deliveries)
-        with _ports_lock:
-            self._ports = free_ports(3 * len(numbers), other_than=_ports_in_use)
-            _ports_in_use.update(self._ports)
+        self._ports = _take_ports(3 * len(numbers))
         ports = iter(self._ports)
         real = {number: (next(ports), next(ports)) for number in numbers}
         self.proxy = Proxy(real, record)
@@ -90,21 +88,9 @@ class Ensemble:
         self._reaper: subprocess.Popen[bytes] | None = None
         try:
             self._start_proxy()
-            self.servers = {
-                number: Server(
-                    number,
-                    next(ports),
-                    self._members(number, real),
-                    distribution,
-                    options,
-                    folder,
-                    record,
-                    patient,
-                    self.observers,
-                    settings,
-                )
-                for number in numbers
-            }
+            members = {number: self._members(number, real) for number in numbers}
+            form = distribution, options, folder, record, patient, self.observers, settings
+            self.servers = {number: Server(number, next(ports), members[number], *form) for number in numbers}
             self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
         except OSError as error:
             self.close()
@@ -157,8 +143,7 @@ class Ensemble:
                 self._reaper.communicate()
                 self._reaper = None
             self.proxy.close()
-            with _ports_lock:
-                _ports_in_use.difference_update(self._ports)
+            _give_back(self._ports)
 
     def check(self) -> None:
         """EnsembleError if the proxy has failed, KeyboardInterrupt if the run is to stop."""
@@ -206,7 +191,7 @@ class Ensemble:
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
-        """Wait until `condition` holds, `seconds` at most; whether it does. EnsembleError if the proxy fails."""
+        """Wait until `condition` holds, `seconds` at most. Return True if it does. EnsembleError if the proxy fails."""
         until = monotonic() + seconds
         while not condition():
             self.check()
@@ -214,6 +199,19 @@ class Ensemble:
                 return False
             sleep(_POLL)
         return True
+
+
+def _take_ports(count: int) -> list[int]:
+    """Find ports for an ensemble, which no other one of this process gets. EnsembleError if there are not enough."""
+    with _ports_lock:
+        ports = free_ports(count, other_than=_ports_in_use)
+        _ports_in_use.update(ports)
+    return ports
+
+
+def _give_back(ports: Collection[int]) -> None:
+    with _ports_lock:
+        _ports_in_use.difference_update(ports)
 
 
 def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:

@@ -1,4 +1,4 @@
-"""Executes a schedule on a real ensemble; what remains is a folder with the recording."""
+"""The execution of a schedule on a real ensemble, which leaves a folder with the recording."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ been elected by one that then followed another, and would wait for followers for
 UP_AT_LAST = 60.0
 """Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy."""
 STARTS_AT_LAST = 3
-"""How often servers that end by themselves are started in the end."""
+"""Times that servers which end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
 """Seconds that outstanding writes get in the end to be answered."""
 SETTLED_AT_LAST = 10.0
@@ -102,7 +102,7 @@ def _recorder(schedule: EnsembleSchedule, distribution: Distribution, folder: Pa
 
 
 class Execution:
-    """The execution of a schedule, from the first start of the servers to what they have in the end."""
+    """The execution of a schedule, from the first start of the servers to the last look at their disks."""
 
     def __init__(self, running: Running) -> None:
         self.running = running
@@ -178,18 +178,19 @@ class Execution:
         self.ensemble.check()
         if self.running.agents is not None:
             self.running.agents.check()
-        words = choice.words()
+        words, leads = choice.words(), ""
         try:
             if LEADER in (role for _, role in choice.roles):
                 leader = self.running.leader()
                 if leader is None:
                     raise PassedOver("nobody leads")
-                words += f" ({LEADER} is {self.running.role_of(leader)})"
+                leads = self.running.role_of(leader)
+                words += f" ({LEADER} is {leads})"
                 self.running.roles[LEADER] = leader
-            self.running.record(Chose(now(), number, words))
+            self.running.record(Chose(now(), number, words, leader=leads))
             choice.apply(self.running)
         except Undone as undone:
-            self.running.record(Chose(now(), number, words, str(undone), undone.idle))
+            self.running.record(Chose(now(), number, words, str(undone), undone.idle, leads))
             if self.running.exact and undone.ends_exact:
                 raise EnsembleError(f"choice {number}, {words}: {undone}{self._standing()}") from None
         finally:
@@ -213,7 +214,7 @@ class Execution:
             raise EnsembleError(str(stops.short))
 
     def finish(self) -> None:
-        """Heal everything, start the servers that are down, and read what every server has.
+        """Heal everything, start the servers that are down, and read every server.
 
         A server that ends by itself is started again, as an operator would do, but not for ever.
         """
@@ -236,7 +237,7 @@ class Execution:
             self.running.record(self._read(number))
 
     def _read(self, number: int) -> Read | NotRead:
-        """Read what a server has in the end."""
+        """Read the nodes that a server has in the end."""
         server = self.ensemble.servers[number]
         if not server.up:
             why = reason(server.log())
@@ -246,7 +247,7 @@ class Execution:
         return self.running.clients[number].read_all(READ_AT_LAST)
 
     def close(self) -> None:
-        """End the servers, then the clients, and record what the disks have."""
+        """End the servers, then the clients, and record the disks."""
         running = self.running
         try:
             for server in self.ensemble.servers.values():

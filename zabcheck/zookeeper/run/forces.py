@@ -1,9 +1,9 @@
-"""What of each server's folder is on its disk for certain, and what becomes of the folder when the power fails.
+"""The part of each server's folder that is on its disk for certain, and the cut of the folder when the power fails.
 
 That a force of the log has returned is seen by the debug agent: the thread that forces stands still before and after
 it, while zabcheck looks at the file. Nobody can have been told of a force that zabcheck has not seen, so nothing is cut
-off that anybody may rely on. What a server reads when it starts is not forced by that, and is never on the disk for
-certain if the power fails later: ZooKeeper does not force it.
+off that anybody may rely on. A server that starts reads its log and does not force it: records that were not forced
+until then are never on the disk for certain.
 """
 
 from contextlib import suppress
@@ -17,11 +17,11 @@ from zabcheck.zookeeper.disk.power_loss import Plan, apply, end_of_records, log_
 from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
 
 WATCHED = ("log-force", "log-forced", "file-synced")
-"""The points at which it is seen what is forced."""
+"""The points at which forces are seen."""
 
 
 class Kept(NamedTuple):
-    """How much is kept, when the power fails, of the data that was never forced to the disk.
+    """The part that is kept, when the power fails, of the data that was never forced to the disk.
 
     Of the log `records` whole records, and `bytes` bytes of the next: a new file of which nothing is kept is empty if
     that is 0, and not there if it is None. `snapshots`: whether snapshots are kept.
@@ -33,21 +33,21 @@ class Kept(NamedTuple):
 
 
 class Forces:
-    """What is forced in the data folder of one server, over all its incarnations."""
+    """The forced part of the data folder of one server, over all its incarnations."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
         self._logs: dict[str, int] = {}
-        """How many bytes of each log file are on the disk, by its name."""
+        """Bytes of each log file that are on the disk, by its name."""
         self._begun: dict[int, dict[str, int]] = {}
-        """What each file held when a thread began to force it, by the thread."""
+        """Bytes of each file when a thread began to force it, by the thread."""
         self._old: set[str] = set()
         """The log files of earlier incarnations, which this one does not force."""
         self._snapshots: set[str] = set()
         """The snapshots that are on the disk, by name: forced, or of an earlier incarnation, which is long ago."""
 
     def watch(self, debugger: Debugger, places: dict[str, tuple[Place, ...]]) -> None:
-        """See what a new incarnation forces. AgentError as of the debugger."""
+        """Watch the forces of a new incarnation. AgentError as of the debugger."""
         self._begun.clear()
         self._forget_what_is_not_there()
         self._old = {name for name, written in self._written().items() if written > HEADER_SIZE}  # others are made anew
@@ -68,7 +68,7 @@ class Forces:
         return made
 
     def _forget_what_is_not_there(self) -> None:
-        """A file that was shortened, or is gone, may be written again: from its last whole record on."""
+        """Forget bytes that are gone: a file that was shortened, or removed, may be written again."""
         self._logs = {name: min(self._logs.get(name, 0), written) for name, written in self._written().items()}
 
     def _written(self) -> dict[str, int]:
@@ -84,7 +84,7 @@ class Forces:
         self._begun[thread] = {name: end for name, end in self._written().items() if name not in self._old}
 
     def _end(self, thread: int) -> None:
-        """A force has returned. If it was of one of two files, both count: too much is safe, too little is not."""
+        """Note that a force has returned. If it was of one of two files, both count: too much is safe."""
         for name, written in self._begun.pop(thread, {}).items():
             self._logs[name] = max(self._logs.get(name, 0), written)
 

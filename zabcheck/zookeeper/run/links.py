@@ -1,4 +1,4 @@
-"""What waits on its way from one server to another, and what lets it pass.
+"""The packets on their way from one server to another, and the conditions under which they pass.
 
 A link is one direction between two servers. A pipe is one direction of one connection: what is read at one end waits in
 a queue until the link and the other end let it pass. That includes the end of the connection, which is noticed only
@@ -21,7 +21,7 @@ ZAB = frozenset(each.name for each in PacketType) - {"REQUEST", "PING", "REVALID
 BOUND = 1 << 20
 """A pipe with more bytes than this stops reading: the rest waits at the sender, as behind a full TCP window."""
 AT_ONCE = 1 << 16
-"""About this number of bytes is written at once: a system call for each packet would be most of a proxy's cost. What is
+"""Bytes that are written at once, about: a system call for each packet would be most of a proxy's cost. Bytes that are
 written can no longer be held back."""
 
 
@@ -37,9 +37,9 @@ class Link:
         self.trap: tuple[str, Callable[[], None]] | None = None
         """The name of a packet, and what is done, once, at the moment such a packet is read."""
         self.gated = False
-        """Whether packets of Zab, and the ends of connections to quorum ports, pass only when they are let through."""
+        """True if packets of Zab, and the ends of connections to quorum ports, pass only when they are let through."""
         self.apart = False
-        """Whether nothing passes that belongs to an election, and no such connection can be made."""
+        """True if nothing passes that belongs to an election, and no such connection can be made."""
         self.delay = 0.0
         """Seconds."""
         self.pipes: list[Pipe] = []
@@ -47,23 +47,23 @@ class Link:
 
     @property
     def held(self) -> bool:
-        """Whether a packet stands at the hold."""
+        """Return True if a packet stands at the hold."""
         return any(pipe.held for pipe in self.pipes)
 
     def pump(self) -> None:
-        """Let pass what may pass."""
+        """Pass on everything that may pass."""
         for pipe in [*self.pipes]:
             pipe.pump()
 
     def sprung(self, kind: str) -> None:
-        """A packet of this name was read."""
+        """Do what is to be done when a packet of this name is read, which it is now."""
         if self.trap is not None and self.trap[0] == kind:
             action = self.trap[1]
             self.trap = None
             action()
 
     def changed(self) -> None:
-        """A packet stands at the hold."""
+        """Wake up those who wait for a packet at the hold, where one stands now."""
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
@@ -78,12 +78,12 @@ class Link:
 
 
 class Sink:
-    """Where a pipe leads: the writing side of a socket."""
+    """The end to which a pipe leads: the writing side of a socket."""
 
     writable = False
-    """Whether it takes bytes now."""
+    """True if it takes bytes now."""
     lost = False
-    """Whether it never takes any again."""
+    """True if it never takes any again."""
 
     def write(self, data: bytes) -> None:
         """Write these bytes."""
@@ -99,7 +99,7 @@ class Sink:
 
 
 class Source:
-    """Where a pipe comes from: the reading side of a socket."""
+    """The end from which a pipe comes: the reading side of a socket."""
 
     def read_on(self, on: bool) -> None:
         """Read on, or leave what comes in the network."""
@@ -107,7 +107,7 @@ class Source:
 
 
 class Waiting(NamedTuple):
-    """What waits in a pipe: bytes, the end of what was sent (`end` is "finish"), or that of the socket ("close")."""
+    """A thing that waits in a pipe: bytes, or the end of the bytes (`end` is "finish") or of the socket ("close")."""
 
     read: float
     piece: Piece
@@ -116,7 +116,7 @@ class Waiting(NamedTuple):
 
 
 class Pipe:
-    """What goes over `link` in connection number `connection`."""
+    """One direction of connection number `connection`, over `link`."""
 
     def __init__(
         self,
@@ -130,9 +130,9 @@ class Pipe:
     ) -> None:
         """`election`: the connection belongs to an election, not to what a leader and a follower say."""
         self.ended = False
-        """Whether the end has passed."""
+        """True if the end has passed."""
         self.read_to_end = False
-        """Whether the end was read."""
+        """True if the end was read."""
         self._link = link
         self._connection = connection
         self._stream = stream
@@ -154,7 +154,7 @@ class Pipe:
 
     @property
     def held(self) -> bool:
-        """Whether a packet stands at the hold of the link."""
+        """Return True if a packet stands at the hold of the link."""
         return bool(self._queue) and self._is_held(self._queue[0])
 
     def at_gate(self) -> list[tuple[str, int | None]]:
@@ -170,7 +170,7 @@ class Pipe:
         return found
 
     def let_through(self) -> None:
-        """Pass the packet that stands at the gate, and what may pass behind it."""
+        """Pass the packet that stands at the gate, and everything behind it that may pass."""
         waiting = self._queue.popleft()
         together = bytearray()
         self._pass(waiting, together)
@@ -179,7 +179,7 @@ class Pipe:
 
     @property
     def passes(self) -> bool:
-        """Whether a packet that stands at the gate would reach the other end now."""
+        """Return True if a packet that stands at the gate would reach the other end now."""
         return self._sink.writable and bool(self._queue) and self._is_gated(self._queue[0])
 
     def feed(self, data: bytes) -> None:
@@ -195,7 +195,7 @@ class Pipe:
             self.pump()
 
     def finish(self) -> None:
-        """The sender sends no more."""
+        """Note that the sender sends no more."""
         if not self.read_to_end:
             self.read_to_end = True
             for piece in self._stream.end():
@@ -204,13 +204,13 @@ class Pipe:
             self.pump()
 
     def gone(self) -> None:
-        """The sender's socket is closed, so it takes nothing any more, either."""
+        """Note that the sender's socket is closed, so it takes nothing any more, either."""
         self.finish()
         self._append(Piece(b""), "close")
         self.pump()
 
     def pump(self) -> None:
-        """Let pass what may pass."""
+        """Pass on everything that may pass."""
         if self._sink.lost:
             self.lose()
         together = bytearray()
@@ -230,7 +230,7 @@ class Pipe:
             self._source.read_on(reading)
 
     def lose(self) -> None:
-        """Drop what waits: it will never pass."""
+        """Drop everything that waits: it will never pass."""
         for waiting in self._queue:
             if waiting.packet is not None:
                 self._record(Lost(now(), waiting.packet))
@@ -238,7 +238,7 @@ class Pipe:
         self._bytes = 0
 
     def remove(self) -> None:
-        """The connection is closed."""
+        """Remove the pipe from its link: the connection is closed."""
         self.lose()
         if self._timer is not None:
             self._timer.cancel()
@@ -317,5 +317,5 @@ class Pipe:
 
 
 def numbers() -> Iterator[int]:
-    """1, 2, 3, …"""
+    """Count 1, 2, 3, …"""
     return count(1)

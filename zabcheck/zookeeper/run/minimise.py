@@ -18,7 +18,7 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule, converted
 ATTEMPTS = 3
 """Attempts that a shorter schedule gets at most."""
 NEEDED = 2
-"""Of these attempts, those that have to show what the long schedule showed; 1 if that itself does so less often."""
+"""Attempts among these that have to show the same as the long schedule; 1 if that itself shows it less often."""
 
 
 def nothing() -> None:

@@ -1,4 +1,4 @@
-"""What a version of ZooKeeper can do of a schedule: the points that it names are looked for in the version's jars."""
+"""The points that a schedule names, looked for in the jars of a version of ZooKeeper."""
 
 from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
 from zabcheck.zookeeper.debugger.points import Place, PointError, located

@@ -31,7 +31,7 @@ will be: asyncio drops some then, without a word."""
 PATIENCE = 1.0
 """Seconds between two checks that the proxy's thread, which is to answer, is alive."""
 KINDS = frozenset({FIRST_ACK, *(each.name for each in PacketType)})
-"""What can be held: "ACK-LD" is the ACK of NEWLEADER (the first of a connection with counter 0), "ACK" is any other."""
+"""Packets that can be held. "ACK-LD" is the ACK of NEWLEADER (a connection's first with counter 0), "ACK" any other."""
 
 T = TypeVar("T")
 
@@ -179,7 +179,7 @@ class Proxy:
         return self._call(lambda: [] if (pipe := self._newest(sender, receiver, client)) is None else pipe.at_gate())
 
     def let_through(self, sender: int, receiver: int, client: int) -> bool:
-        """Let the packet through that stands at that gate; whether there is one, and its receiver can be reached."""
+        """Let the packet through that stands at that gate. Return False if there is none, or none can reach its end."""
 
         def let_through() -> bool:
             pipe = self._newest(sender, receiver, client)
@@ -247,7 +247,7 @@ class Proxy:
         self._call(heal)
 
     def wait_held(self, sender: int, receiver: int, seconds: float) -> bool:
-        """Wait until a packet stands at the hold of the link, `seconds` at most; whether one does."""
+        """Wait until a packet stands at the hold of the link, `seconds` at most. Return True if one does."""
         link = self._links[sender, receiver]
 
         async def wait() -> bool:

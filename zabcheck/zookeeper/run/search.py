@@ -6,7 +6,7 @@ reported was seen in the run whose recording is kept; how often the schedule sho
 
 import shutil
 from collections.abc import Generator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -33,9 +33,9 @@ class Attempt(NamedTuple):
     interrupted: bool = False
 
     def shows(self, wanted: str) -> bool:
-        """Whether what is called `wanted` was seen, even if the run was not recorded to its end.
+        """Return True if `wanted` was seen, even if the run was not recorded to its end.
 
-        That is a property, a kind of finding, a rule for packets, or the number of a known issue whose signature fits.
+        It names a property, a kind of finding, a rule for packets, or the number of a known issue whose signature fits.
         """
         judged = self.judged
         return wanted in judged.wrong or wanted in judged.noticed or looks_like(wanted, judged.evidence)
@@ -89,10 +89,6 @@ def attempts(
     """
     stop = Event()
 
-    def begin(task: tuple[EnsembleSchedule, Path]) -> Attempt:
-        schedule, folder = task
-        return attempt(schedule, distribution, folder, properties, keep_data, stop)
-
     with ThreadPoolExecutor(jobs) as pool:
 
         def end() -> None:
@@ -100,7 +96,10 @@ def attempts(
             pool.shutdown(wait=False, cancel_futures=True)
             stop.set()
 
-        untold = {pool.submit(begin, task): task for task in tasks}
+        untold = {
+            pool.submit(attempt, schedule, distribution, folder, properties, keep_data, stop): folder
+            for schedule, folder in tasks
+        }
         try:
             for future in [*untold]:
                 try:
@@ -117,7 +116,12 @@ def attempts(
                 yield tried
         finally:
             end()
-            for future, (_, folder) in untold.items():
-                if not future.cancelled():
-                    wait([future])
-                    shutil.rmtree(folder, ignore_errors=True)
+            for future, folder in untold.items():
+                _discard(future, folder)
+
+
+def _discard(future: "Future[Attempt]", folder: Path) -> None:
+    """Wait for the end of an attempt that nobody takes, and remove its folder."""
+    if not future.cancelled():
+        wait([future])
+        shutil.rmtree(folder, ignore_errors=True)

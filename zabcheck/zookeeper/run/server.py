@@ -25,7 +25,7 @@ PATIENT_LIMITS = (240, 120)
 """The same where threads are held: 2 minutes, and 1."""
 
 COMMITTED_LOG = 100_000
-"""How many transactions a server keeps in memory for synchronising others (commitLogCount)."""
+"""Transactions that a server keeps in memory for synchronising others (commitLogCount)."""
 
 IN_STEP = (
     "localSessionsEnabled=true",
@@ -135,7 +135,7 @@ class Server:
 
     @property
     def up(self) -> bool:
-        """Whether the server was started, and has not ended since; if it ended by itself, that is recorded now."""
+        """Return True if the server was started, and has not ended since. If it ended by itself, record that."""
         with self._lock:
             if self._process is None:
                 return False

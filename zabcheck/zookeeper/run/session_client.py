@@ -29,7 +29,7 @@ PING = TIMEOUT / 4
 RETRY = 0.05
 """Seconds until a client connects again."""
 LOST = "ConnectionLoss"
-"""What is recorded as the answer to a request whose connection is gone."""
+"""The recorded answer to a request whose connection is gone."""
 NOBODY = 0
 """The id that stands for no session."""
 
@@ -50,7 +50,7 @@ class SessionClient:
         self.versions: dict[str, int] = {}
         """The versions of nodes as last heard of."""
         self.error: JuteError | None = None
-        """What a server has sent that is no answer."""
+        """The reason why a message of a server is no answer, if one was not."""
         self._port = port
         self._record = record
         self._asked = 0
@@ -68,37 +68,37 @@ class SessionClient:
 
     @property
     def ready(self) -> bool:
-        """Whether requests can be sent."""
+        """Return True if requests can be sent."""
         return self._socket is not None and not self._closing
 
     @property
     def outstanding(self) -> int:
-        """How many requests wait for an answer."""
+        """Count the requests that wait for an answer."""
         return len(self._pending)
 
     @property
     def settled(self) -> bool:
-        """Whether what has become of the session is known: it goes on, or there is none."""
+        """Return True if the session is known to go on, or there is none."""
         return not self._wanted or self.ready
 
     def asked_to(self, what: str, path: str) -> int:
-        """How many such requests for this node wait for an answer."""
+        """Count such requests for this node that wait for an answer."""
         with self._lock:
             return sum((each.what, each.path) == (what, path) for each in self._pending)
 
     @property
     def next_number(self) -> int:
-        """The number of the next request."""
+        """Return the number of the next request."""
         return self._asked + 1
 
     def begins(self) -> bool:
-        """Have a session begin, unless there is one; whether it is ready."""
+        """Have a session begin, unless there is one. Return True if it is ready."""
         with self._lock:
             self._wanted = self._wanted or not self._closing
             return self.ready
 
     def send(self, what: str, paths: tuple[str, ...], part: wire.Part, version: int = -1, content: int = 0) -> bool:
-        """Send a request, and record it; whether there is a connection for it."""
+        """Send a request, and record it. Return False if there is no connection for it."""
         with self._lock:
             if self._socket is None or self._closing:
                 return False
@@ -162,7 +162,7 @@ class SessionClient:
             self._over.wait(RETRY)
 
     def _lose(self) -> None:
-        """The connection is gone, and so are the answers that have not come."""
+        """Give up the answers that have not come: the connection is gone."""
         with self._lock:
             self._socket = None
             self._closing = False

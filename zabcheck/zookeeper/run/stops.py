@@ -24,13 +24,13 @@ from zabcheck.zookeeper.run.undone import LessKept, NothingCame, PassedOver
 AGENT_UP = 60.0
 """Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
 _NO_AGENT = "agent library jdwp"
-"""What a Java says that comes without the agent."""
+"""The complaint of a Java that comes without the agent."""
 _POLL = 0.01
 FAILURE = ("java/io/IOException", "No space left on device")
-"""What a call throws that fails."""
+"""The exception of a call that is to fail."""
 
 Act = Literal["held", "killed", "failed"] | Kept
-"""What becomes of a thread that comes to a point, of its server, of the call there, or of the server's power."""
+"""The fate of a thread that comes to a point, of its server, of the call there, or of the server's power."""
 
 
 def with_agent(distribution: Distribution) -> Distribution:
@@ -39,7 +39,7 @@ def with_agent(distribution: Distribution) -> Distribution:
 
 
 class Stops:
-    """What is to be stopped, and what is held, in each server of an ensemble. Points are those of `places`."""
+    """Stops that are wanted, and threads that are held, in each server of an ensemble. Points are those of `places`."""
 
     def __init__(
         self, ensemble: Ensemble, places: dict[str, tuple[Place, ...]], record: Callable[[Record], None]
@@ -49,18 +49,18 @@ class Stops:
         self._record = record
         self._debuggers: dict[int, Debugger] = {}
         self._wanted: dict[tuple[int, str], tuple[int, Act]] = {}
-        """What is to be set when a server that is down starts."""
+        """Stops to be set when a server that is down starts."""
         self._traps: dict[tuple[int, str], Trap] = {}
         watched = all(point in places for point in WATCHED)
         self._forces = {number: Forces(server.data) for number, server in ensemble.servers.items()} if watched else {}
-        """What each server has forced to its disk, if the power of one is to fail."""
+        """The data that each server has forced to its disk, if the power of one is to fail."""
         self._unable = ""
-        """Why a folder could not be cut."""
+        """The reason why a folder could not be cut."""
         self.short: LessKept | None = None
         """The first power failure that found less of a log than was to be kept."""
 
     def attach(self, number: int) -> None:
-        """Set what is wanted in a server that was just started, and let it begin. EnsembleError if it has no agent."""
+        """Set the wanted stops in a server that was just started, and let it begin. EnsembleError without an agent."""
         server = self._ensemble.servers[number]
         self.forget(number)
         until = monotonic() + AGENT_UP

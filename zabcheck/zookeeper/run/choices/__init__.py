@@ -1,4 +1,4 @@
-"""What can be done to a running ensemble: one class a choice, a module a family of choices.
+"""The choices of an ensemble's schedule: one class a choice, a module a family of choices.
 
 A class has the fields of its JSON form, `words` for readers, and `apply`, which does it. To add a choice, write the
 class in the module of its family: the schedule's JSON form takes it from there. Then draw it (`run/draw.py`), unless it

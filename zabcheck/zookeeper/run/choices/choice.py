@@ -1,4 +1,4 @@
-"""What every choice of an ensemble's schedule has: how it is written as JSON, and how servers are named in it."""
+"""The base of all choices of an ensemble's schedule, and the roles by which servers are named in them."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -23,7 +23,7 @@ class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaul
     """Base of all choices; `choice` is the name of the kind in the JSON form."""
 
     needs_agent: ClassVar[bool] = False
-    """Whether each server needs the debug agent for it."""
+    """True if each server needs the debug agent for it."""
 
     def words(self) -> str:
         """Say the choice to a reader, in one line."""
