@@ -14,6 +14,7 @@ from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.goals import GOALS
+from zabcheck.search.settings import Settings
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 LISTED: dict[str, Iterable[str]] = {
@@ -25,6 +26,7 @@ LISTED: dict[str, Iterable[str]] = {
     "scenarios": SCENARIOS,
     "switches": Switches.__struct_fields__,
     "clients": CLIENT_PROPERTIES,
+    "search": Settings.__struct_fields__,
 }
 
 

@@ -11,8 +11,9 @@ from invariants.quorums import quorums_of
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import machine
 from zabcheck.search.moves import Moves
-from zabcheck.search.rejoining import Habits, Rejoining
+from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import Search
+from zabcheck.search.settings import Habits
 from zabcheck.search.swarm import configure, drive
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice

@@ -19,9 +19,10 @@ from tests.tiers import sweep
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.search.goals import GOALS
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves
+from zabcheck.search.moves import MOVES, Moves
 from zabcheck.search.run import Run, Search
-from zabcheck.search.swarm import MOST_IN_ORDER, SIZES, Priorities, configure, drive, find, run_seed
+from zabcheck.search.settings import SETTINGS
+from zabcheck.search.swarm import Priorities, configure, drive, find, run_seed
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.choices import FINE, Choice, Lead, Quiesce, Receive, Request, Settle, Stabilise
 
@@ -91,17 +92,17 @@ def test_a_search_without_a_seed_differs_from_the_next() -> None:
 
 def test_runs_differ_in_size_quorums_switches_faults_and_order() -> None:
     drawn = [configure(Search(ZAB), seed, Random(seed).random) for seed in range(400)]
-    assert {each.quorums.size for each in drawn} == set(SIZES)
+    assert {each.quorums.size for each in drawn} == set(SETTINGS.sizes)
     weighted = [each for each in drawn if each.quorums.name != MAJORITY]
     assert 10 < len(weighted) < 100
     assert {each.order for each in drawn} == {"moves", "priorities"}
     assert len({each.cycle for each in drawn}) == 3
     for switch in ("histories", "sync", "elections", "application", "counter_limit"):
         assert len({getattr(each.switches, switch) for each in drawn}) > 1
-    for name in OPTIONAL:
+    for name in SETTINGS.optional:
         assert 100 < sum(name in each.weights for each in drawn) < 300
         assert len({each.weights[name] for each in drawn if name in each.weights}) == 3
-    assert {sum(name in each.weights for name in SELDOM) for each in drawn} == {1, 2}
+    assert {sum(name in each.weights for name in SETTINGS.seldom) for each in drawn} == {1, 2}
 
 
 def test_what_is_fixed_is_not_drawn() -> None:
@@ -201,8 +202,8 @@ def test_what_falls_behind_stays_there_while_there_is_something_else() -> None:
         made.execute(choice)
     in_order = Priorities(made.simulator, lambda: 0.0, demoted=0.0)
     in_order.priorities = {(2, 1): -1.0}
-    in_order.go(MOST_IN_ORDER)
-    executed = made.simulator.executed[-MOST_IN_ORDER:]
+    in_order.go(SETTINGS.most_in_order)
+    executed = made.simulator.executed[-SETTINGS.most_in_order :]
     others = [index for index, choice in enumerate(executed) if choice != Receive(2, 1)]
     late = [index for index, choice in enumerate(executed) if choice == Receive(2, 1)]
     assert late
@@ -216,9 +217,9 @@ def test_what_was_done_falls_behind_now_and_then() -> None:
     for choice in (Lead(1, (2, 3)), Settle(8), Request(1), Request(1), Request(1)):
         made.execute(choice)
     before = len(made.simulator.executed)
-    Priorities(made.simulator, lambda: 0.5, demoted=1.0).go(MOST_IN_ORDER)
+    Priorities(made.simulator, lambda: 0.5, demoted=1.0).go(SETTINGS.most_in_order)
     executed = made.simulator.executed[before:]
-    assert len(executed) == MOST_IN_ORDER
+    assert len(executed) == SETTINGS.most_in_order
     assert not [one for one, other in pairwise(executed) if one == other]
 
 

@@ -13,8 +13,8 @@ from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.histories import Missing, Whole
 from zabcheck.protocols.zab.messages import NewLeader
 from zabcheck.search.machine import find
-from zabcheck.search.moves import SWITCHES
 from zabcheck.search.run import Run, Search, schedule_of
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation.choices import Choice, Elect, Lead, Receive, Request, Settle, Snapshot, Split, Sync
 from zabcheck.simulation.schedule import dump, load
 from zabcheck.simulation.simulator import Simulator
@@ -46,7 +46,7 @@ def drawn() -> list[Switches]:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_search_draws_every_value_of_a_switch(name: str, drawn: list[Switches]) -> None:
     counts = Counter(getattr(switches, name) for switches in drawn)
-    assert set(counts) == {getattr(LETTER, name), *(value for _, value in SWITCHES.get(name, ()))}
+    assert set(counts) == {getattr(LETTER, name), *(value for _, value in SETTINGS.switches.get(name, ()))}
     assert counts[getattr(LETTER, name)] > len(drawn) / 4
 
 

@@ -19,6 +19,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import MEANINGS, values_in_words
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES
+from zabcheck.search.settings import described
 
 
 class Schemas(StrEnum):
@@ -40,6 +41,7 @@ class Kinds(StrEnum):
     scenarios = "scenarios"
     switches = "switches"
     clients = "clients"
+    search = "search"
 
 
 @command
@@ -47,7 +49,7 @@ def list_(
     kind: Annotated[Kinds | None, typer.Argument(metavar="[KIND]", help=f"Only these: {', '.join(Kinds)}.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """List protocols, mutants, properties, groups of them, goals, scenarios, switches, and what clients rely on."""
+    """List protocols, mutants, properties, groups, goals, scenarios, switches, promises to clients, search settings."""
     catalogue = {each.value: _entries(each) for each in (Kinds if kind is None else (kind,))}
     if format is Format.json:
         print_json(
@@ -83,6 +85,8 @@ def _entries(kind: Kinds) -> dict[str, tuple[str, str]]:
             from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
             return {each.name: (each.statement, each.source) for each in CLIENT_PROPERTIES.values()}
+        case Kinds.search:
+            return {name: (text, "zabcheck") for name, text in described().items()}
 
 
 def summary_of(mutant: Mutant) -> str:

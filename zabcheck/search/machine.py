@@ -32,13 +32,11 @@ from invariants import Invariant, select
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, WEIGHTS, WITHOUT_ORDER, Moves, draw_switches, weights_for
+from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for
 from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import DEFAULT_PROCESSES, Failed, PropertyBroken, ProtocolRaised, Run, Search
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation.choices import Choice
-
-STEPS_A_CHOICE = 4
-"""How many steps a choice takes on average, coarse ones included: it relates the length of a run to its choices."""
 
 
 class Machine(RuleBasedStateMachine):
@@ -118,9 +116,9 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
             if share < rejoins:
                 machine.rejoining = Rejoining(machine.moves, Random(habits).random)
                 machine.choices = machine.rejoining.choices()
-        left_out = [name for name in OPTIONAL if draw(st.booleans())]
+        left_out = [name for name in SETTINGS.optional if draw(st.booleans())]
         seldom = draw(_SELDOM), draw(_SELDOM)
-        left_out += [name for name in SELDOM if name not in seldom]
+        left_out += [name for name in SETTINGS.seldom if name not in seldom]
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last, machine.rejoin = rules["rest"], rules["end"], rules["rejoin"]
         weights = weights_for(machine.search.protocol)
@@ -142,11 +140,12 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     raise AssertionError("some moves are always possible")
 
 
-_SELDOM = st.sampled_from(SELDOM)  # of integers Hypothesis likes the ends best
-_MOST = sum(WEIGHTS.values()) - sum(sorted(WEIGHTS[name] for name in SELDOM)[:-2])
+_WEIGHTS, _OTHERS = SETTINGS.weights, SETTINGS.weights_without_order
+_SELDOM = st.sampled_from(SETTINGS.seldom)  # of integers Hypothesis likes the ends best
+_MOST = sum(_WEIGHTS.values()) - sum(sorted(_WEIGHTS[name] for name in SETTINGS.seldom)[:-2])
 """The highest sum of the weights that a run can have."""
 assert _MOST < 100
-assert sum(WITHOUT_ORDER.values()) == sum(WEIGHTS[name] for name in WITHOUT_ORDER)
+assert sum(_OTHERS.values()) == sum(_WEIGHTS[name] for name in _OTHERS)
 _NUMBER = st.integers(0, _MOST - 1)
 _PICK = st.integers(0, 99)
 
@@ -163,7 +162,7 @@ class Rules(Machine):
         """Make the next choices of a run in which processes fall behind and come back; some may not be enabled."""
         if self.rejoining is not None:  # else there are no choices
             self.rejoining.random = Random(pick).random
-        for choice in islice(self.choices, STEPS_A_CHOICE):
+        for choice in islice(self.choices, SETTINGS.steps_a_choice):
             self.choose(choice)
 
     @rule(pick=_PICK)
@@ -202,7 +201,7 @@ def machine_class(search: Search) -> type[Machine]:
 
 def choices_a_run(search: Search) -> int:
     """Return how many choices Hypothesis makes in a run."""
-    return max(1, search.most_steps // STEPS_A_CHOICE)
+    return max(1, search.most_steps // SETTINGS.steps_a_choice)
 
 
 def hypothesis_settings(search: Search) -> settings:

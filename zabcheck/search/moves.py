@@ -8,78 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from zabcheck.protocols.base import Protocol
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice, least
 from zabcheck.simulation.simulator import Simulator
 
 T = TypeVar("T")
 
-WEIGHTS: Mapping[str, int] = {
-    "follow": 9,
-    "lead": 5,
-    "overtake": 0,
-    "drain": 8,
-    "receive": 7,
-    "sync": 4,
-    "run": 0,
-    "notice": 2,
-    "recover": 5,
-    "wake": 1,
-    "heal": 2,
-    "mend": 1,
-    "elect": 1,
-    "timeout": 1,
-    "crash": 2,
-    "power_loss": 1,
-    "cut": 1,
-    "sever": 1,
-    "split": 2,
-    "mute": 1,
-    "stall": 1,
-    "hold": 1,
-    "flap": 1,
-    "pause": 1,
-    "reset": 1,
-    "snapshot": 2,
-    "corrupt": 1,
-    "bridge": 1,
-    "ring": 1,
-    "request": 20,
-    "settle": 20,
-}
-"""How often each move is tried, relative to the others; of those that a run has, the sum is below 100. A move that is
-not possible gives way to the next one that is: so a request, where nobody may broadcast, to `settle`, and that, where
-nothing waits, to a change of leader. What repairs stands together: whatever is wrong, if only one thing is, its repair
-is likely."""
-
-WITHOUT_ORDER = {"overtake": 7, "drain": 4, "receive": 4}
-"""The weights that are others where channels do not keep the order of messages; the sum stays as it is."""
-
-OPTIONAL = ("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset")
-"""The moves that a run may do without: each run draws which of them it has (swarm testing, Groce et al. 2012)."""
-
-SELDOM = ("mute", "stall", "hold", "flap", "pause", "bridge", "ring")
-"""The moves of which a run has one or two. With half of them something would always be in the way of messages, and
-what a crash and a cut are enough for would be found later."""
-
-SWITCHES: Mapping[str, Sequence[tuple[int, object]]] = {
-    "histories": ((40, "missing"),),
-    "sync": ((15, "atomic"),),
-    "elections": ((15, "together"),),
-    "application": ((40, "key-value"),),
-    "counter_limit": ((3, 1), (3, 2), (4, 3)),
-    "closing": (),
-}
-"""How many runs of a hundred have a switch set to something else than the letter of the paper says.
-
-None closes abruptly: what happens in such a run can happen in another, too, if what is under way is never received.
-"""
-
 
 def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -> dict[str, object]:
     """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
     drawn = {}
-    for switch, shares in {**SWITCHES, **(protocol.environment.switches if protocol else {})}.items():
+    for switch, shares in {**SETTINGS.switches, **(protocol.environment.switches if protocol else {})}.items():
         left = number() if shares else 0
         for share, value in shares:
             if 0 <= left < share:
@@ -88,14 +28,8 @@ def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -
     return drawn
 
 
-_ROUNDS = (1, 2, 3, 4, 4, 4)
-"""How long to settle: never long enough to take a leader that was just named through two phases."""
-_KEPT = (0, 0, 0, 1, 2, 3, 5)
-"""How many of its unsynced writes a crash leaves; there is seldom more than one."""
-_ENDS = ("quiesce", "stabilise", "stabilise")
-"""How a run ends: each as often as it stands here."""
-_ONE_END = 33
-"""How many numbers below 100 lead to each of these: so that who leads then is still drawn, from those that are left."""
+_ONE_END = 100 // len(SETTINGS.ends)
+"""The number of picks below 100 that lead to each end. Who leads then is drawn by the same pick."""
 _PLAIN_BITS = 5
 _SPREAD = 2654435761
 """Spreads the few bits of a draw over many processes (Knuth's multiplicative hashing)."""
@@ -119,7 +53,7 @@ class Moves:
         simulator = self.simulator
         if not (simulator.waiting() or simulator.hearing() or simulator.unsynced() or simulator.threads()):
             return None
-        return choices.Settle(_one(_ROUNDS, pick), sync=pick // len(_ROUNDS) % 3 != 0)
+        return choices.Settle(_one(SETTINGS.rounds, pick), sync=pick // len(SETTINGS.rounds) % 3 != 0)
 
     def request(self, pick: int) -> Choice | None:
         primaries = self.primaries()
@@ -198,10 +132,10 @@ class Moves:
     def crash(self, pick: int) -> Choice | None:
         # Half of the crashes hit a process that has something to lose, if there is one.
         candidates = (pick % 2 and self.unfinished()) or self.ids
-        return choices.Crash(_one(candidates, pick // 2), _one(_KEPT, pick // 2 // len(candidates)))
+        return choices.Crash(_one(candidates, pick // 2), _one(SETTINGS.kept, pick // 2 // len(candidates)))
 
     def power_loss(self, pick: int) -> Choice | None:
-        return choices.PowerLoss(_one(_KEPT, pick))
+        return choices.PowerLoss(_one(SETTINGS.kept, pick))
 
     def corrupt(self, pick: int) -> Choice | None:
         written = self.written()
@@ -280,7 +214,7 @@ class Moves:
         Each choice is asked for when the one before it is done.
         """
         never = self.simulator.protocol.environment.never
-        if pick // _ONE_END % len(_ENDS) != _ENDS.index("quiesce") or "quiesce" in never:
+        if SETTINGS.ends[pick // _ONE_END % len(SETTINGS.ends)] != "quiesce" or "quiesce" in never:
             last = self.stabilise(pick)
             if last is not None:
                 yield last
@@ -359,11 +293,13 @@ def _one(items: Sequence[T], pick: int) -> T:
 
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
     """Return how often each move is tried with this protocol; without the moves that the protocol does not have."""
-    usual = WEIGHTS if protocol.environment.fifo else {**WEIGHTS, **WITHOUT_ORDER}
+    usual = SETTINGS.weights
+    if not protocol.environment.fifo:
+        usual = {**usual, **SETTINGS.weights_without_order}
     own = protocol.environment.moves
     left_out = [name for name, weight in own.items() if not weight]
     return {name: own.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
-MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in WEIGHTS}
+MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in SETTINGS.weights}
 """The move of each name that has a weight."""

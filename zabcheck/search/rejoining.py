@@ -10,41 +10,12 @@ the messages.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from zabcheck.search.moves import Moves
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
-
-_MOST = 80
-"""How many steps the ensemble takes at most before something else happens."""
-_KEPT = (0, 0, 0, 1, 2)
-"""How many of its unsynced writes a crash leaves."""
-
-
-class Habits(NamedTuple):
-    """The shares, 0 to 1, of the rounds of one run in which something happens.
-
-    `interrupted`: what a process does when it comes back is cut short. `abandoned`: a leader with a transaction that
-    nobody has heard of is left at once, before another process comes back to it. `idle`: nobody requests anything.
-    `leader_crashes`: the crash at the end, if there is one, is the leader's, and a process that has come back misses
-    the next election. `lags`: a thread of the process that has come back stays slow until the round ends, beside the
-    one that was slow before.
-    """
-
-    interrupted: float
-    abandoned: float = 0.0
-    idle: float = 0.0
-    leader_crashes: float = 0.0
-    lags: float = 0.0
-
-
-_HABITS = (
-    *[Habits(interrupted=1.0, abandoned=0.7)] * 5,
-    *[Habits(interrupted=0.3, abandoned=1.0, idle=0.7, leader_crashes=1.0)] * 3,
-    *[Habits(interrupted=0.3, abandoned=1.0, lags=1.0)] * 4,
-)
-"""What a run draws its habits from, each as often as it stands here."""
 
 
 class Rejoining:
@@ -65,7 +36,7 @@ class Rejoining:
         self.slow_links: list[tuple[int, int]] = []
         self.slow_threads: list[tuple[int, str]] = []
         self.left_out = 0
-        self.habits = self._one(_HABITS)
+        self.habits = self._one(SETTINGS.habits)
 
     def choices(self) -> Iterator[Choice]:
         """Yield choices for as long as any process can go on; some may not be enabled."""
@@ -208,7 +179,7 @@ class Rejoining:
         yield from self._progress()
 
     def _crash(self, process: int) -> Iterator[Choice]:
-        yield choices.Crash(process, self._one(_KEPT))
+        yield choices.Crash(process, self._one(SETTINGS.kept_rejoining))
         if self._often(0.8):
             yield choices.Recover(process)
 
@@ -219,7 +190,7 @@ class Rejoining:
         """
         simulator = self.simulator
         process, left = until
-        for _ in range(_MOST):
+        for _ in range(SETTINGS.most_progress):
             links, threads = simulator.waiting(), simulator.threads()
             if self.slow_links:
                 links = [each for each in links if (each[1], each[0]) not in self.slow_links]

@@ -31,34 +31,14 @@ from invariants.quorums import Quorums, Weighted
 from invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, OPTIONAL, SELDOM, Moves, draw_switches, weights_for
+from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for
 from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import Observer, PropertyBroken, ProtocolRaised, Run, Search
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 
-SIZES = (3, 3, 3, 3, 3, 5, 5, 2, 4, 7)
-"""The numbers of processes that are drawn, each as often as it stands here."""
-SIZES_REJOINING = (*[3] * 14, 2, 2, 4, 5, 5, 7)
-"""The same where runs are about one that comes back: it takes a leader, and one that makes a quorum without it."""
-WEIGHTED = 0.1
-"""The share of runs in which quorums are counted by weights."""
-MOST_WEIGHT = 4
-RATES = (1, 1, 2, 4)
-"""The factors by which the weight of a fault may be multiplied."""
-PRIORITIES = 0.3
-"""The share of runs in which priorities decide the order of messages."""
-DEMOTED = (0.02, 0.05, 0.15)
-"""How often, in such a run, what just happened falls behind all others."""
-CYCLES = (0.0, 0.5, 0.9)
-"""How often the next move is the one of the cycle."""
-MOST_IN_ORDER = 12
-"""How many steps one move takes at most where priorities decide."""
-_CATCHING_UP = 0.3
-"""How often, where there are threads, a cycle leaves a follower behind, and ends while that one catches up."""
 _PICKS = 2**30
-_MOST_CHOICES = 4
-"""How many choices, enabled or not, a run of `rejoining` makes at most for each step that it may have."""
 _PROGRESS = ("settle", "drain", "receive", "sync")
 
 
@@ -135,7 +115,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
         pick = int(random() * _PICKS)
         for each, move in ring[place[name] :]:
             if in_order is not None and (each in _PROGRESS or each == "run"):
-                if in_order.go(1 + pick % MOST_IN_ORDER):
+                if in_order.go(1 + pick % SETTINGS.most_in_order):
                     break
             else:
                 choice = move(moves, pick)
@@ -154,7 +134,7 @@ def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: 
     """Make the choices of `rejoining`, to the end of the run."""
     simulator, broken = run.simulator, run.judge.broken
     moves = Moves(simulator)
-    for choice in islice(Rejoining(moves, random).choices(), _MOST_CHOICES * steps):
+    for choice in islice(Rejoining(moves, random).choices(), SETTINGS.choices_a_step * steps):
         simulator.execute(choice)
         if broken and run.broken is not None:
             return
@@ -166,32 +146,33 @@ def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
     """Draw the configuration of the run of this seed."""
-    size = search.processes or _one(SIZES_REJOINING if search.protocol.environment.rejoins else SIZES, random)
+    sizes = SETTINGS.sizes_rejoining if search.protocol.environment.rejoins else SETTINGS.sizes
+    size = search.processes or _one(sizes, random)
     quorums = Quorums(size)
-    if random() < WEIGHTED:
-        weights = [int(random() * (MOST_WEIGHT + 1)) for _ in range(size)]
+    if random() < SETTINGS.weighted:
+        weights = [int(random() * (SETTINGS.most_weight + 1)) for _ in range(size)]
         quorums = Weighted(size, tuple(weights)) if any(weights) else quorums
-    left_out = [name for name in OPTIONAL if random() < 0.5]
-    seldom = [_one(SELDOM, random) for _ in range(2)]
-    left_out += [name for name in SELDOM if name not in seldom]
+    left_out = [name for name in SETTINGS.optional if random() < 0.5]
+    seldom = [_one(SETTINGS.seldom, random) for _ in range(2)]
+    left_out += [name for name in SETTINGS.seldom if name not in seldom]
     return Configuration(
         seed,
         quorums if search.quorums is None else search.quorums,
         _switches(random, search),
         {
-            name: weight * (_one(RATES, random) if name in OPTIONAL else 1)
+            name: weight * (_one(SETTINGS.rates, random) if name in SETTINGS.optional else 1)
             for name, weight in weights_for(search.protocol).items()
             if name not in left_out
         },
         _order(random, search),
-        _one(DEMOTED, random),
-        _one(CYCLES, random),
+        _one(SETTINGS.demoted, random),
+        _one(SETTINGS.cycles, random),
     )
 
 
 def _order(random: Callable[[], float], search: Search) -> Literal["moves", "priorities", "rejoining"]:
     """Draw what decides the order of messages; no second number is drawn for a protocol that never rejoins."""
-    order: Literal["moves", "priorities"] = "priorities" if random() < PRIORITIES else "moves"
+    order: Literal["moves", "priorities"] = "priorities" if random() < SETTINGS.priorities else "moves"
     rejoins = search.protocol.environment.rejoins
     return "rejoining" if rejoins and random() * 100 < rejoins else order
 
@@ -211,10 +192,10 @@ def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:
 def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[str]:
     """Yield the moves of the cycle. Where no oracle names a leader, a time-out makes one."""
     progress = (*_PROGRESS, "run") if weights.get("run") else _PROGRESS
-    faults = [name for name in (*OPTIONAL, *SELDOM, "follow") if name in weights]
+    faults = [name for name in (*SETTINGS.optional, *SETTINGS.seldom, "follow") if name in weights]
     while True:
         yield "lead" if "lead" in weights else "timeout"
-        if weights.get("run") and random() < _CATCHING_UP:
+        if weights.get("run") and random() < SETTINGS.catching_up:
             yield from _catching_up(random, weights)
             continue
         for _ in range(2 + int(random() * 2)):

@@ -6,8 +6,9 @@ from tests.cli.conftest import Command
 from zabcheck.counterexample.explain import explain
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import machine, swarm
-from zabcheck.search.moves import WEIGHTS, WITHOUT_ORDER, weights_for
+from zabcheck.search.moves import weights_for
 from zabcheck.search.run import Run, Search, schedule_of
+from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation.choices import Receive, Settle, Timeout
 
 DONE = {"receive", "request", "timeout", "cut", "mend", "stall", "hold", "heal", "pause", "wake"}
@@ -15,13 +16,13 @@ DONE = {"receive", "request", "timeout", "cut", "mend", "stall", "hold", "heal",
 
 
 def test_only_what_a_protocol_has_is_tried_and_zab_has_it_all() -> None:
-    assert weights_for(PROTOCOLS["zab"]) == WEIGHTS
+    assert weights_for(PROTOCOLS["zab"]) == SETTINGS.weights
     for name in ("db19", "db19-fifo"):
         weights = weights_for(PROTOCOLS[name])
         assert not {"lead", "follow", "elect", "sync", "crash", "recover", "reset"} & set(weights)
-        assert weights["timeout"] > WEIGHTS["timeout"]
+        assert weights["timeout"] > SETTINGS.weights["timeout"]
         assert sum(weights.values()) < machine._MOST, "or Hypothesis would never draw the last ones"
-    assert weights_for(PROTOCOLS["db19"])["overtake"] == WITHOUT_ORDER["overtake"]
+    assert weights_for(PROTOCOLS["db19"])["overtake"] == SETTINGS.weights_without_order["overtake"]
 
 
 @pytest.mark.parametrize("name", ["db19", "db19-fifo"])

@@ -3,9 +3,9 @@
 import msgspec
 
 from zabcheck.protocols.switches import LETTER
-from zabcheck.search.moves import OPTIONAL, SELDOM
+from zabcheck.search.settings import SETTINGS
 
-FAULTS = (*OPTIONAL, *SELDOM)
+FAULTS = (*SETTINGS.optional, *SETTINGS.seldom)
 """The moves that a run may leave out."""
 
 LETTERS = tuple(f"{name} {value}" for name, value in msgspec.structs.asdict(LETTER).items())
