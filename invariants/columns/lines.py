@@ -8,7 +8,7 @@ Cost: about 1.5 microseconds a line; memory as in `invariants.columns.in_order`,
 
 from collections.abc import Callable, Iterable
 from operator import attrgetter
-from typing import Any, BinaryIO
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -31,7 +31,14 @@ class _GivenUp(Exception):
     """Counting cannot tell whether this is a trace in order, or a trace at all."""
 
 
-def judge_in_order(source: BinaryIO, properties: Iterable[type[Invariant]], block: int = BLOCK) -> list[Verdict] | None:
+class Readable(Protocol):
+    """A file, of which only the next bytes are asked for."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next `size` bytes, or fewer; none at the end."""
+
+
+def judge_in_order(source: Readable, properties: Iterable[type[Invariant]], block: int = BLOCK) -> list[Verdict] | None:
     """Return the verdicts, as `invariants.check` gives them, on a trace in order; None if it may not be in order.
 
     `source` is read from where it is, `block` bytes at once.
@@ -56,7 +63,7 @@ class _Trace:
         self.count = 0
         self.proof = Proof(1, np.ones(1, bool))
 
-    def judge(self, source: BinaryIO, block: int) -> list[Verdict]:
+    def judge(self, source: Readable, block: int) -> list[Verdict]:
         rest = b""
         while data := source.read(block):
             data = rest + data

@@ -14,7 +14,7 @@ in `invariants.columns.in_order`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,10 @@ KEPT = 4
 """Of a run that goes on beyond its batch, so many pieces are kept, so that they need not be read again."""
 
 
+class Disorder(TraceError):
+    """The rows of a run do not stand together, or not in the order of their `seq`."""
+
+
 class Broken(NamedTuple):
     """A property that is violated in a run."""
 
@@ -49,6 +53,8 @@ class Summary:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.runs = 0
+        self.rows = 0
+        """Lines of all runs, header and end included."""
         self.statuses: dict[str, dict[Status, int]] = {
             name: {"holds": 0, "violated": 0, "not exercised": 0, "inconclusive": 0} for name in names
         }
@@ -90,6 +96,36 @@ class Summary:
         self.last = verdicts(self.names, last, bool(complete[-1]))
 
 
+class RowGroup(NamedTuple):
+    """A row group of a file: the runs that it has rows of are numbered from `least` to `highest`."""
+
+    number: int
+    rows: int
+    least: int
+    highest: int
+
+
+class Source(Protocol):
+    """Rows of runs, which can be read more than once."""
+
+    name: str
+    """The name of the rows in messages."""
+
+    def batches(self, size: int) -> Iterator[pa.RecordBatch]:
+        """Yield all rows, up to `size` at once."""
+
+    def rows_of(self, run: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one run."""
+
+
+def judge(source: Source, properties: Iterable[type[Invariant]], batch: int | None = None) -> "Summary":
+    """Judge every run of the source. O(rows); memory for `batch` rows (`BATCH` if None) and for the longest run.
+
+    TraceError, which begins with name, run and line, for rows that are no trace; Disorder if they are not sorted.
+    """
+    return _Reading(source, Selection(properties), batch or BATCH).judge()
+
+
 class File:
     """A Parquet file of traces. TraceError, in one line, if it is none."""
 
@@ -111,9 +147,9 @@ class File:
         # The few kinds of event are not made texts for each row.
         self.file = pq.ParquetFile(source, metadata=file.metadata, read_dictionary=["event"])
 
-    def judge(self, properties: Iterable[type[Invariant]], batch: int = BATCH) -> Summary:
-        """Judge every run. TraceError for what is no trace; what it says begins with file, run, and line."""
-        return _Reading(self, Selection(properties), batch).judge()
+    def judge(self, properties: Iterable[type[Invariant]], batch: int | None = None) -> Summary:
+        """Judge every run. TraceError, which begins with file, run and line, for rows that are no trace."""
+        return judge(self, properties, batch)
 
     def judge_run(self, run: int, properties: Iterable[type[Invariant]]) -> list[Verdict]:
         """The verdicts on this run. TraceError as from `judge`, or if there is no such run."""
@@ -124,14 +160,10 @@ class File:
 
     def events(self, run: int) -> Iterator[tuple[int, Event]]:
         """The lines of this run with their numbers, header and end included. TraceError if there is no such run."""
-        found = False
-        for batch in self._batches(BATCH):
-            rows = np.flatnonzero(np.asarray(batch.column("run")) == run)
-            if len(rows):
-                found = True
-                for _, line, event in events_of([batch.slice(rows[0], len(rows))], self.name):
-                    yield line, event
-        if not found:
+        line = 0
+        for _, line, event in events_of(self.rows_of(run), self.name):
+            yield line, event
+        if not line:
             raise TraceError(f"{self.name}: no run {run} in this file")
 
     def find(self, run: int, events: Iterable[Event]) -> dict[Event, int]:
@@ -145,40 +177,49 @@ class File:
                 wanted.remove(event)
         return lines
 
-    def _batches(self, size: int) -> Iterator[pa.RecordBatch]:
+    def row_groups(self) -> list[RowGroup]:
+        """Return the row groups that have rows. One whose statistics are missing may have rows of any run."""
+        leaves = self.file.schema
+        column = next(place for place in range(len(leaves)) if leaves.column(place).path == "run")
+        groups = []
+        for number in range(self.file.num_row_groups):
+            group = self.file.metadata.row_group(number)
+            found = group.column(column).statistics
+            known = found is not None and found.has_min_max
+            bounds = (found.min, found.max) if known else (np.iinfo(np.int64).min, np.iinfo(np.int64).max)
+            if group.num_rows:
+                groups.append(RowGroup(number, group.num_rows, *bounds))
+        return groups
+
+    def batches(self, size: int, groups: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of all row groups, or of these, up to `size` at once."""
         try:
-            yield from self.file.iter_batches(size, columns=SCHEMA.names)
+            yield from self.file.iter_batches(size, row_groups=groups, columns=SCHEMA.names)
         except (pa.ArrowException, OSError, ValueError) as error:
             raise TraceError(f"{self.name}: expected a whole Parquet file, {_first_line(error)}") from None
 
-    def _rows(self, first: int, size: int) -> Iterator[pa.RecordBatch]:
-        """Return these rows; the first of them is row `first` of the file."""
-        end, begin, groups = first + size, 0, []
-        skipped = 0
-        for group in range(self.file.num_row_groups):
-            rows = self.file.metadata.row_group(group).num_rows
-            if begin + rows > first and begin < end:
-                groups.append(group)
-            elif not groups:
-                skipped += rows
-            begin += rows
-        at = skipped
-        for batch in self.file.iter_batches(BATCH, row_groups=groups, columns=SCHEMA.names):
-            low, high = max(first - at, 0), min(end - at, batch.num_rows)
-            if low < high:
-                yield batch.slice(low, high - low)
-            at += batch.num_rows
+    def rows_of(self, run: int) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one run. Only row groups that may have some are read."""
+        groups = [group.number for group in self.row_groups() if group.least <= run <= group.highest]
+        for batch in self.batches(BATCH, groups) if groups else ():
+            yield from only_run(batch, run)
+
+
+def only_run(batch: pa.RecordBatch, run: int) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of the batch that belong to one run, which stand together; nothing if there are none."""
+    rows = np.flatnonzero(np.asarray(batch.column("run")) == run)
+    if len(rows):
+        yield batch.slice(rows[0], len(rows))
 
 
 class _Open:
     """The last run of a batch, which may go on in the next one."""
 
-    def __init__(self, number: int, first: int, head: Head | None, selection: Selection, countable: bool) -> None:
+    def __init__(self, number: int, head: Head | None, selection: Selection) -> None:
         self.number = number
-        self.first = first  # row of the file
         self.size = 0
         self.head = head or ODD
-        self.odd = head is None or not countable
+        self.odd = head is None or not selection.countable
         self.end: End | None = None
         self.proof = Proof(1, np.array([self.head.clocked]), selection.redelivery)
         self.pieces: list[pa.RecordBatch] | None = []
@@ -217,10 +258,10 @@ class _Open:
 
 
 class _Reading:
-    """A file while it is judged."""
+    """A source while it is judged."""
 
-    def __init__(self, file: File, selection: Selection, batch: int) -> None:
-        self.file = file
+    def __init__(self, source: Source, selection: Selection, batch: int) -> None:
+        self.source = source
         self.selection = selection
         self.batch = batch
         self.summary = Summary(selection.names)
@@ -235,13 +276,14 @@ class _Reading:
         """Judge all runs, or `only` one of them."""
         self.only = only
         first = 0
-        for batch in self.file._batches(self.batch):
+        for batch in self.source.batches(self.batch):
             if batch.num_rows:
-                self._take(BatchArrays(batch, first, self.file.name))
+                self._take(BatchArrays(batch, first, self.source.name))
                 first += batch.num_rows
+        self.summary.rows = first
         self._close()
         if not self.seen:
-            raise TraceError(f"{self.file.name}: expected a header, the file has no rows")
+            raise TraceError(f"{self.source.name}: expected a header, the file has no rows")
         if len(self.seen) == 1:
             [self.summary.run] = self.seen
         return self.summary
@@ -262,7 +304,7 @@ class _Reading:
             high = min(low + MOST_RUNS - 1, len(new) - 1)
             self._take_whole(rows, begins[low:high], bounds[high], heads[low:high])
         begin, end = bounds[-2], bounds[-1]
-        self.open = _Open(new[-1], rows.first + begin, heads[-1], self.selection, self.selection.countable)
+        self.open = _Open(new[-1], heads[-1], self.selection)
         if self._is_wanted(new[-1]):
             self.open.take(rows, begin, end, self.judged)
 
@@ -283,15 +325,15 @@ class _Reading:
         for begin, run in zip(begins.tolist(), rows.run[begins].tolist(), strict=True):
             if begin > stop:
                 break
-            where = f"{self.file.name}, run {run}, line {rows.seq[begin]}, column `run`"
+            where = f"{self.source.name}, run {run}, line {rows.seq[begin]}, column `run`"
             if run in self.seen:
-                raise TraceError(f"{where}: expected the rows of a run together, found others in between")
+                raise Disorder(f"{where}: expected the rows of a run together, found others in between")
             if run < 0:
                 raise TraceError(f"{where}: expected 0 or more, found {run}")
             self.seen.add(run)
         if len(wrong):
-            raise TraceError(
-                f"{self.file.name}, run {rows.run[stop]}, line {expected[stop]}, column `seq`: expected "
+            raise Disorder(
+                f"{self.source.name}, run {rows.run[stop]}, line {expected[stop]}, column `seq`: expected "
                 f"{expected[stop]}, as the rows of a run are in order, found {rows.seq[stop]}"
             )
         self.line = int(rows.seq[-1])
@@ -367,7 +409,7 @@ class _Reading:
             if run.proof.in_order[0] and (run.proof.causal[0] or not self.selection.causality):
                 self.summary.count(counts, np.array([run.end is not None and run.end.complete]))
                 return
-        self._judge_one(run.number, self.file._rows(run.first, run.size) if run.pieces is None else run.pieces)
+        self._judge_one(run.number, self.source.rows_of(run.number) if run.pieces is None else run.pieces)
 
     def _judge_one(self, run: int, batches: Iterable[pa.RecordBatch]) -> None:
         """Judge one run row by row. TraceError with file, run and line for what is no trace."""
@@ -375,11 +417,11 @@ class _Reading:
 
         def events() -> Iterator[Event]:
             nonlocal line
-            for _, line, event in events_of(batches, self.file.name):  # noqa: B007  # it tells where we are
+            for _, line, event in events_of(batches, self.source.name):  # noqa: B007  # it tells where we are
                 yield event
 
         self.summary.by_a_judge += 1
-        name = f"{self.file.name}, run {run}"
+        name = f"{self.source.name}, run {run}"
         checked = in_form(events(), name)
         try:
             found = judge_events(checked, self.selection.properties)
@@ -399,4 +441,4 @@ def _first_line(error: Exception) -> str:
     return " ".join(str(error).splitlines()[:1])
 
 
-__all__ = ["Broken", "File", "Summary"]
+__all__ = ["Broken", "Disorder", "File", "RowGroup", "Source", "Summary", "judge", "only_run"]

@@ -6,18 +6,36 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from tests.campaign.judging.test_stored import GOOD, lines, parquet
+from invariants import Event
+from tests.campaign.judging.stored import GOOD, judged, lines, parquet
 from tests.cli.conftest import Command
 from tests.invariants.builders import A, deliveries, whole
-from zabcheck.campaign.judging import checking, short
-from zabcheck.campaign.judging.checking import CheckedRuns, check_stored
-from zabcheck.campaign.judging.verdicts import SIX
+from tests.invariants.traces import random_trace
+from zabcheck.campaign.judging import checking, shares
+from zabcheck.campaign.judging.checking import SIX, check_stored
+from zabcheck.campaign.judging.task import CheckedRuns
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.xdist_group("spark")
 BAD = whole(deliveries(1, A))
+
+
+@pytest.mark.slow
+def test_spark_says_what_its_tasks_say_here(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of runs of all defects, in a table and in files of lines; with many tasks."""
+    monkeypatch.setattr(shares, "ROWS", 5000)
+    monkeypatch.setattr(shares, "BYTES", 20_000)
+    runs: list[list[Event]] = [whole(random_trace(seed).events) for seed in range(2000)]
+    parquet(tmp_path / "x.parquet", *runs, row_group=1000)
+    for number, events in enumerate(runs[:50]):
+        (tmp_path / f"{number:02}.jsonl").write_bytes(lines(events))
+    paths = [tmp_path / "x.parquet", *tmp_path.glob("*.jsonl")]
+    assert len(shares.shares_of(map(str, paths))) > 12
+    assert check_stored([*map(str, paths)]) == judged(*paths)
 
 
 @pytest.mark.slow
@@ -38,13 +56,11 @@ def test_many_runs_are_counted_and_the_broken_ones_are_told(
     assert "some runs do not end with a complete `end`" in result.out
 
 
-@pytest.mark.parametrize("most", [short.SHORT, pytest.param(-1, marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_one_trace_and_json(
-    most: int, spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trace is judged once, by the incremental judge or by DataFrame code, and told twice."""
-    monkeypatch.setattr(short, "SHORT", most)
+    """The trace is judged once, and told twice."""
     checked: list[CheckedRuns] = []
 
     def once(*arguments: Any) -> CheckedRuns:
@@ -64,7 +80,7 @@ def test_one_trace_and_json(
     [broken] = result["broken"]
     assert (broken["trace"], broken["run"], broken["violated"]) == (str(tmp_path / "x.jsonl"), 0, ["integrity"])
     assert broken["violations"][0]["witness"] == [msgspec.to_builtins(BAD[1])]
-    assert broken["shown_at"] == ([{"property": "integrity", "zxid": [1, 1]}] if most < 0 else [])
+    assert result["ways"] == {"in_arrays": 0, "event_by_event": 1}
     documented = (Path(__file__).parents[2] / "docs/spark.md").read_text(encoding="utf-8")
     assert all(f"`{field}`" in documented or f'"{field}"' in documented for field in [*result, *broken])
 
@@ -74,7 +90,7 @@ def test_what_is_refused(spark: "SparkSession", zabcheck: Command, tmp_path: Pat
     (tmp_path / "x.jsonl").write_bytes(b"{}\n")
     for arguments, message in (
         ([tmp_path / "x.jsonl", "--engine", "spark"], "x.jsonl, line 1"),
-        (["x.jsonl", "--engine", "spark", "--property", "clock"], "clock"),
+        (["none.jsonl", "--engine", "spark"], "none.jsonl: expected a trace, found no file"),
         (["x.jsonl", "--engine", "spark", "--merge"], "--merge"),
         (["-", "--engine", "spark"], "standard input"),
         (["x.jsonl", "--master", "local"], "only with --engine spark"),

@@ -14,7 +14,6 @@ is made again.
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +22,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from zabcheck.campaign import plan as plans
+from zabcheck.campaign.files import file_system, in_one_line
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
 
@@ -44,12 +44,9 @@ class Store:
     def __init__(self, place: str) -> None:
         self.place = place.rstrip("/") or place
         try:
-            if "://" in place:
-                self.files, self.root = pafs.FileSystem.from_uri(self.place)
-            else:
-                self.files, self.root = pafs.LocalFileSystem(), str(Path(self.place).absolute())
+            self.files, self.root = file_system(self.place)
         except (OSError, ValueError) as error:
-            raise StoreError(f"{place}: {_one_line(error)}") from None
+            raise StoreError(f"{place}: {in_one_line(error)}") from None
 
     @property
     def everywhere(self) -> str:
@@ -241,7 +238,7 @@ class Store:
         try:
             yield
         except (OSError, pa.ArrowException) as error:
-            raise StoreError(f"{self.path(name) if name else self.place}: {_one_line(error)}") from None
+            raise StoreError(f"{self.path(name) if name else self.place}: {in_one_line(error)}") from None
 
 
 def shared(place: str) -> Store:
@@ -255,12 +252,3 @@ def shared(place: str) -> Store:
 def name_of(folder: str, part: int) -> str:
     """Return the name of a part's file in one of the two folders."""
     return f"{folder}/part-{part:06}.parquet"
-
-
-def _one_line(error: Exception) -> str:
-    """Return the system's message in one line, without the text of its own that Arrow puts around it."""
-    text = " ".join(str(error).split())
-    found = re.search(r"\[errno \d+\] ([^.\[]+)", text)
-    if isinstance(error, OSError) and error.strerror and "errno" not in error.strerror:
-        return error.strerror
-    return found[1] if found else text

@@ -61,7 +61,7 @@ def _run_tasks(
     worker: Callable[[], Callable[[int], None]],
     look: Callable[[float], None],
 ) -> None:
-    with _as_task_failed():
+    with as_task_failed():
         running = _activity_of(spark)
         numbered = spark.range(0, len(pieces), 1, len(pieces))
         done = numbered.mapInArrow(_task_function(list(pieces), worker, module_folders(spark)), "piece long")
@@ -71,7 +71,7 @@ def _run_tasks(
             busy = monotonic()
             while not working.done():
                 wait_for([working], _SECONDS)
-                with _as_task_failed():
+                with as_task_failed():
                     busy = monotonic() if running() else busy
                     idle = monotonic() - busy
                     if idle > PATIENCE:
@@ -81,7 +81,7 @@ def _run_tasks(
             with suppress(Exception):  # it may be gone
                 spark.interruptAll()
             raise
-    with _as_task_failed():
+    with as_task_failed():
         working.result()
     look(0)
 
@@ -122,7 +122,7 @@ def _interruptible() -> Iterator[None]:
 
 
 @contextmanager
-def _as_task_failed() -> Iterator[None]:
+def as_task_failed() -> Iterator[None]:
     """Turn what Spark raises into TaskFailed."""
     try:
         yield

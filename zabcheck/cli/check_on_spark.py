@@ -4,13 +4,13 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Status, TraceError, Verdict, select
+from invariants import Status, TraceError, Violation, select
 from zabcheck.cli.commands import BadInput, Format
-from zabcheck.cli.files import STDIN
+from zabcheck.cli.files import STDIN, bad_input_for
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -18,7 +18,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 
 if TYPE_CHECKING:
-    from zabcheck.campaign.judging.checking import BrokenRun, CheckedRuns
+    from zabcheck.campaign.judging.task import CheckedRuns
 
 STATUSES: tuple[Status, ...] = ("holds", "violated", "not exercised", "inconclusive")
 SHOWN = 10
@@ -33,23 +33,14 @@ def check_on_spark(
         raise BadInput("--merge: not with --engine spark")
     if STDIN in paths:
         raise BadInput("-: expected files, as Spark reads no standard input")
-    try:
-        from zabcheck.campaign.judging.verdicts import SIX
-        from zabcheck.campaign.session import NoSpark
-        from zabcheck.java import NoJava
-    except ImportError as error:
-        raise BadInput(f"--engine spark: pip install 'zabcheck[spark]' ({error})") from None
-    names = [kind.name for kind in select(properties)] if properties else list(SIX)
-    missing = [name for name in names if name not in SIX]
-    if missing:
-        raise BadInput(f"--engine spark: judges {', '.join(SIX)}; found {', '.join(missing)}")
-    from zabcheck.campaign.judging.checking import check_stored
+    from zabcheck.cli.campaign.report import needed
 
-    try:
-        with doing("starting Spark") as say:
+    with needed():
+        from zabcheck.campaign.judging.checking import SIX, check_stored
+
+        names = [kind.name for kind in select(properties)] if properties else SIX
+        with bad_input_for(TraceError), doing("reading what is stored") as say:
             checked = check_stored(paths, names, master, say)
-    except (NoSpark, NoJava, TraceError) as error:
-        raise BadInput(str(error)) from None
     return _show(checked, format)
 
 
@@ -70,7 +61,7 @@ def _outcome(checked: "CheckedRuns") -> tuple[int, str]:
     if checked.violated:
         broken = [name for name, counts in checked.counts.items() if counts.get("violated")]
         return VIOLATED, f"{checked.violated:,} of {runs} violate {named(broken)}"
-    found = {status for counts in checked.counts.values() for status in counts}
+    found = {status for counts in checked.counts.values() for status, runs_of_it in counts.items() if runs_of_it}
     if "inconclusive" in found:
         return INCONCLUSIVE, "some runs have no complete `end`, so what could yet change is left open"
     if "holds" in found:
@@ -87,20 +78,17 @@ def _as_json(checked: "CheckedRuns") -> dict[str, Any]:
         {
             "trace": as_text(each.trace),
             "run": each.run,
-            "way": each.how,
-            "violated": each.violated,
-            "violations": [msgspec.to_builtins(verdict.violation) for verdict in each.verdicts],
-            "shown_at": [{"property": name, "zxid": zxid} for name, zxid in each.at.items()],
+            "violated": [violation.property for violation in each.violations],
+            "violations": msgspec.to_builtins(each.violations),
         }
         for each in checked.broken
     ]
-    ways = {way.replace(" ", "_"): checked.ways.get(way, 0) for way in ("on a path", "forked", "streamed")}
     return {
         "engine": "spark",
         "runs": checked.runs,
-        "lines": checked.events,
+        "lines": checked.lines,
         "properties": properties,
-        "ways": ways,
+        "ways": {"in_arrays": checked.in_arrays, "event_by_event": checked.runs - checked.in_arrays},
         "violated_runs": checked.violated,
         "broken": broken,
     }
@@ -109,56 +97,42 @@ def _as_json(checked: "CheckedRuns") -> dict[str, Any]:
 def _print(console: Console, checked: "CheckedRuns") -> None:
     for each in checked.broken[:SHOWN]:
         print_path(console, f"{each.trace}, run {each.run}", style="bold")
-        for verdict in each.verdicts:
-            if _is_alone(checked) and verdict.violation is not None:
-                console.print(terminal.render_violation(verdict.violation))
-            else:
-                console.print(_line(console, verdict))
-        for line in _without_witness(each):
-            console.print(line)
+        for violation in each.violations:
+            console.print(_told(console, violation, checked.runs == 1))
     if checked.violated > SHOWN:
         console.print(
             f"and {counted(checked.violated - SHOWN, 'more run', 'more runs')} in which something is violated"
         )
     if checked.broken:
         console.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("property", no_wrap=True)
-    if _is_alone(checked):
-        table.add_column("verdict")
-        for name, counts in checked.counts.items():
-            [status] = counts
-            table.add_row(name, Text(status, STATUS_STYLES[status]))
-    else:
-        for status in STATUSES:
-            table.add_column(status, justify="right")
-        for name, counts in checked.counts.items():
-            table.add_row(name, *(f"{counts.get(status, 0):,}" for status in STATUSES))
-    console.print(table)
-    ways = ", ".join(f"{number:,} {way}" for way, number in sorted(checked.ways.items()))
-    console.print(f"{counted(checked.runs, 'run', 'runs')}, {checked.events:,} lines, judged by Spark: {ways}")
-    if any("inconclusive" in counts for counts in checked.counts.values()):
-        which = "the run does" if _is_alone(checked) else "some runs do"
+    console.print(_table(checked))
+    one_by_one = checked.runs - checked.in_arrays
+    ways = f"{checked.in_arrays:,} in arrays, {one_by_one:,} event by event"
+    console.print(f"{counted(checked.runs, 'run', 'runs')}, {checked.lines:,} lines, judged by Spark: {ways}")
+    if any(counts.get("inconclusive") for counts in checked.counts.values()):
+        which = "the run does" if checked.runs == 1 else "some runs do"
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
 
 
-def _is_alone(checked: "CheckedRuns") -> bool:
-    return checked.runs == 1
+def _told(console: Console, violation: Violation, alone: bool) -> RenderableType:
+    """Return a violation in full if there is only one run, else in a line."""
+    if alone:
+        return terminal.render_violation(violation)
+    return Text(clean(f"  {violation.property} is violated: {violation.summary}", console.options.ascii_only))
 
 
-def _line(console: Console, verdict: Verdict) -> Text:
-    """Return a line that says how one of many runs breaks a property."""
-    assert verdict.violation is not None
-    said = f"  {verdict.property} is violated: {verdict.violation.summary}"
-    return Text(clean(said, console.options.ascii_only))
-
-
-def _without_witness(broken: "BrokenRun") -> list[str]:
-    """Return what the DataFrame code knows of the violations in a run that is too long for a witness."""
-    lines = []
-    for name in broken.violated:
-        if name not in {verdict.property for verdict in broken.verdicts}:
-            where = broken.at.get(name)
-            shown = f", as what is at zxid [{where[0]}, {where[1]}] shows" if where else ""
-            lines.append(f"  {name} is violated{shown}")
-    return lines
+def _table(checked: "CheckedRuns") -> Table:
+    """Return the verdicts of the only run, or how many runs have which verdict."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("property", no_wrap=True)
+    if checked.runs == 1:
+        table.add_column("verdict")
+        for name, counts in checked.counts.items():
+            [status] = [each for each in STATUSES if counts.get(each)]
+            table.add_row(name, Text(status, STATUS_STYLES[status]))
+        return table
+    for status in STATUSES:
+        table.add_column(status, justify="right")
+    for name, counts in checked.counts.items():
+        table.add_row(name, *(f"{counts.get(status, 0):,}" for status in STATUSES))
+    return table

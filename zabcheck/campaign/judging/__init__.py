@@ -1,5 +1,4 @@
-"""Stored traces, judged on Spark: `checking` does it all, `properties` has the six properties.
+"""Stored traces, judged on Spark by the judge of `zabcheck check`: Spark only deals out the work.
 
-The way: `stored` reads the traces, `facts` counts what is in each run, `properties` sends each run to `on_a_path`,
-`forked` or `streamed`, and the result has the columns of `verdicts`.
+`shares` divides the traces, `task` judges a share, `checking` adds up what the tasks found.
 """
