@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 from msgspec import Struct
 
-from docs.generators import commands, detection, properties, reference, run_output, start
+from docs.generators import commands, detection, explore, properties, reference, run_output, start
 from docs.generators.__main__ import QUICK, SLOW, Made, main
 from docs.generators.output import DOCS, read
 from invariants import PROPERTIES
@@ -18,7 +18,13 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
 HELP, SCHEDULES, EVENTS_OF_TRACES = (f"reference/{name}.md" for name in ("commands", "schedules", "events"))
-PAGES = {"commands": commands.made, "properties": properties.made, "run-output": run_output.made, "start": start.made}
+PAGES = {
+    "commands": commands.made,
+    "explore": explore.made,
+    "properties": properties.made,
+    "run-output": run_output.made,
+    "start": start.made,
+}
 
 
 @pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
