@@ -35,7 +35,7 @@ def entry(mutant: Mutant) -> str:
 
 {sentence(mutant.wrong)} Source: {mutant.source}. Least faults: {mutant.faults}.{size}
 
-Breaks {first} after {counted(steps(mutant.name, first), "step", "steps")}{also}.
+Breaks *{first}* after {counted(steps(mutant.name, first), "step", "steps")}{also}.
 """
 
 
