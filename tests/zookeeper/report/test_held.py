@@ -3,7 +3,7 @@
 import pytest
 
 from docs.generators.zookeeper import archived
-from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.story import HeldThread
 from zabcheck.zookeeper.recording.records import Cast, Chose, Reached
 from zabcheck.zookeeper.report.held import GOES_ON, stays_of

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from docs.generators.zookeeper import HEALTHY, LOST_WRITE, extracted
 from invariants import Crash
 from tests.counterexample.pages import trace
-from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.story_json import to_json

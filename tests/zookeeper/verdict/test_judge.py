@@ -8,7 +8,7 @@ from invariants import AckEpoch, Adopt, Zxid
 from tests.zookeeper.notation import BROADCAST, records
 from tests.zookeeper.recordings import Recording, create, zxid
 from tests.zookeeper.trace.observed import HEALTHY
-from zabcheck.cli.zookeeper.command import story_of
+from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.text.pen import text_of

@@ -13,7 +13,9 @@ from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.command import Java, found_distribution, quick_to_start, save_report, zookeeper
+from zabcheck.cli.zookeeper.builds import Java, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.command import zookeeper
+from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs import catalogue as bugs
 from zabcheck.zookeeper.bugs.catalogue import Bug, UnknownBug
@@ -57,13 +59,7 @@ def catalogue(
     """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
     chosen = bugs_named(bug) if bug else list(bugs.BUGS)
     check_out(out)
-    asked: list[tuple[Path | None, str | None]] = [(each, None) for each in home or ()]
-    asked += [(None, each) for each in classpath or ()]
-    distributions = [found_distribution(java, *each) for each in asked or [(None, None)]]
-    versions = [each.version for each in distributions]
-    if len({*versions}) < len(versions):
-        raise BadInput(f"expected builds of different versions, found {', '.join(versions)}")
-    executing = _Executing(chosen, distributions, times, out)
+    executing = _Executing(chosen, _builds(java, home or (), classpath or ()), times, out)
     interrupted = False
     try:
         executing.run()
@@ -80,6 +76,17 @@ def catalogue(
             print_path(console, f"kept {each.kept}")
     kept = [each.kept for each in executing.executed if each.kept is not None]
     return conclude(console, code, why, f"open {kept[0]}/report.html" if kept else "")
+
+
+def _builds(java: Path | None, homes: Sequence[Path], classpaths: Sequence[str]) -> list[Distribution]:
+    """Find all builds that are named, or the default one. BadInput if two are of one version."""
+    asked: list[tuple[Path | None, str | None]] = [(each, None) for each in homes]
+    asked += [(None, each) for each in classpaths]
+    distributions = [found_distribution(java, *each) for each in asked or [(None, None)]]
+    versions = [each.version for each in distributions]
+    if len({*versions}) < len(versions):
+        raise BadInput(f"expected builds of different versions, found {', '.join(versions)}")
+    return distributions
 
 
 def bugs_named(names: Sequence[str]) -> list[Bug]:

@@ -1,63 +1,40 @@
 """`zabcheck zookeeper`: starts a real ensemble, breaks it on purpose, and judges what it does."""
 
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from hashlib import sha256
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from secrets import randbelow
 from shlex import quote
-from tempfile import gettempdir
 from typing import Annotated
 
 import typer
-from msgspec import structs
 
 from invariants import select
-from invariants.trace import dump
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.recordings import SCHEDULE, keep, save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.counterexample.saving import TOLD
 from zabcheck.counterexample.story import Story
-from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.report import runs as reports
-from zabcheck.zookeeper.report.held import held_threads
 from zabcheck.zookeeper.report.packets import render_divergence
 from zabcheck.zookeeper.report.runs import EnsembleSummary
 from zabcheck.zookeeper.report.threads import ThreadOrders
 from zabcheck.zookeeper.report.threads import render as thread_orders
 from zabcheck.zookeeper.run import schedule as schedules
-from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.trace.observe import write_trace
 from zabcheck.zookeeper.verdict.judge import SEVEREST, Judged
 
-SCHEDULE = "schedule.json"
-WORTH_AN_ARCHIVE = 3
-"""From this number of runs on it pays to make an archive of the servers' classes first."""
 FAILURES_IN_A_ROW = 3
 """After this number of runs in a row in which the ensemble itself failed, the search ends."""
-
-Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use instead of the machine's.")]
-Home = Annotated[
-    Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
-]
-Classpath = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATHS",
-        help="The class path with the jars of ZooKeeper, as for Java; `pyspark` for those of PySpark, not Debian's.",
-    ),
-]
 
 zookeeper = typer.Typer(
     name="zookeeper",
@@ -113,8 +90,7 @@ def ensemble(
         return OK
 
     def search() -> int:
-        with bad_input_for(ValueError):
-            names = None if property is None else [kind.name for kind in select(property)]
+        names = judging(property)
         if servers not in schedules.SIZES:
             raise BadInput(f"--servers {servers}: expected 3 or 5")
         check_out(out)
@@ -127,28 +103,10 @@ def ensemble(
     return guarded(search)
 
 
-def found_distribution(java: Path | None, home: Path | None, classpath: str | None) -> Distribution:
-    """Find the ZooKeeper to run. BadInput if there is none, or no client for it."""
-    if home is not None and classpath is not None:
-        raise BadInput("--zookeeper-home and --classpath: expected one of them")
-    try:
-        import kazoo  # noqa: F401  # it is an extra: said here, before anything is started
-    except ImportError:
-        raise BadInput("kazoo is not installed: pip install 'zabcheck[zookeeper]'") from None
-    with bad_input_for(NoZooKeeper):
-        return find(java, home, classpath)
-
-
-@contextmanager
-def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
-    """Yield the same build, made quicker to start if there are enough runs for that to pay."""
-    from zabcheck.zookeeper.run.class_archive import class_archive
-
-    with ExitStack() as stack:
-        if runs >= WORTH_AN_ARCHIVE:
-            with bad_path("a folder for classes", Path(gettempdir())):
-                distribution = stack.enter_context(class_archive(distribution))
-        yield distribution
+def judging(properties: Sequence[str] | None) -> list[str] | None:
+    """Return the names of the properties that --property names, None for all. BadInput if there is no such one."""
+    with bad_input_for(ValueError):
+        return None if properties is None else [kind.name for kind in select(properties)]
 
 
 class Searching:
@@ -316,39 +274,6 @@ def outcome(summary: EnsembleSummary) -> tuple[int, str]:
     return OK, f"{what} broke none of the {exercised} that {runs} exercised"
 
 
-def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:
-    """Write the schedule, if it is known, and the trace beside the recording."""
-    saved = [] if schedule is None else [write(folder / SCHEDULE, schedules.encode(schedule))]
-    return [*saved, write_trace(judged.observation, folder)]
-
-
-def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:
-    """Write the report of a run, with trace and schedule, beside its recording."""
-    saved = keep(judged.folder, schedule, judged)
-    story = story_of(judged)
-    for suffix in TOLD:
-        content = FORMS[suffix].make(story, "" if schedule is None else SCHEDULE)
-        saved.append(write(judged.folder / f"report{suffix}", content))
-    return story, saved
-
-
 def _rank(judged: Judged) -> int:
     """Rank a run by what is wrong in it: the lower, the worse."""
     return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)
-
-
-def story_of(judged: Judged) -> Story:
-    """Make the story of a run, for its report; servers are its processes."""
-    observation = judged.observation
-    placed = [(number, event) for number, event in enumerate(observation.events, start=2)]
-    digest = sha256(b"".join(dump(observation.trace()))).hexdigest()
-    worst = [verdict for verdict in judged.verdicts if verdict.property == next(iter(judged.violated), None)]
-    told = worst or judged.verdicts
-    story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
-    known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
-    done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
-    schedule = None if judged.schedule is None else schedules.converted(judged.schedule)
-    threads = held_threads(judged, schedule, story)
-    return structs.replace(
-        story, known=known, noticed=noticed, worst=reports.worst_in(judged), done=done, threads=threads
-    )

@@ -1,5 +1,6 @@
-"""`zabcheck zookeeper conform`: whether recordings are runs of the model of their version."""
+"""`zabcheck zookeeper conform`: compares recordings with the model of their version."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, get_args
@@ -16,7 +17,7 @@ from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
-from zabcheck.cli.zookeeper.judge import recordings_in
+from zabcheck.cli.zookeeper.recordings import Recordings, recordings_in
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.page import page as page_of
 from zabcheck.protocols.switches import Release
@@ -39,14 +40,12 @@ MINIMAL_PAGE = "minimal.html"
 BEFORE = "difference.schedule.json"
 """The run of the model up to where the recording differs from it."""
 PAGE = "difference.html"
-"""That run with what the servers did instead, to step through."""
+"""A page of that run, with what the servers did instead."""
 
 
 @command_of(zookeeper)
 def conform(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="Folders of recordings, or a folder with several in it.")
-    ],
+    folders: Recordings,
     release: Annotated[
         str | None, typer.Option(metavar="VERSION", help="Compare with this version of the model, not the recording's.")
     ] = None,
@@ -75,13 +74,7 @@ def conform(
     broken: list[Broken | None] = []
     for each in compared:
         broken.append(None if each.schedule is None or not minimise else broken_by(each.schedule, minimise))
-        with bad_path("DIR", each.folder):
-            if write and each.schedule is not None:
-                files.append(write_file(each.folder / SCHEDULE, schedules.dump(each.schedule)))
-            if write:
-                files += save_difference(each, each.folder)
-            if (found := broken[-1]) is not None:
-                files += save_minimal(found, each.folder)
+        files += _saved(each, broken[-1], write)
     code, why = outcome(compared)
     if format is Format.json:
         print_json(
@@ -97,13 +90,30 @@ def conform(
         show(console, each, found)
     for file in files:
         print_path(console, f"wrote {file}")
-    then = ""
+    return conclude(console, code, why, _then(code, files))
+
+
+def _saved(of: Conformance, broken: Broken | None, write: bool) -> list[Path]:
+    """Write what is asked for beside a recording. BadInput if it cannot be written."""
+    files: list[Path] = []
+    with bad_path("DIR", of.folder):
+        if write and of.schedule is not None:
+            files.append(write_file(of.folder / SCHEDULE, schedules.dump(of.schedule)))
+        if write:
+            files += save_difference(of, of.folder)
+        if broken is not None:
+            files += save_minimal(broken, of.folder)
+    return files
+
+
+def _then(code: int, files: Sequence[Path]) -> str:
+    """Say what to do next."""
     if code == OK:
-        then = f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
-    elif code == VIOLATED:
+        return f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
+    if code == VIOLATED:
         page = next((file for file in files if file.name == PAGE), None)
-        then = "the same with --write, for a page" if page is None else f"open {quote(str(page))}"
-    return conclude(console, code, why, then)
+        return "the same with --write, for a page" if page is None else f"open {quote(str(page))}"
+    return ""
 
 
 def save_minimal(of: Broken, folder: Path) -> list[Path]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from shlex import quote
 
 from zabcheck.cli.files import bad_path
-from zabcheck.cli.zookeeper.command import save_report
 from zabcheck.cli.zookeeper.conform import PAGE, save_difference, save_minimal
+from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
@@ -50,7 +50,7 @@ class Failure:
 
     @property
     def detail(self) -> str:
-        """The report, as text; before it, what came of making the run short."""
+        """Return the report as text, behind the results of making the run short."""
         return "".join(f"{each}\n" for each in self.said) + ("\n" if self.said else "") + self.story
 
     def compare(self, of: Conformance) -> None:

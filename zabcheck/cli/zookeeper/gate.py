@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper gate`: what a patch of ZooKeeper has to pass before it is merged."""
+"""`zabcheck zookeeper gate`: the checks that a patch of ZooKeeper has to pass before it is merged."""
 
 import re
 import tempfile
@@ -16,16 +16,9 @@ from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github, write_reports
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, quick_to_start
 from zabcheck.cli.zookeeper.catalogue import bugs_named, bugs_option
-from zabcheck.cli.zookeeper.command import (
-    FAILURES_IN_A_ROW,
-    Classpath,
-    Home,
-    Java,
-    found_distribution,
-    quick_to_start,
-    zookeeper,
-)
+from zabcheck.cli.zookeeper.command import FAILURES_IN_A_ROW, zookeeper
 from zabcheck.cli.zookeeper.conform import PAGE, release_named
 from zabcheck.cli.zookeeper.failure import Failure
 from zabcheck.cli.zookeeper.shorten import MEASURED
@@ -66,7 +59,7 @@ MOST_FAILURES = 3
 SHORTENINGS = 6
 """A drawn run is made short on the servers if there is time for so many executions."""
 SECONDS_FOR_MODEL, LEAST_FOR_MODEL = 10.0, 1.0
-"""How much CPU time a run of the model is worth that is made short; the least is for a budget that is used up."""
+"""CPU seconds that a run of the model gets to be made short; the least is for a budget that is used up."""
 NO_MODEL = "none"
 """As --release: nothing is compared with the model."""
 
@@ -114,24 +107,35 @@ def gate(
     rest of the budget, and compares all recordings with the model of that version. A bug that the
     version of the jars is known to have is told, and is no failure.
     """
-    seconds = seconds_of(budget)
     chosen, repaired = bugs_named(bug) if bug else list(BUGS), bugs_named(repairs or ())
     chosen += [each for each in repaired if each not in chosen]
-    least = (len(chosen) * times + 1) * SECONDS_EACH
-    if seconds < least:
-        what = f"{counted(len(chosen) * times, 'schedule', 'schedules')} and a drawn run"
-        raise BadInput(f"--budget {budget}: expected at least {least}s for {what}, or fewer --bug")
+    seconds = _seconds_for(budget, len(chosen) * times)
     check_out(out)
     check_reports(junit, summary)
     named = None if release == NO_MODEL else release_named(release)
     distribution = found_distribution(java, home, classpath)
-    model = None if release == NO_MODEL else named or release_of(distribution.version)
-    if model is None and release != NO_MODEL:
-        raise BadInput(f"the model has no ZooKeeper {distribution.version}: expected --release VERSION or {NO_MODEL}")
+    model = None if release == NO_MODEL else named or _model_of(distribution)
     expected = Expected(distribution.version, tuple(repaired), strict)
     gating = Gating(distribution, expected, model, out, seconds)
     gating.run(chosen, times, seed)
     return _tell(gating, junit, summary, format)
+
+
+def _seconds_for(budget: str, executions: int) -> int:
+    """Return the seconds of the budget. BadInput if they are too few for these executions and a drawn run."""
+    seconds, least = seconds_of(budget), (executions + 1) * SECONDS_EACH
+    if seconds < least:
+        what = f"{counted(executions, 'schedule', 'schedules')} and a drawn run"
+        raise BadInput(f"--budget {budget}: expected at least {least}s for {what}, or fewer --bug")
+    return seconds
+
+
+def _model_of(distribution: Distribution) -> Release:
+    """Return the version of the model for a build. BadInput if the model has none."""
+    release = release_of(distribution.version)
+    if release is None:
+        raise BadInput(f"the model has no ZooKeeper {distribution.version}: expected --release VERSION or {NO_MODEL}")
+    return release
 
 
 def seconds_of(budget: str) -> int:
@@ -167,12 +171,12 @@ class Gating:
 
     @property
     def report(self) -> PatchReport:
-        """The result, in the form that every gate's has."""
+        """Return the result, in the form that every gate's has."""
         return PatchReport(tuple(self.outcomes), (), self._runs, self._packets, round(monotonic() - self._start, 3))
 
     @property
     def _over(self) -> str:
-        """Why nothing more can be executed, or ""."""
+        """Say why nothing more can be executed, or return ""."""
         if self.interrupted:
             return "interrupted"
         return "" if monotonic() < self._until else "the budget is used up"
@@ -307,7 +311,7 @@ class Gating:
 
     @property
     def _seconds_for_model(self) -> float:
-        """How much CPU time a run of the model is worth that is made short."""
+        """Return the CPU seconds that a run of the model gets to be made short."""
         return max(LEAST_FOR_MODEL, min(SECONDS_FOR_MODEL, self._until - monotonic()))
 
 

@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper logs`: shows what is on the disks of ZooKeeper's servers, and what is wrong there."""
+"""`zabcheck zookeeper logs`: shows the contents of the disks of ZooKeeper's servers, and what is wrong there."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from zabcheck.zookeeper.disk.transaction_log import LogRecord, read_log
 from zabcheck.zookeeper.report import logs as zookeeper_logs
 
 DEEPEST = 3
-"""How many levels below the given directory data directories are looked for."""
+"""Levels below the given directory at which data directories are looked for."""
 
 
 @command_of(zookeeper)
@@ -42,37 +42,38 @@ def logs(
     format: Formats = Format.text,
 ) -> int:
     """Show what the logs and snapshots of servers hold, what is wrong there, and where servers differ."""
+    disks = _scanned(directories, log_dir, digests)
+    comparison = compare(disks) if len(disks) > 1 else None
+    with bad_path("DIR", directories[0]):
+        found_traces = traces(disks, comparison)
+        wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
+        code = VIOLATED if wrong else OK
+        if format is Format.json:
+            fields = zookeeper_logs.as_json(disks, comparison, found_traces)
+            for disk, shown in zip(disks, fields["servers"], strict=True) if txns else ():
+                shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
+            print_json("zookeeper logs", **fields)
+            return code
+        console = make_console()
+        for disk in disks if txns else ():
+            print_path(console, zookeeper_logs.name_of(disk), "bold")
+            for path, record in records_of(disk):
+                print_path(console, zookeeper_logs.line(path, record))
+        console.print(zookeeper_logs.render(disks, comparison, found_traces))
+    where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
+    why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
+    return conclude(console, code, why, "the same with --txns, for each transaction" if wrong and not txns else "")
+
+
+def _scanned(directories: Sequence[Path], log_dir: Sequence[Path] | None, digests: bool) -> list[DiskContents]:
+    """Read the disks of all servers. BadInput if one cannot be read, or --log-dir does not fit."""
     if log_dir and len(log_dir) != len(directories):
         raise BadInput(f"--log-dir: expected one for each of the {len(directories)} directories, found {len(log_dir)}")
     with bad_input_for(DiskError):
         if log_dir:
-            disks = [scan(data, logs, digests=digests) for data, logs in zip(directories, log_dir, strict=True)]
-        else:
-            found = [each for directory in directories for each in servers_below(directory)]
-            disks = [scan(data, digests=digests) for data in found]
-    comparison = compare(disks) if len(disks) > 1 else None
-    with bad_path("DIR", directories[0]):
-        found_traces = traces(disks, comparison)
-    code = VIOLATED if zookeeper_logs.wrong_kinds(disks, comparison, found_traces) else OK
-    with bad_path("DIR", directories[0]):
-        if format is Format.json:
-            fields = zookeeper_logs.as_json(disks, comparison, found_traces)
-            if txns:
-                for disk, shown in zip(disks, fields["servers"], strict=True):
-                    shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
-            print_json("zookeeper logs", **fields)
-        else:
-            console = make_console()
-            for disk in disks if txns else ():
-                print_path(console, zookeeper_logs.name_of(disk), "bold")
-                for path, record in records_of(disk):
-                    print_path(console, zookeeper_logs.line(path, record))
-            console.print(zookeeper_logs.render(disks, comparison, found_traces))
-            wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
-            where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
-            why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
-            conclude(console, code, why, "the same with --txns, for each transaction" if wrong and not txns else "")
-    return code
+            return [scan(data, logs, digests=digests) for data, logs in zip(directories, log_dir, strict=True)]
+        found = [each for directory in directories for each in servers_below(directory)]
+        return [scan(data, digests=digests) for data in found]
 
 
 def servers_below(directory: Path) -> Sequence[Path]:

@@ -1,7 +1,8 @@
 """`zabcheck replay --on-zookeeper`: a run of the model is executed on real servers, which are compared with it."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import bad_path
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class OnServers(NamedTuple):
-    """What came of one execution. `error` says why it came to no end, if that was no difference."""
+    """The result of one execution. `error` says why it came to no end, if that was no difference."""
 
     wrong: list[str]
     difference: Where | None
@@ -48,50 +49,25 @@ def replay_on_servers(
 ) -> int:
     """Execute a run of the model on real servers `times` times; return the exit code.
 
-    `save` is where what the servers are told to do is written, `trace` where the trace of the first execution that
-    breaks what the run breaks is, else of the last; `page` is where the first difference is shown, if there is one.
-    BadInput if the run cannot be had on these servers.
+    `save` is the file for the schedule of the servers; `trace` that for the trace of the first execution that breaks
+    what the run breaks, else of the last; `page` that for a page of the first difference, if there is one. BadInput if
+    the run cannot be had on these servers.
     """
-    if schedule.protocol != ZOOKEEPER.name:
-        raise BadInput(f"--on-zookeeper: expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`")
-    release = release_of(distribution.version)
-    if release is None:
-        raise BadInput(f"--on-zookeeper: the model has no ZooKeeper {distribution.version}")
-    try:
-        run = as_servers_are(schedule, release)
-        translation = translate(run)
-    except CannotBeHad as error:
-        raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
-    verdicts = replay_on(ZOOKEEPER, run, _judged(schedule)).verdicts
-    broken = [each.property for each in verdicts if each.status == "violated"]
+    comparison = _Comparison(schedule, file, distribution.version)
     if save is not None:
         with bad_path("--save", save):
-            write(save, ensemble_schedules.encode(translation.schedule))
-    tried: list[OnServers] = []
-
-    def take(one: "Attempt", folder: Path) -> bool:
-        tried.append(_result(one, folder, translation))
-        return _same(tried[-1], broken)
-
-    interrupted = repeat(translation.schedule, distribution, times, take, trace)
-    code, why = _verdict(tried, broken, distribution.version)
-    where = next((each.difference for each in tried if each.difference is not None), None)
-    page = page if where is not None else None
-    if page is not None and where is not None:
+            write(save, ensemble_schedules.encode(comparison.translation.schedule))
+    interrupted = repeat(comparison.translation.schedule, distribution, times, comparison.take, trace)
+    page = page if comparison.first is not None else None
+    if page is not None:
         with bad_path("--page", page):
-            write(page, page_of(of_execution(run, translation.executed, where, distribution.version)).encode())
-    comparisons = sum(isinstance(each, Expect) for each in translation.schedule.choices)
+            write(page, comparison.page())
+    code, why = _verdict(comparison.tried, comparison.broken, distribution.version)
     if format is Format.json:
         print_json(
             "replay",
             schedule=as_text(file),
-            zookeeper=distribution.version,
-            choices=len(translation.executed),
-            comparisons=comparisons,
-            broken=broken,
-            times=len(tried),
-            matched=sum(map(_matched, tried)),
-            runs=[each._asdict() | {"difference": each.difference and each.difference._asdict()} for each in tried],
+            **comparison.as_json(),
             interrupted=interrupted,
             saved=save and as_text(save),
             trace=trace and as_text(trace),
@@ -99,21 +75,83 @@ def replay_on_servers(
         )
         return code
     console = make_console()
-    length = counted(len(translation.executed), "choice", "choices")
-    print_path(console, f"the model ({release}): {length}, {_breaks(broken)}")
-    if schedule.violates is not None and schedule.violates not in broken:
-        print_path(console, f"  it is said to break {schedule.violates}, and does not with all defects of {release}")
-    print_path(console, f"the servers ({distribution.version}): compared {counted(comparisons, 'time', 'times')}")
-    for number, each in enumerate(tried, start=1):
-        print_path(console, f"run {number}: {_said(each, len(translation.executed))}")
+    for line in comparison.lines():
+        print_path(console, line)
     for written in (save, trace, page):
         if written is not None:
             print_path(console, f"wrote {written}")
     return conclude(console, code, why)
 
 
+class _Comparison:
+    """A run of the model beside its executions on servers of `version`, of which `tried` has the results.
+
+    `translation` is what the servers are to do for it, `broken` are the properties that the run breaks in the model.
+    """
+
+    def __init__(self, schedule: Schedule, file: Path, version: str) -> None:
+        """BadInput if the run cannot be had on these servers."""
+        if schedule.protocol != ZOOKEEPER.name:
+            said = f"expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`"
+            raise BadInput(f"--on-zookeeper: {said}")
+        release = release_of(version)
+        if release is None:
+            raise BadInput(f"--on-zookeeper: the model has no ZooKeeper {version}")
+        try:
+            self.run = as_servers_are(schedule, release)
+            self.translation = translate(self.run)
+        except CannotBeHad as error:
+            raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
+        verdicts = replay_on(ZOOKEEPER, self.run, _judged(schedule)).verdicts
+        self.broken = [each.property for each in verdicts if each.status == "violated"]
+        self.tried: list[OnServers] = []
+        self._schedule = schedule
+        self._release = release
+        self._version = version
+        self._comparisons = sum(isinstance(each, Expect) for each in self.translation.schedule.choices)
+
+    def take(self, one: "Attempt", folder: Path) -> bool:
+        """Add an execution. Return True if the servers broke a property that the run breaks."""
+        self.tried.append(_result(one, folder, self.translation))
+        return _same(self.tried[-1], self.broken)
+
+    @property
+    def first(self) -> Where | None:
+        """Return the first difference; None if there is none."""
+        return next((each.difference for each in self.tried if each.difference is not None), None)
+
+    def page(self) -> bytes:
+        """Return a page of the run with the first difference, which there has to be."""
+        assert self.first is not None
+        return page_of(of_execution(self.run, self.translation.executed, self.first, self._version)).encode()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields of the JSON form."""
+        return {
+            "zookeeper": self._version,
+            "choices": len(self.translation.executed),
+            "comparisons": self._comparisons,
+            "broken": self.broken,
+            "times": len(self.tried),
+            "matched": sum(map(_matched, self.tried)),
+            "runs": [
+                each._asdict() | {"difference": each.difference and each.difference._asdict()} for each in self.tried
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Say what the model breaks, and how each execution went."""
+        length, violates = len(self.translation.executed), self._schedule.violates
+        yield f"the model ({self._release}): {counted(length, 'choice', 'choices')}, {_breaks(self.broken)}"
+        if violates is not None and violates not in self.broken:
+            yield f"  it is said to break {violates}, and does not with all defects of {self._release}"
+        yield f"the servers ({self._version}): compared {counted(self._comparisons, 'time', 'times')}"
+        for number, each in enumerate(self.tried, start=1):
+            yield f"run {number}: {_said(each, length)}"
+
+
 def _judged(schedule: Schedule) -> tuple[str, ...]:
-    """Return what the model is judged by: what applies to it, and what the run is said to break."""
+    """Return the properties by which the model is judged: those that apply to it, and the one the run should break."""
     applies = ZOOKEEPER.properties
     assert applies is not None
     return applies if schedule.violates is None else (*applies, schedule.violates)
@@ -145,7 +183,7 @@ def _matched(of: OnServers) -> bool:
 
 
 def _same(of: OnServers, broken: list[str]) -> bool:
-    """Whether the servers broke what the run of the model breaks, or one of it."""
+    """Return True if the servers broke a property that the run of the model breaks."""
     return any(each in of.wrong for each in broken)
 
 

@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli.commands import BadInput, Format, Formats, command_of
+from zabcheck.cli.commands import Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.verdict import OK
-from zabcheck.cli.zookeeper.command import Classpath, Home, zookeeper
+from zabcheck.cli.zookeeper.builds import Classpath, Home, check_one
+from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
 from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError, find, located
@@ -33,8 +34,7 @@ def points(
     format: Formats = Format.text,
 ) -> int:
     """List the places in ZooKeeper's threads that have a name, and where they are in the jars at hand."""
-    if home is not None and classpath is not None:
-        raise BadInput("--zookeeper-home and --classpath: expected one of them")
+    check_one(home, classpath)
     with bad_input_for((NoZooKeeper, ClassPathError, PointError)):
         classes = ClassPath(classpath_of(home, classpath))
         version = classes.version()

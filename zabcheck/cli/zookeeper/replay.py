@@ -10,7 +10,7 @@ from zabcheck.cli.commands import Format
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
-from zabcheck.cli.zookeeper.command import quick_to_start
+from zabcheck.cli.zookeeper.builds import quick_to_start
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
@@ -41,51 +41,71 @@ def replay_ensemble(
         schedule = schedules.decode(data, str(file))
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
-    wrong: list[list[str]] = []
-    errors: list[str] = []
-    shown = partial = 0
-
-    def take(tried: "Attempt", _: Path) -> bool:
-        nonlocal shown, partial
-        wrong.append(tried.judged.wrong)
-        errors.append("interrupted" if tried.interrupted else tried.error)
-        partial += bool(tried.judged.observation.partial)
-        shows = tried.shows(schedule.finds) if schedule.finds else bool(tried.judged.wrong)
-        shown += shows
-        return shows
-
-    interrupted = repeat(schedule, distribution, times, take, trace, exact=exact)
-    what = schedule.finds or "something wrong"
-    code = VIOLATED if any(wrong) else INCONCLUSIVE if partial else OK
+    replays = _Replays(schedule, distribution.version)
+    interrupted = repeat(schedule, distribution, times, replays.take, trace, exact=exact)
     if format is Format.json:
         print_json(
             "replay",
             schedule=as_text(file),
             zookeeper=distribution.version,
             finds=schedule.finds,
-            times=len(wrong),
-            shown=shown,
-            partial=partial,
-            wrong=wrong,
-            errors=errors,
+            times=len(replays.wrong),
+            shown=replays.shown,
+            partial=replays.partial,
+            wrong=replays.wrong,
+            errors=replays.errors,
             interrupted=interrupted,
             trace=trace and as_text(trace),
         )
-    else:
+        return replays.code
+    return replays.tell(trace)
+
+
+class _Replays:
+    """The replays of a schedule on one version of ZooKeeper, added up: `shown` of them showed what it was saved for.
+
+    `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete.
+    """
+
+    def __init__(self, schedule: EnsembleSchedule, version: str) -> None:
+        self.wrong: list[list[str]] = []
+        self.errors: list[str] = []
+        self.shown = self.partial = 0
+        self._schedule = schedule
+        self._version = version
+
+    def take(self, tried: "Attempt", _: Path) -> bool:
+        """Add a replay. Return True if it shows what the schedule was saved for."""
+        self.wrong.append(tried.judged.wrong)
+        self.errors.append("interrupted" if tried.interrupted else tried.error)
+        self.partial += bool(tried.judged.observation.partial)
+        shows = tried.shows(self._schedule.finds) if self._schedule.finds else bool(tried.judged.wrong)
+        self.shown += shows
+        return shows
+
+    @property
+    def code(self) -> int:
+        """Return the exit code."""
+        return VIOLATED if any(self.wrong) else INCONCLUSIVE if self.partial else OK
+
+    def tell(self, trace: Path | None) -> int:
+        """Print each replay and what they come to; return the exit code."""
         console = make_console()
-        for number, (names, error) in enumerate(zip(wrong, errors, strict=True), start=1):
+        for number, (names, error) in enumerate(zip(self.wrong, self.errors, strict=True), start=1):
             told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
             print_path(console, f"run {number}: {told or 'nothing is wrong'}")
-        if schedule.zookeeper and schedule.zookeeper != distribution.version:
-            console.print(f"it was saved with ZooKeeper {schedule.zookeeper}")
+        if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
+            console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
         if trace is not None:
             print_path(console, f"wrote {trace}")
-        why = f"{shown} of {counted(len(wrong), 'replay', 'replays')} with ZooKeeper {distribution.version} show {what}"
-        others = sum(map(bool, wrong)) - shown
+        number_of = counted(len(self.wrong), "replay", "replays")
+        what = self._schedule.finds or "something wrong"
+        why = f"{self.shown} of {number_of} with ZooKeeper {self._version} show {what}"
+        others = sum(map(bool, self.wrong)) - self.shown
         why += f"; in {others:,} something else is wrong" if others > 0 else ""
-        why += f"; {partial:,} not recorded to the end" if partial else ""
-        conclude(console, code, why, "" if shown else f"more --times than {len(wrong):,}, as timing differs")
-    return code
+        why += f"; {self.partial:,} not recorded to the end" if self.partial else ""
+        then = "" if self.shown else f"more --times than {len(self.wrong):,}, as timing differs"
+        return conclude(console, self.code, why, then)
 
 
 def repeat(

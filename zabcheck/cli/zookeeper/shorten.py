@@ -1,4 +1,4 @@
-"""How `zabcheck zookeeper --minimise` shortens what a run showed, and counts how often the result shows it again."""
+"""Shortening by `zabcheck zookeeper --minimise`: the shortest schedule that shows the same, and how often it does."""
 
 import shutil
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import Judged
 
 MEASURED = 5
-"""How often the shortest schedule is executed once more, to count how often it shows the same."""
+"""Further executions of the shortest schedule, to count how often it shows the same."""
 UNLUCKY = 2
-"""How often at most an execution is repeated in which the ensemble itself failed."""
+"""Times that an execution in which the ensemble itself failed is repeated at most."""
 
 
 class Shortening:

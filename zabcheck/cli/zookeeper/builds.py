@@ -1,0 +1,57 @@
+"""The build of ZooKeeper that a command runs: the options that name it, and how it is made quick to start."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import gettempdir
+from typing import Annotated
+
+import typer
+
+from zabcheck.cli.commands import BadInput
+from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
+
+WORTH_AN_ARCHIVE = 3
+"""From this number of runs on it pays to make an archive of the servers' classes first."""
+
+Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use instead of the machine's.")]
+Home = Annotated[
+    Path | None, typer.Option("--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run.")
+]
+Classpath = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATHS",
+        help="The class path with the jars of ZooKeeper, as for Java; `pyspark` for those of PySpark, not Debian's.",
+    ),
+]
+
+
+def check_one(home: Path | None, classpath: str | None) -> None:
+    """BadInput if both --zookeeper-home and --classpath name the jars."""
+    if home is not None and classpath is not None:
+        raise BadInput("--zookeeper-home and --classpath: expected one of them")
+
+
+def found_distribution(java: Path | None, home: Path | None, classpath: str | None) -> Distribution:
+    """Find the ZooKeeper to run. BadInput if there is none, or no client for it."""
+    check_one(home, classpath)
+    try:
+        import kazoo  # noqa: F401  # it is an extra: said here, before anything is started
+    except ImportError:
+        raise BadInput("kazoo is not installed: pip install 'zabcheck[zookeeper]'") from None
+    with bad_input_for(NoZooKeeper):
+        return find(java, home, classpath)
+
+
+@contextmanager
+def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
+    """Yield the same build, made quicker to start if there are enough runs for that to pay."""
+    from zabcheck.zookeeper.run.class_archive import class_archive
+
+    with ExitStack() as stack:
+        if runs >= WORTH_AN_ARCHIVE:
+            with bad_path("a folder for classes", Path(gettempdir())):
+                distribution = stack.enter_context(class_archive(distribution))
+        yield distribution
