@@ -1,7 +1,7 @@
-"""The JDK's own debug agent holds single threads of an unmodified server, at places that have a name.
+"""Holds single threads of an unmodified server at named places, with the JDK's own debug agent.
 
-class_file, class_path    what the jars say: methods, the calls in them, lines
+class_file, class_path    the contents of the jars: methods, the calls in them, lines
 catalogue, points         named places, and where each is in the jars at hand
 jdwp, agent               the agent's protocol as bytes, and the socket
-debugger                  threads that are held at places, go on, throw; who waits for whom
+debugger                  holds threads, lets them go on or throw, and finds out which of them wait for which
 """

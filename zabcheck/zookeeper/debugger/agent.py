@@ -1,7 +1,7 @@
 """The socket to a debug agent: commands with their replies, and events in the order in which they happen.
 
 The agent lets every thread go on when the connection ends, however it ends: nothing stays suspended when zabcheck dies.
-It listens on 127.0.0.1 only, and says in the first line that its JVM prints at which port.
+It listens on 127.0.0.1 only, at a port that its JVM prints in its first line of output.
 """
 
 import re
@@ -15,16 +15,16 @@ from zabcheck.zookeeper.debugger.jdwp import Content, Conversation, Event, Proto
 
 HOST = "127.0.0.1"
 PATIENCE = 60.0
-"""Seconds that an agent gets to answer. It takes a millisecond, but a machine may be busy."""
+"""Seconds that an agent has for an answer. It takes a millisecond, but a machine may be busy."""
 OPTION = f"-agentlib:jdwp=transport=dt_socket,server=y,suspend=y,address={HOST}:0"
-"""The option that starts the agent, at a port that the system chooses. The JVM waits until it is told to go on."""
+"""The option that starts the agent, at a port that the system chooses. The JVM waits until the agent resumes it."""
 
 _ID_SIZES = (1, 7)
 _LISTENS = re.compile(r"^Listening for transport dt_socket at address: (?:[\w.:]*:)?(\d+)$", re.MULTILINE)
 
 
 class AgentError(Exception):
-    """The debug agent does not do what it is asked. The message is one line."""
+    """The debug agent refused a command or did not answer. The message is one line."""
 
 
 class AgentGone(AgentError):
@@ -32,7 +32,7 @@ class AgentGone(AgentError):
 
 
 def port_told(output: str) -> int | None:
-    """Return the port that an agent says it listens at, None if its JVM has not said it yet."""
+    """Return the port that an agent has printed, None if its JVM has not printed it yet."""
     found = _LISTENS.search(output)
     return int(found[1]) if found else None
 
@@ -40,12 +40,12 @@ def port_told(output: str) -> int | None:
 class Agent:
     """A connection to the agent at `port`. Any thread may send commands.
 
-    Events are handed to `handle`, one packet of them after the other, in a thread of their own, which may send
-    commands; at last it is called without any, once the connection has ended.
+    Events go to `handle`, one packet of them after the other, in a thread of their own, which may send commands. Once
+    the connection has ended, `handle` is called a last time, without events.
     """
 
     def __init__(self, port: int, handle: Callable[[list[Event]], None], patience: float = PATIENCE) -> None:
-        """Connect. AgentError if nobody listens, or what listens is no agent."""
+        """Connect. Raises AgentError if nobody listens there, or something that is no agent."""
         self._patience = patience
         self._connection = Conversation()
         self._lock = Lock()

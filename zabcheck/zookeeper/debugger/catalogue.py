@@ -1,9 +1,9 @@
 """The named places in ZooKeeper's threads, by class, method and call.
 
-Lines differ from version to version, and so do methods around them; what a method calls, and in which order, seldom
-does. So a name means the same in every version, or the version does not have the place, which is told.
+Line numbers differ from version to version, and so do methods around them; the calls of a method, and their order,
+seldom do. So a name means the same in every version, or the version lacks the place, and a message says so.
 
-What is said of a point is what its thread does there, with the step of DSN 2011 where there is one.
+The text of a point is what its thread does there, with the step of DSN 2011 where there is one.
 """
 
 from typing import Literal, NamedTuple
@@ -21,7 +21,7 @@ HANDLER = "LearnerHandler"
 SENDER = "Sender"
 """The leader's other thread for one learner, which sends it packets."""
 ANY = "any"
-"""More than one thread comes by."""
+"""More than one thread passes here."""
 
 Moment = Literal["entry", "before", "after"]
 
@@ -57,7 +57,7 @@ class Point(NamedTuple):
 
     @property
     def parameters(self) -> str:
-        """What the method's descriptor has to begin with: "(Z)", or "(" if any method of that name is meant."""
+        """The beginning of the method's descriptor: "(Z)", or "(" if any method of that name is meant."""
         return "(" + self.method.partition("(")[2]
 
 
@@ -74,7 +74,7 @@ _SET_ACCEPTED, _SET_CURRENT = "quorum.QuorumPeer.setAcceptedEpoch", "quorum.Quor
 _APPEND, _COMMIT = "persistence.FileTxnLog.append", "persistence.FileTxnLog.commit"
 _SNAPSHOT = "persistence.FileSnap.serialize(Lorg/apache/zookeeper/server/DataTree;Ljava/util/Map;Ljava/io/File;Z)"
 _REPLACE = "org.apache.zookeeper.common.AtomicFileOutputStream.close"
-"""How a file of an epoch, and a snapshot that has to be on the disk, is written: under another name first."""
+"""Writes a file of an epoch, or a snapshot that has to be on the disk: first under another name."""
 
 _LEARNER = (
     Point(
@@ -434,4 +434,4 @@ _DATABASE = (
 CATALOGUE = {
     point.name: point for point in (*_LEARNER, *_EPOCHS, *_LOG, *_ACKS, *_DELIVERY, *_HANDLERS, *_LEADER, *_DATABASE)
 }
-"""All points by name, in the order in which one reads about a server: learner, disk, threads, leader."""
+"""All points by name, in the order of reading about a server: learner, disk, threads, leader."""

@@ -1,7 +1,7 @@
-"""Reads a Java class file as far as it says where calls are: methods, their calls and branches, their lines.
+"""Reads a Java class file as far as it shows where calls are: methods, their calls and branches, their lines.
 
-Source: The Java Virtual Machine Specification, Java SE 21, chapters 4 (the file) and 6 (the instructions). Attributes
-and constants that nothing here needs are passed over.
+Source: The Java Virtual Machine Specification, Java SE 21, chapters 4 (the file) and 6 (the instructions). All other
+attributes and constants are passed over.
 """
 
 import struct
@@ -30,7 +30,7 @@ _SIZES = {
     19: 2,
     20: 2,
 }
-"""The bytes of each kind of constant after its tag (JVMS 4.4), but of text, which says its length itself."""
+"""The bytes of each kind of constant after its tag (JVMS 4.4), except for text, which begins with its length."""
 _TAKES_TWO = (5, 6)
 """Constants that take two numbers of the pool: long and double."""
 
@@ -38,7 +38,7 @@ _INVOKES = {0xB6: 3, 0xB7: 3, 0xB8: 3, 0xB9: 5}
 """invokevirtual, invokespecial, invokestatic and invokeinterface, with their lengths."""
 _TABLESWITCH, _LOOKUPSWITCH, _WIDE, _IINC = 0xAA, 0xAB, 0xC4, 0x84
 _SHORT_BRANCHES = (*range(0x99, 0xA9), 0xC6, 0xC7)
-"""The conditional branches, goto and jsr, ifnull and ifnonnull: two bytes say how far."""
+"""The conditional branches, goto and jsr, ifnull and ifnonnull: the distance has two bytes."""
 _LONG_BRANCHES = (0xC8, 0xC9)
 _LENGTHS = (
     dict.fromkeys(range(0xCA), 1)
@@ -51,13 +51,13 @@ _LENGTHS = (
 
 
 class ClassFileError(ValueError):
-    """The bytes are no whole class file. The message says what is wrong, without the name of the file."""
+    """The bytes are no whole class file. The message gives the fault, without the name of the file."""
 
 
 class Call(NamedTuple):
-    """A call in a method's code: of `method` in the class `owner` ("java/io/Flushable"), at the byte `at` of it.
+    """A call in a method's code: of `method` in the class `owner` ("java/io/Flushable"), at byte `at` of the code.
 
-    `following` is that of the instruction behind the call.
+    `following` is the byte of the next instruction.
     """
 
     at: int
@@ -69,7 +69,7 @@ class Call(NamedTuple):
 class Method(NamedTuple):
     """A method: its calls in the order of the code, where branches lead, and the line at which each index begins.
 
-    `descriptor` says its parameters and result as in the file ("(J)V"). `lines` is empty if the class was compiled
+    `descriptor` gives its parameters and result as in the file ("(J)V"). `lines` is empty if the class was compiled
     without them. A method without code, abstract or native, has a `length` of 0.
     """
 
@@ -136,7 +136,7 @@ class _Pool:
             number += 2 if tag in _TAKES_TWO else 1
 
     def text(self, number: int) -> str:
-        """Return a text. Characters that Java writes in a way of its own (JVMS 4.4.7) become question marks."""
+        """Return a text. Characters that Java encodes in a way of its own (JVMS 4.4.7) become question marks."""
         return self._constant(number, _UTF8).decode("utf-8", errors="replace")
 
     def class_name(self, number: int) -> str:
@@ -247,7 +247,7 @@ def _switch(code: bytes, index: int) -> tuple[int, int, int]:
 
 
 def _distances(code: bytes, index: int) -> Iterator[int]:
-    """Yield how far it is to each place at which the instruction may go on, other than behind itself."""
+    """Yield the distance to each place, other than the next instruction, at which the instruction may go on."""
     operation = code[index]
     if operation in _SHORT_BRANCHES:
         yield struct.unpack_from(">h", code, index + 1)[0]

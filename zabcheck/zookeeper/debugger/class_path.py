@@ -1,6 +1,6 @@
 """The classes of a class path, read without Java: in jars, in folders, and in all jars of a folder (`lib/*`).
 
-What a jar's manifest names besides is not looked at: ZooKeeper's server is in one jar.
+Further jars that a jar's manifest names are not read: ZooKeeper's server is in one jar.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from zabcheck.zookeeper.debugger.class_file import ClassFile, ClassFileError, read_class
 
 SERVER = "org/apache/zookeeper/server/"
-"""Where the classes of the server are."""
+"""The package of the server's classes."""
 _VERSION = "org/apache/zookeeper/version/Info"
 
 
@@ -21,7 +21,7 @@ class ClassPathError(Exception):
 
 
 class ClassPath:
-    """The jars and folders of `classpath`, which is written as for Java. A class is read when it is asked for."""
+    """The jars and folders of `classpath`, which is written as for Java. A class is read when it is first needed."""
 
     def __init__(self, classpath: str) -> None:
         self.classpath = classpath

@@ -1,7 +1,7 @@
 """Holds single threads of a JVM at places in its code, while the others go on.
 
-A thread that is held inside `synchronized` holds up whoever wants that monitor: `blocked` says who waits for whom.
-Locks of java.util.concurrent are no monitors, and are not told.
+A thread that is held inside `synchronized` holds up every thread that wants that monitor: `blocked` returns which wait
+for which. Locks of java.util.concurrent are no monitors, and not seen.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,12 +34,12 @@ _NAME, _SUSPEND, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 2), (11, 3), (11, 4),
 _CONTENDED, _STOP, _INTERRUPT = (11, 9), (11, 10), (11, 11)
 _LENGTH = (13, 1)
 _SET, _CLEAR = (15, 1), (15, 2)
-"""Commands: the number of the set, and that of the command in it."""
+"""Commands, each by the number of its set and its own number in the set."""
 
 _LOCATION_ONLY, _STEP, _CLASS_MATCH = 7, 10, 5
 """Modifiers of a request for events."""
 _A_LINE, _OVER = 1, 1
-"""How far a step goes: to the next line, over calls."""
+"""The length of a step: to the next line, over calls."""
 _PREPARED = 2
 _ENDED, _WAITS_FOR_MONITOR = 0, 3
 _CLASS = 1
@@ -55,14 +55,14 @@ class Held(NamedTuple):
 
 
 class Blocked(NamedTuple):
-    """A thread that wants a monitor which another one has; `owner` is that one's name, or empty."""
+    """A thread that wants a monitor which another one has; `owner` is the other one's name, or empty."""
 
     thread: str
     owner: str
 
 
 class Trap:
-    """A wish to hold a thread: the `nth` that comes to one of `places`. Made by `Debugger.stop`."""
+    """A request to hold a thread: the `nth` that comes to one of `places`. Made by `Debugger.stop`."""
 
     def __init__(self, places: Sequence[Place], nth: int, then: Callable[[Held], None], hold: bool) -> None:
         self.places = tuple(places)
@@ -79,7 +79,7 @@ class Trap:
 
     @property
     def done(self) -> bool:
-        """Whether the thread has come: it is held, or what was to be done then is done."""
+        """True if the thread has come: it is held, or its action is done."""
         return self.held is not None or (not self.hold and self.over and self.came >= self.nth)
 
 
@@ -90,7 +90,7 @@ class Debugger:
     """
 
     def __init__(self, port: int, patience: float = PATIENCE) -> None:
-        """Connect to a JVM that waits, or runs. AgentError if there is no agent."""
+        """Connect to a JVM that waits, or runs. Raises AgentError if there is no agent."""
         self._changed = Condition()
         self._stops: list[Trap] = []
         self._watches: list[Trap] = []
@@ -108,14 +108,14 @@ class Debugger:
 
     @property
     def ended(self) -> bool:
-        """Whether the JVM has ended, or the connection to it."""
+        """True if the JVM has ended, or the connection to it."""
         with self._changed:
             return self._ended
 
     def begin(self) -> None:
-        """Let a JVM go on that waits at its start for this.
+        """Let a JVM go on that waits at its start.
 
-        A JVM that is resumed before it waits would wait for ever, so this waits for that.
+        A JVM that is resumed before it waits would wait for ever, so this first waits until it does.
         """
         with self._changed:
             if not self._changed.wait_for(lambda: self._waits or self._ended, self._patience):
@@ -125,9 +125,9 @@ class Debugger:
     def stop(
         self, places: Sequence[Place], nth: int = 1, then: Callable[[Held], None] = lambda _: None, hold: bool = True
     ) -> Trap:
-        """Hold the `nth` thread from now on that comes to one of `places`; also in classes that are not there yet.
+        """Hold the `nth` thread from now on that comes to one of `places`; also in classes that are not loaded yet.
 
-        When it comes, `then` is called, in a thread of the debugger's. Unless it is to `hold`, the thread goes on after
+        When it comes, `then` is called, in a thread of the debugger's. If `hold` is false, the thread goes on after
         that.
         """
         assert nth >= 1
@@ -138,12 +138,13 @@ class Debugger:
     def watch(self, places: Sequence[Place], then: Callable[[Held], None]) -> None:
         """Call `then` for every thread that comes to one of `places`, before any stop there; the thread then goes on.
 
-        The thread stands still meanwhile. `then` is called in a thread of the debugger's, and is not told the name.
+        The thread stands still meanwhile. `then` is called in a thread of the debugger's, and does not get the thread's
+        name.
         """
         self._set(Trap(places, 1, then, False), self._watches)
 
     def _set(self, stop: Trap, among: list[Trap]) -> None:
-        """Set the breakpoints of a stop or a watch in the classes that are there, and later in those that come."""
+        """Set the breakpoints of a stop or a watch in the classes that are loaded, and later in those that will be."""
         with self._changed:
             among.append(stop)
         for class_name in dict.fromkeys(place.class_name for place in stop.places):
@@ -157,13 +158,13 @@ class Debugger:
                 self._arm(stop, signature, class_id)
 
     def wait(self, stop: Trap, seconds: float) -> Held | None:
-        """Wait until a thread is held there, `seconds` at most; return it, or None, at once if the JVM has ended."""
+        """Wait at most `seconds` until a thread is held there. Return it, or None, and at once if the JVM has ended."""
         with self._changed:
             self._changed.wait_for(lambda: stop.held or stop.over or self._ended, seconds)
             return stop.held
 
     def go(self, stop: Trap) -> bool:
-        """Let the thread go on that is held there, and hold no other there; whether one was held."""
+        """Let the thread go on that is held there, and hold no other there. Return True if one was held."""
         with self._changed:
             held, stop.held, stop.over = stop.held, None, True
             self._changed.notify_all()
@@ -198,11 +199,11 @@ class Debugger:
         self._agent.ask(_STOP, self._id(held.thread) + self._id(thrown))
 
     def frames(self, held: Held) -> list[str]:
-        """Return where a held thread is, the innermost call first: "Learner.syncWithLeader"."""
+        """Return the calls that a held thread is in, innermost first: "Learner.syncWithLeader"."""
         return [self._named(location) for location in self._locations(held.thread)]
 
     def where(self, thread: int, package: str) -> str | None:
-        """Return where a thread is, held or not: its innermost call of a class below `package` ("org/apache/").
+        """Return the call that a thread is in, held or not: the innermost of a class below `package` ("org/apache/").
 
         None if there is none, as when the thread has ended.
         """
@@ -226,9 +227,9 @@ class Debugger:
         return next((thread for thread in threads if self._class_of(thread) in classes), None)
 
     def value(self, start: int, path: Sequence[str]) -> int | float | bool | None:
-        """Return a number that is reached from an object over fields, also private: ("self", "myid").
+        """Return a number that is reached from an object over fields, also private ones: ("self", "myid").
 
-        None if there is no such field, or null on the way; of an object its id, which is 0 for null.
+        None if there is no such field, or a null on the way. The number of an object is its id, which is 0 for null.
         """
         value: int | float | bool = start
         for name in path:
@@ -241,7 +242,7 @@ class Debugger:
         return value
 
     def set_long(self, start: int, path: Sequence[str], number: int) -> None:
-        """Set a long that is reached from an object over fields, as `value` reaches it. It has to be there."""
+        """Set a long, reached from an object over fields as in `value`. It has to exist."""
         owner = self.value(start, path[:-1])
         field = self._field(int(owner or 0), path[-1])
         assert field is not None, path
@@ -319,7 +320,7 @@ class Debugger:
             self._arm(stop, event.signature, event.class_id)
 
     def _look(self, event: Event) -> None:
-        """Tell the watch of whose place this is that a thread has come."""
+        """Call the watches at the place that a thread has come to."""
         with self._changed:
             watch = next((each for each in self._watches if event.request in each.requests), None)
         if event.kind == BREAKPOINT and watch is not None:
@@ -327,7 +328,7 @@ class Debugger:
             watch.then(Held(event.thread, "", event.location))
 
     def _come(self, event: Event, taken: bool) -> bool:
-        """Hold the thread if a stop is for it, unless another stop has `taken` it; whether it is held."""
+        """Hold the thread if a stop is meant for it, unless another stop has `taken` it. Return True if it is held."""
         assert event.location is not None
         step = self._steps.pop(event.request, None)
         with self._changed:
@@ -374,9 +375,9 @@ class Debugger:
                             self._request(BREAKPOINT, packed(_LOCATION_ONLY, 1) + location, stop, place)
 
     def _request(self, kind: int, modifier: bytes, stop: Trap | None = None, place: Place | None = None) -> None:
-        """Ask for events of a kind, which hold their thread: for a breakpoint of a stop, or for a step of it.
+        """Request events of a kind, which hold their thread: for a breakpoint of a stop, or for a step of it.
 
-        An event may come before the number of the request is known, so whoever looks for that waits for the lock.
+        An event may come before the number of the request is known, so whoever looks for the number waits for the lock.
         """
         with self._changed:
             reader = self._agent.ask(_SET, packed(kind, 1) + packed(SUSPEND_THREAD, 1) + packed(1) + modifier)
@@ -397,7 +398,7 @@ class Debugger:
         self._agent.ask(_CLEAR, packed(kind, 1) + packed(request))
 
     def _prepared(self, signature: str) -> list[int]:
-        """Return the ids of the classes of this name that are ready to have breakpoints."""
+        """Return the ids of the classes of this name that can have breakpoints now."""
         reader = self._agent.ask(_CLASSES_BY_SIGNATURE, packed_text(signature))
         found = []
         for _ in range(reader.number()):
@@ -407,7 +408,7 @@ class Debugger:
         return found
 
     def _load(self, held: Held, class_name: str) -> None:
-        """Load a class, in a held thread. AgentError if there is none."""
+        """Load a class, in a held thread. Raises AgentError if it does not exist."""
         [java_class] = self._prepared("Ljava/lang/Class;")
         loader = self._method(java_class, "forName", "(Ljava/lang/String;)Ljava/lang/Class;")
         name = class_name.replace("/", ".")
@@ -415,13 +416,13 @@ class Debugger:
             raise AgentError(f"the JVM has no class {name}")
 
     def _called(self, class_id: int, held: Held, method: int, text: str) -> bytes:
-        """Return what says that a held thread is to call a static method, or a constructor, of one text."""
+        """Return the data of a command by which a held thread calls a static method, or a constructor, of one text."""
         argument = self._agent.ask(_CREATE_STRING, packed_text(text)).object()
         called = self._class_id(class_id) + self._id(held.thread) + packed(method, self._agent.sizes.method)
         return called + packed(1) + b"s" + self._id(argument) + packed(_SINGLE_THREADED)
 
     def _method(self, class_id: int, name: str, descriptor: str) -> int:
-        """Return the id of a method that a class of Java's own has."""
+        """Return the id of a method of one of Java's own classes."""
         methods = self._all_methods(class_id)
         return next(method for method, named in methods.items() if named == (name, descriptor))
 
@@ -440,7 +441,7 @@ class Debugger:
         return found
 
     def _field(self, value: int, name: str) -> int | None:
-        """Return the id of a field of an object, its class's own or of a class above; None if there is none."""
+        """Return the id of a field of an object, declared in its class or in a class above; None if there is none."""
         class_id = self._class_of(value)
         while class_id:
             fields = self._agent.ask(_FIELDS, self._class_id(class_id))
@@ -458,7 +459,7 @@ class Debugger:
         return reader.number(reader.sizes.reference)
 
     def _locations(self, thread: int) -> list[Location]:
-        """Return where a thread that stands still is, the innermost call first."""
+        """Return the instructions that a thread stands at, that of the innermost call first. It has to stand still."""
         reader = self._agent.ask(_FRAMES, self._id(thread) + packed(0) + packed(0xFFFFFFFF))
         found = []
         for _ in range(reader.number()):
@@ -477,7 +478,7 @@ class Debugger:
         return f"{class_name}.{self._methods[location.class_id].get(location.method, '?')}"
 
     def _wants(self, thread: int) -> Blocked:
-        """Return who has the monitor that a thread wants. Everything has to stand still."""
+        """Return a thread that wants a monitor, with the monitor's owner. Everything has to stand still."""
         monitor: Content = self._agent.ask(_CONTENDED, self._id(thread))
         owner = self._agent.ask(_MONITOR, self._id(int(monitor.value()))).object()
         return Blocked(self._name(thread), self._name(owner) if owner else "")

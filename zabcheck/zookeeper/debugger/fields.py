@@ -1,8 +1,8 @@
 """The named fields of a server that a schedule can read, and where each is in the memory of its JVM.
 
 Each is reached from the server's main thread, an object of the class QuorumPeer, over fields of ZooKeeper and Java.
-3.6.3, 3.8.0, 3.9.3 and 3.9.5 do not differ in these. Nothing stands still but the threads that are held: what others
-write may be newer than what was read before it.
+They are the same in 3.6.3, 3.8.0, 3.9.3 and 3.9.5. Only held threads stand still while several fields are read: other
+threads may change one after another was read.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ PEER = "org/apache/zookeeper/server/quorum/QuorumPeer"
 _COUNT = "count.value"
 """The length of a LinkedBlockingQueue."""
 _LAST_ZXID = ("leader", "zk", "hzxid", "value")
-"""Of a leader: the zxid that it gave last."""
+"""The zxid that a leader gave last."""
 
 
 class FieldError(ValueError):
@@ -24,14 +24,14 @@ class FieldError(ValueError):
 
 
 class Field(NamedTuple):
-    """A field: what it says, whether that is a zxid, and the ways to it, of which a server has one at most."""
+    """A field: its meaning, a mark if it is a zxid, and the ways to it, of which a server has one at most."""
 
     name: str
     what: str
     ways: tuple[str, ...]
     zxid: bool = False
     deque: bool = False
-    """Whether the ways lead to an ArrayDeque, of which the length is meant."""
+    """True if the ways lead to an ArrayDeque, whose length is meant."""
 
 
 _LEARNER_LOGS = "follower.zk.syncProcessor"
@@ -100,7 +100,7 @@ FIELDS = {
         ),
     )
 }
-"""All fields by name: the epochs, memory, the threads' queues, and what only a follower or only a leader has."""
+"""All fields by name: the epochs, memory, the threads' queues, and those of only a follower or only a leader."""
 
 
 def field_named(name: str) -> Field:
@@ -112,7 +112,7 @@ def field_named(name: str) -> Field:
 
 
 def read_fields(debugger: Debugger, names: Sequence[str]) -> dict[str, int | None]:
-    """Read fields, by name; None for what the server does not have now. AgentError, AgentGone as of the debugger.
+    """Read fields, by name; None for a field that the server does not have now. Raises AgentError or AgentGone.
 
     Costs some 10 commands a field, a few milliseconds.
     """
@@ -144,13 +144,13 @@ def _read(debugger: Debugger, peer: int, field: Field) -> int | None:
 
 
 def _length(debugger: Debugger, deque: int) -> int:
-    """Return the length of an ArrayDeque: its elements are in an array from `head` to before `tail`, around the end."""
+    """Return the length of an ArrayDeque: its elements lie in an array from `head` to before `tail`, around the end."""
     head, tail, elements = (debugger.value(deque, [name]) for name in ("head", "tail", "elements"))
     return (int(tail or 0) - int(head or 0)) % debugger.length(int(elements or 0))
 
 
 def in_words(values: dict[str, int | None]) -> str:
-    """Say fields to a reader: their names and values."""
+    """Return the names and values of fields as a text."""
     return ", ".join(f"{name} {_in_words(name, value)}" for name, value in values.items())
 
 

@@ -1,26 +1,27 @@
 """The wire protocol of the JDK's debug agent as bytes in and bytes out: no socket, no thread, no clock.
 
-Source: "Java Debug Wire Protocol" and its specification of commands, both in the documentation of the JDK. Only what is
-needed here is known: commands are numbers of a set and of a command in it, ids are numbers whose size the agent tells.
+Source: "Java Debug Wire Protocol" and its specification of commands, both in the documentation of the JDK. Only the
+necessary part is here. A command is the number of a set and a number in it; the agent tells the size of each kind of
+id.
 """
 
 import struct
 from typing import NamedTuple
 
 HANDSHAKE = b"JDWP-Handshake"
-"""What both sides send first."""
+"""The first bytes that each side sends."""
 _HEADER = struct.Struct(">IIBBB")
 """Length, id, flags, and set and command, or the two bytes of an error."""
 _REPLY = 0x80
 _COMPOSITE = (64, 100)
 """The only command that the agent sends: events that happened at one place."""
 LONGEST = 1 << 26
-"""The longest packet that is believed, in bytes: a longer one means that the stream is not understood."""
+"""The longest packet that is accepted, in bytes: a longer one means that the stream is misread."""
 
 SINGLE_STEP, BREAKPOINT, CLASS_PREPARE, VM_START, VM_DEATH = 1, 2, 8, 90, 99
 """Kinds of events (JDWP, EventKind)."""
 SUSPEND_NONE, SUSPEND_THREAD = 0, 1
-"""What stands still when an event is told: nothing, or the thread that it happened in."""
+"""The threads that an event holds: none, or the one that it happened in."""
 
 _NAMES = {
     10: "invalid thread",
@@ -34,7 +35,7 @@ _NAMES = {
     99: "not implemented",
     112: "the VM is dead",
 }
-"""What the errors mean that may come here (JDWP, Error)."""
+"""The meanings of the errors that may come here (JDWP, Error)."""
 
 
 class ProtocolError(Exception):
@@ -42,7 +43,7 @@ class ProtocolError(Exception):
 
 
 class Reply(NamedTuple):
-    """The answer to the command `number`; `error` is 0, or says why there is no data."""
+    """The answer to the command `number`; `error` is 0, or the reason why there is no data."""
 
     number: int
     error: int
@@ -50,18 +51,18 @@ class Reply(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The error in words."""
+        """The error as a text."""
         return _NAMES.get(self.error, f"error {self.error}")
 
 
 class Told(NamedTuple):
-    """Events that the agent tells, not decoded: that needs the sizes of ids."""
+    """Events that came from the agent, not decoded: decoding needs the sizes of ids."""
 
     data: bytes
 
 
 class Location(NamedTuple):
-    """An instruction: of which class and method (ids), at which byte of the code. `tag` is that of the class."""
+    """An instruction: the ids of its class and method, and its byte in the code. `tag` is that of the class."""
 
     tag: int
     class_id: int
@@ -70,7 +71,7 @@ class Location(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What happened: its kind, the request that asked for it, the thread, and what belongs to the kind.
+    """An event: its kind, the request for it, the thread, and the fields of the kind.
 
     `location` is that of a breakpoint or of a step, `signature` ("Lp/Class;") and `class_id` are those of a class.
     """
@@ -84,7 +85,7 @@ class Event(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """The sizes of ids in bytes, as IDSizes tells them, in its order."""
+    """The sizes of ids in bytes, in the order of the reply to IDSizes."""
 
     field: int = 8
     method: int = 8
@@ -102,16 +103,16 @@ class Conversation:
         self._number = 0
 
     def begin(self) -> bytes:
-        """Return what is to be sent first."""
+        """Return the bytes to send first."""
         return HANDSHAKE
 
     def command(self, command: tuple[int, int], data: bytes = b"") -> tuple[int, bytes]:
-        """Return the number of a new command (set, command), which its reply has, and what is to be sent."""
+        """Return the number of a new command (set, command), which its reply will have, and the bytes to send."""
         self._number += 1
         return self._number, _HEADER.pack(_HEADER.size + len(data), self._number, 0, *command) + data
 
     def receive(self, data: bytes) -> list[Reply | Told]:
-        """Take what the agent sent, and return what is whole by now. ProtocolError if it is no agent."""
+        """Take bytes from the agent; return all that are complete now. Raises ProtocolError if it is no agent."""
         self._received += data
         if not self._greeted:
             if not HANDSHAKE.startswith(self._received[: len(HANDSHAKE)]):
@@ -137,7 +138,7 @@ class Conversation:
 
 
 class Content:
-    """Reads the data of a packet, one value after the other. ProtocolError if it ends too early."""
+    """Reads the data of a packet, one value after the other. Raises ProtocolError if it ends too early."""
 
     def __init__(self, data: bytes, sizes: Sizes) -> None:
         self._data = data
@@ -153,7 +154,7 @@ class Content:
         return part
 
     def number(self, size: int = 4) -> int:
-        """Read a number without a sign, or an id."""
+        """Read an unsigned number, or an id."""
         return int.from_bytes(self.take(size))
 
     def text(self) -> str:
@@ -171,7 +172,7 @@ class Content:
         )
 
     def value(self, tag: int | None = None) -> int | float | bool:
-        """Read a value behind its tag, or one whose tag is known; of an object the id, which is 0 for null."""
+        """Read a value behind its tag, or one whose tag is known; for an object its id, which is 0 for null."""
         kind = chr(self.number(1) if tag is None else tag)
         if kind in _NUMBERS:
             form = _NUMBERS[kind]
@@ -181,22 +182,22 @@ class Content:
 
 
 _NUMBERS = {"B": "b", "C": "H", "D": "d", "F": "f", "I": "i", "J": "q", "S": "h", "Z": "?"}
-"""The tags of values that are no objects, and how they are written."""
+"""The tags of values that are no objects, and the form of each for the module struct."""
 
 
 def packed(number: int, size: int = 4) -> bytes:
-    """Return a number, or an id, as the protocol writes it."""
+    """Return the bytes of a number, or of an id."""
     return number.to_bytes(size)
 
 
 def packed_text(text: str) -> bytes:
-    """Return a text as the protocol writes it."""
+    """Return the bytes of a text."""
     data = text.encode()
     return packed(len(data)) + data
 
 
 def events_in(told: Told, sizes: Sizes) -> list[Event]:
-    """Decode events. ProtocolError if they are cut off, or of a kind that nobody asks for here."""
+    """Decode events. Raises ProtocolError if they are cut off, or of a kind that was not requested."""
     reader = Content(told.data, sizes)
     reader.number(1)  # what stands still
     return [_event(reader) for _ in range(reader.number())]

@@ -9,7 +9,7 @@ from zabcheck.zookeeper.debugger.class_file import Call, Method
 from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
 
 NEAREST = 4
-"""The most points that are named instead of one that is not there."""
+"""The number of points that an error names at most, instead of one that is not there."""
 
 
 class PointError(ValueError):
@@ -17,7 +17,7 @@ class PointError(ValueError):
 
 
 class Place(NamedTuple):
-    """A place: the byte `at` in the code of a method of `class_name` ("org/…/Learner"), and the line that it is on."""
+    """A place: byte `at` in the code of a method of `class_name` ("org/…/Learner"), with its line."""
 
     class_name: str
     method: str
@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """Where a point is: every place that it names; none if the code lacks it, and `missing` says what it lacks."""
+    """Every place of a point in the code; none if the code lacks it, and then `missing` is the part that it lacks."""
 
     point: Point
     places: tuple[Place, ...]

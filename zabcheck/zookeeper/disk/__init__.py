@@ -1,1 +1,1 @@
-"""What ZooKeeper's servers leave on their disks, and what it says; usable without an ensemble."""
+"""The files that ZooKeeper's servers leave on their disks, and their meaning; usable without an ensemble."""

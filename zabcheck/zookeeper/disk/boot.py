@@ -1,4 +1,4 @@
-"""What a server does with its disk when it starts: which records it loads, and what the tree's digest then is.
+"""A server's start from its disk: which records it loads, and the digest that its tree then has.
 
 A boot reads the latest snapshot that is whole, goes to the first record after it, and applies all that follow,
 committed or not (FileTxnSnapLog.restore and FileTxnLog.FileTxnIterator in ZooKeeper's source).
@@ -15,35 +15,35 @@ from zabcheck.zookeeper.wire.zxids import shown
 
 
 class Boot:
-    """Which records a boot loads: those after the snapshot, up to damage that the boot cannot get over."""
+    """The records that a boot loads: those after the snapshot, up to damage that the boot cannot get over."""
 
     def __init__(self, covered: int) -> None:
         self._covered = covered
         self._reads = self._ended = self._stopped = self._past = False
 
     def next_file(self, reads: bool) -> None:
-        """The records of the next log file come; `reads`: a boot reads this file."""
+        """Begin with the records of the next log file; `reads`: a boot reads this file."""
         self._reads, self._ended = reads, False
 
     def meet(self, flaw: Flaw) -> None:
-        """The present log file has a flaw here."""
+        """Take in a flaw at the present place of the log file."""
         if self._reads:
             self._ended = True
             self._stopped = self._stopped or flaw.kind in ("checksum", "body", "header", "length")
 
     def loads(self, zxid: int) -> bool:
-        """Whether a boot loads this record. Once it is past the snapshot, it does not look at zxids any more."""
+        """Return True if a boot loads this record. Once past the snapshot, a boot does not look at zxids any more."""
         self._past = self._past or (self._reads and zxid > self._covered)
         return self._past and self._reads and not self._ended and not self._stopped
 
 
 class Replay:
-    """Does again what a boot does, and compares the tree's digests with those beside the transactions.
+    """Repeats a boot, and compares the tree's digests with those beside the transactions.
 
     A snapshot is written while the tree changes. Stored with it is the zxid up to which transactions were applied when
-    it was complete; the next one may have been under way, so its effects may be in the snapshot or not. Hence the tree
-    is known for certain only after that transaction was applied, too, and the first digest that is compared is the one
-    after it. (A server compares one earlier, and may report a mismatch where there is none.)
+    it was complete; the next one may have been in progress, so its effects may be in the snapshot or not. Hence the
+    tree is known for certain only after that transaction was applied, too, and the first digest that is compared is the
+    next one. (A server compares one earlier, and may report a mismatch where there is none.)
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -54,14 +54,14 @@ class Replay:
         if snapshot.digest is not None and snapshot.digest.version == DIGEST_VERSION:
             self._after = max(snapshot.zxid, snapshot.digest.zxid)
         elif snapshot.zxid == 0:
-            self._after = 0  # nothing was under way
+            self._after = 0  # nothing was in progress
 
     def take(self, path: Path, record: LogRecord) -> None:
         """Apply a record that a boot loads."""
         try:
             self._tree.apply(record)
         except JuteError:
-            self._after = None  # a body of a version that is not known here
+            self._after = None  # a body of an unknown version
         if self._after is None or record.digest is None or self.finding is not None:
             return
         zxid, found = record.txn.zxid, self._tree.digest

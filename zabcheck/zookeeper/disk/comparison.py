@@ -20,10 +20,10 @@ from zabcheck.zookeeper.wire.zxids import epoch_of
 
 
 class Holding(Struct, frozen=True):
-    """What a server has at a zxid. `stretch` is where, for "transaction".
+    """The state of one zxid at a server. `stretch` is where it is, for "transaction".
 
-    "snapshot": a snapshot covers it, so what it was cannot be seen. "nothing": the server has later transactions, and
-    not this one. "not yet": the server's history ends before.
+    "snapshot": a snapshot covers it, so its transaction cannot be seen. "nothing": the server has later transactions,
+    and not this one. "not yet": the server's history ends before.
     """
 
     what: Literal["transaction", "snapshot", "nothing", "not yet"]
@@ -31,11 +31,11 @@ class Holding(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """Zxids in a row at which servers differ in the same way.
+    """Consecutive zxids at which servers differ in the same way.
 
     `kind` is "conflict" (two transactions under one zxid), "missing" (a transaction that a server passed over) or
-    "tail" (a transaction that only servers have which took no part in later epochs); all but "tail" are wrong.
-    `holdings` says what each server has at `first`.
+    "tail" (a transaction only of servers that took no part in later epochs); all but "tail" are wrong.
+    `holdings` has the state of each server at `first`.
     """
 
     kind: Literal["conflict", "missing", "tail"]
@@ -45,10 +45,10 @@ class Difference(Struct, frozen=True):
 
 
 class Comparison(Struct, frozen=True):
-    """How the histories of servers compare.
+    """A comparison of servers' histories.
 
-    `compared` is how many zxids are in the logs of two servers or more; the servers agree on all of them up to `agree`.
-    `behind` says of each server how many zxids after its last one others have.
+    `compared` is the number of zxids that are in the logs of two servers or more; the servers agree on all of them up
+    to `agree`. `behind` has for each server the number of zxids after its last one that others have.
     """
 
     compared: int
@@ -63,7 +63,7 @@ def compare(disks: Sequence[DiskContents]) -> Comparison:
         {cut for disk in disks for each in disk.stretches for cut in (each.first, each.end)}
         | {snapshot.zxid + 1 for disk in disks for snapshot in disk.snapshots}
     )
-    # For each server: which stretch has the range that begins with a cut; of several the last one.
+    # For each server the stretch whose range begins with a cut; if there are several, the last one.
     held: list[dict[int, Stretch]] = [{} for _ in disks]
     for disk, ranges in zip(disks, held, strict=True):
         for stretch in disk.stretches:
@@ -72,7 +72,7 @@ def compare(disks: Sequence[DiskContents]) -> Comparison:
     compared, agree = 0, None
     differences: list[Difference] = []
     behind = [0] * len(disks)
-    # Not `last`: damage may keep a boot from what is there.
+    # Not `last`: damage may keep a boot from the rest.
     ends = [max((each.end - 1 for each in disk.stretches), default=disk.last) for disk in disks]
     for first, end in pairwise(cuts):
         stretches = [ranges.get(first) for ranges in held]
@@ -105,7 +105,7 @@ def _holding(disk: DiskContents, stretch: Stretch | None, end: int, last: int) -
 
 
 def _missing(disks: Sequence[DiskContents], holdings: Sequence[Holding], end: int) -> Literal["missing", "tail"]:
-    """Tell a tail, which only servers have that know nothing of the later epoch, from a transaction that is missing."""
+    """Return "tail" if only servers have it that know nothing of the later epoch, else "missing"."""
     epochs = []
     for disk, holding in zip(disks, holdings, strict=True):
         if holding.what == "nothing":
@@ -129,7 +129,7 @@ def _conflicts(there: Sequence[Stretch], first: int, end: int, holdings: tuple[H
 
 
 def _joined(differences: Sequence[Difference]) -> list[Difference]:
-    """Join differences that are alike and in a row."""
+    """Join consecutive differences that are alike."""
     joined: list[Difference] = []
     for each in differences:
         before = joined[-1] if joined else None
@@ -147,7 +147,7 @@ def _is_next(before: Difference, each: Difference) -> bool:
 
 
 def first_records(difference: Difference) -> tuple[LogRecord | None, ...]:
-    """Read what each server has at the first zxid of a difference. OSError if a file cannot be read any more."""
+    """Read each server's record at the first zxid of a difference. OSError if a file cannot be read any more."""
     return tuple(
         None
         if holding.stretch is None

@@ -1,4 +1,4 @@
-"""What a server's disk holds: its history, what a boot would load of it, and what is wrong there.
+"""The contents of a server's disk: its history, the part that a boot would load, and its faults.
 
 A server has a data directory (`dataDir`) and maybe one for its transaction logs (`dataLogDir`); in both the files lie
 in `version-2`. A boot loads the latest snapshot that is whole, and every record after it, from all log files in the
@@ -6,7 +6,7 @@ order of their names, committed or not (FileTxnSnapLog.restore).
 
 The counters of an epoch are consecutive in every history and begin with 1, and a new epoch may begin after any counter
 (DSN 2011, III and IV; ZooKeeper packs both into one number). So a gap shows in one server's log already, unless a
-snapshot covers it: a server that was sent one has never logged what is in it.
+snapshot covers it: a server that was sent a snapshot has never logged its transactions.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,7 +31,7 @@ class DiskError(ValueError):
 
 
 class DiskContents(Struct, frozen=True):
-    """What is on a server's disk.
+    """The contents of a server's disk.
 
     `number` is the server's number by `myid`. `stretches` are the transactions in the order of the files. `boot` is the
     snapshot that a boot would load, `last` the last zxid of the server after that, and `below` the number of records
@@ -53,12 +53,12 @@ class DiskContents(Struct, frozen=True):
 
     @property
     def records(self) -> int:
-        """How many transactions the logs hold."""
+        """The number of transactions in the logs."""
         return sum(log.records for log in self.logs)
 
 
 def version_directory(directory: Path) -> Path | None:
-    """Find where the files of a data directory lie: in itself or in `version-2`; None if it has none of ZooKeeper's."""
+    """Find the files of a data directory: in itself or in `version-2`; None if it has none of ZooKeeper's."""
     for each in (directory / VERSION_DIRECTORY, directory):
         if each.is_dir() and (
             each.name == VERSION_DIRECTORY or any(_is_of_zookeeper(file.name) for file in each.iterdir())
@@ -215,7 +215,7 @@ class _Scan:
         return None
 
     def _check_epochs(self, accepted: int | None, current: int | None) -> None:
-        """Find what makes a server refuse to start (QuorumPeer.loadDataBase)."""
+        """Find reasons for a server to refuse to start (QuorumPeer.loadDataBase)."""
         epoch = epoch_of(self._last)
         if current is not None and epoch > current and not (self._data / f"{CURRENT_EPOCH}.tmp").exists():
             self._refuse(

@@ -1,4 +1,4 @@
-"""The records of one server's logs taken together: stretches of zxids, gaps, and zxids that come again."""
+"""The records of all of a server's logs: stretches of zxids, gaps, and zxids that come again."""
 
 from array import array
 from pathlib import Path
@@ -50,7 +50,7 @@ class LogFile(Struct, frozen=True):
 
 
 class Stretch(Struct, frozen=True):
-    """Transactions one after the other in one file, with consecutive counters of one epoch.
+    """Consecutive transactions of one epoch in one file, without a gap in their counters.
 
     Entry i of `offsets` and `identities` belongs to zxid `first` + i. 16 bytes a transaction.
     """
@@ -67,14 +67,14 @@ class Stretch(Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """Where a transaction was seen first: entry `at` of a stretch."""
+    """The first place of a transaction: entry `at` of a stretch."""
 
     stretch: Stretch
     at: int
 
 
 class _Again(Struct):
-    """Zxids in a row that come again, all with the same transactions as before or all with others."""
+    """Consecutive zxids that come again, all with the same transactions as before or all with others."""
 
     kind: str
     first: int
@@ -85,14 +85,14 @@ class _Again(Struct):
 
 
 def is_covered(zxid: int, snapshots: tuple[Snapshot, ...]) -> bool:
-    """Whether a snapshot that can be loaded has everything up to `zxid`."""
+    """Return True if a snapshot that can be loaded has everything up to `zxid`."""
     return any(snapshot.zxid >= zxid and snapshot.state in ("whole", "unread") for snapshot in snapshots)
 
 
 class LogAnalysis:
     """Analyses the records of all files, in order. O(1) a record; memory is 16 bytes a transaction.
 
-    From the first zxid that does not rise on, 200 bytes a transaction are needed to know what came before.
+    From the first zxid that is not above all before it, the record of earlier zxids takes 200 bytes a transaction.
     """
 
     def __init__(self, snapshots: tuple[Snapshot, ...]) -> None:
@@ -118,7 +118,7 @@ class LogAnalysis:
         self._remember(path, record)
 
     def finish(self) -> None:
-        """Note that there are no more records."""
+        """Take in the end of the records."""
         self._end_of_again()
 
     def _remember(self, path: Path, record: LogRecord) -> None:
@@ -184,7 +184,7 @@ class LogAnalysis:
 
 
 def finding_of(flaw: Flaw, path: Path, followed: bool) -> DiskFinding:
-    """Make a finding of a flaw in a log file; `followed`: whole records come after it."""
+    """Make a finding from a flaw in a log file; `followed`: whole records come after it."""
     if flaw.kind == "torn":
         return DiskFinding("torn", False, flaw.message, str(path), flaw.offset)
     ends = flaw.kind in ("end", "hole")

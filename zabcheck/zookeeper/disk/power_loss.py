@@ -1,11 +1,11 @@
-"""What a power failure leaves of a server's folder: what was forced to the disk, and a prefix of what was not.
+"""The effect of a power failure on a server's folder: forced data stays, and of the rest a prefix.
 
-A process that is killed loses nothing that it has handed to the system. When the power fails, the system loses what it
-has not written to the disk. So the folder of a killed server is cut: of the transaction logs goes what was appended and
-never forced, from any byte on; of the snapshots those that were never forced, if the schedule says so, for a file
+A process that is killed loses nothing that it has handed to the system. When the power fails, the system loses all that
+it has not written to the disk. So the folder of a killed server is cut: the transaction logs lose records that were
+appended and never forced, from any byte on; snapshots that were never forced go, if the schedule says so, for a file
 system need not write one file before the other.
 
-What was forced is never cut. A log that was shortened (TRUNC) stays so, and so does a file of an epoch: that a file
+Forced data is never cut. A log that was shortened (TRUNC) stays so, and so does a file of an epoch: that a file
 system may undo these, as their folder is never forced, is not modelled.
 """
 
@@ -23,9 +23,9 @@ _PREFIX = struct.Struct(">qi")  # of a record: checksum, length
 
 
 class FileCut(Struct, frozen=True):
-    """What becomes of one file: it keeps its first `keep` bytes, or is not there any more if `keep` is None.
+    """The cut of one file to its first `keep` bytes, or its removal if `keep` is None.
 
-    `lost` is the number of writes that are gone: records, those cut in two among them, or one snapshot.
+    `lost` is the number of writes that are gone: records, including one that is cut in two, or one snapshot.
     """
 
     file: str
@@ -34,14 +34,14 @@ class FileCut(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """What a power failure does to a folder. `short` says what was to be kept, and is not there; "" if nothing."""
+    """The effects of a power failure on a folder. `short` names data to keep that is missing, or is ""."""
 
     cuts: tuple[FileCut, ...]
     short: str = ""
 
     @property
     def lost(self) -> int:
-        """How many writes are gone."""
+        """The number of writes that are gone."""
         return sum(cut.lost for cut in self.cuts)
 
 
@@ -58,7 +58,7 @@ def snapshot_files(folder: Path) -> list[Path]:
 def end_of_records(path: Path) -> int:
     """Return where the whole records of a log file end. OSError as of files; O(its size).
 
-    Checksums are not looked at: what is asked is what was written, not whether it is sound.
+    Checksums are not looked at: the question is how much was written, not whether it is sound.
     """
     return next(reversed(_ends(path.read_bytes())), 0)
 
@@ -70,12 +70,12 @@ def plan(
     count: int | None,
     forced_snapshots: Collection[str] | None = None,
 ) -> Plan:
-    """Plan what a power failure leaves of `folder`, without changing anything. OSError as of files.
+    """Plan the effect of a power failure on `folder`, without changing anything. OSError as of files.
 
-    `forced` has, by the name of a log file, how many of its bytes are on the disk for certain. Of the records behind
-    that, the first `records` are kept, and `count` bytes of what follows, be it a record or the header of a new file. A
-    file of which nothing is kept is not there any more, but is empty if `count` is 0. Snapshots are lost unless their
-    name is among `forced_snapshots`; all are kept if that is None.
+    `forced` has, by the name of a log file, the number of its bytes that are on the disk for certain. Of the records
+    behind them, the first `records` are kept, and `count` bytes of what follows, be it a record or the header of a new
+    file. A file of which nothing is kept is removed, but is empty if `count` is 0. Snapshots are lost unless their name
+    is among `forced_snapshots`; all are kept if that is None.
     """
     cuts: list[FileCut] = []
     left, short = records, ""
@@ -103,7 +103,7 @@ def plan(
 
 
 def apply(plan: Plan, folder: Path) -> None:
-    """Cut the files of a folder. OSError as of files; the folder must not be used then."""
+    """Cut the files of a folder, which must not be in use. OSError as of files."""
     for cut in plan.cuts:
         if cut.keep is None:
             (folder / cut.file).unlink()
@@ -117,9 +117,9 @@ def _of_kind(folder: Path, prefix: str) -> list[Path]:
 
 
 def _not_forced(data: bytes, forced: int) -> list[int]:
-    """Return where each write of a log file ends that comes after `forced` bytes; the last one may be in part only.
+    """Return the end of each write in a log file after `forced` bytes; the last write may be incomplete.
 
-    The header of a new file is one with the first record, if there is a record.
+    The header of a new file is one write with the first record, if there is a record.
     """
     ends = _ends(data)
     written = len(data.rstrip(b"\0"))
@@ -131,7 +131,7 @@ def _not_forced(data: bytes, forced: int) -> list[int]:
 
 
 def _ends(data: bytes) -> list[int]:
-    """Return where the header ends, and then each whole record."""
+    """Return the end of the header, and then of each whole record."""
     ends = [HEADER_SIZE] if data[:HEADER_SIZE].strip(b"\0") and len(data) >= HEADER_SIZE else []
     while ends and ends[-1] + _PREFIX.size < len(data):
         _, length = _PREFIX.unpack_from(data, ends[-1])

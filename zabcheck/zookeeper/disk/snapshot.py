@@ -1,9 +1,9 @@
-"""ZooKeeper's snapshots: whether a file is whole, and the tree of nodes that it holds.
+"""ZooKeeper's snapshots: reads the tree of nodes in a file, and finds out if the file is whole.
 
 A file `snapshot.Z` has the tree after the transaction of zxid Z (hexadecimal), and maybe of some later ones: it is
 written while the server goes on ("fuzzy"). It begins with a header ("ZKSN", version, database); then come the sessions
 with their time-outs, the lists of permissions, and the nodes, each path with its data and its counters, until the path
-"/". A seal follows: the Adler-32 of all that was before (a long) and the string "/". Since 3.6 the digest that the
+"/". A seal follows: the Adler-32 of all bytes so far (a long) and the string "/". Since 3.6 the digest that the
 tree had after a zxid follows, with a seal of its own, and since 3.9 the last zxid, again with one.
 
 `snapshot.Z.gz` is the same through gzip. `snapshot.Z.snappy` is reported, and not read.
@@ -62,7 +62,7 @@ class Node(Struct, frozen=True, gc=False):
     stat: Stat
 
     def digest(self) -> int:
-        """The node's part of the digest of the tree, which is the sum of all (DigestCalculator, version 2)."""
+        """Return the node's part of the tree's digest, which is the sum of all (DigestCalculator, version 2)."""
         if self.path.startswith(_INTERNAL):
             return 0
         s = self.stat
@@ -71,12 +71,12 @@ class Node(Struct, frozen=True, gc=False):
 
 
 def content_of(path: str, data: bytes) -> int:
-    """The CRC-32 of a node's path and data."""
+    """Return the CRC-32 of a node's path and data."""
     return zlib.crc32(data, zlib.crc32(path.encode()))
 
 
 class TreeDigest(Struct, frozen=True):
-    """The digest of the tree after `zxid`; `version` says how it was computed."""
+    """The digest of the tree after `zxid`; `version` is that of the computation."""
 
     zxid: int
     version: int
@@ -84,7 +84,7 @@ class TreeDigest(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True):
-    """What a snapshot file holds.
+    """The contents of a snapshot file.
 
     `state` is "whole", "torn" (it ends too early: a server that is killed leaves that behind), "damaged", or "unread"
     (compressed in a way that is not read here). `message` says what is wrong. `size` is that of all data, in bytes;
@@ -106,8 +106,8 @@ class Snapshot(Struct, frozen=True):
 def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Snapshot:
     """Read a file named `snapshot.Z…`; `visit` is called with each node, parents first.
 
-    If the file turns out not to be whole, its nodes up to there were visited, too. OSError if it cannot be read. About
-    5 µs a node; memory is that of one node.
+    If the file turns out not to be whole, its nodes up to the fault were visited, too. OSError if it cannot be read.
+    About 5 µs a node; memory is that of one node.
     """
     zxid = zxid_of_name(path.name, SNAPSHOT_PREFIX)
     assert zxid is not None, path
@@ -119,7 +119,7 @@ def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Sn
 
 
 class _Reading:
-    """Reads one file; what was read so far stays known if the file ends too early or is damaged."""
+    """Reads one file; the parts read so far stay known if the file ends too early or is damaged."""
 
     def __init__(self, file: BinaryIO, path: Path, zxid: int, visit: Callable[[Node], None] | None) -> None:
         self._file, self._path, self._zxid, self._visit = file, path, zxid, visit
@@ -154,7 +154,7 @@ class _Reading:
         )
 
     def _has_end(self, offset: int) -> bool:
-        """Whether the file was written to its end, though a field that begins at `offset` says that it is longer."""
+        """Return True if the file was written to its end, though a field at `offset` claims to be longer."""
         if self._path.suffix == ".gz":
             return True  # otherwise gzip would have raised
         size = self._file.seek(0, 2)
@@ -190,7 +190,7 @@ class _Reading:
             self._seal()
 
     def _node(self) -> bool:
-        """Read a node; False if it is the path that ends the nodes."""
+        """Read a node. Return False if it is the path that ends the nodes."""
         start = self._offset
         name = self._bytes("a path")
         try:
@@ -210,7 +210,7 @@ class _Reading:
         return True
 
     def _seal(self) -> None:
-        """Read a seal, and check all that was read so far against it."""
+        """Read a seal, and check all bytes read so far against it."""
         found, start = self._checksum, self._offset
         expected = self._long("a checksum")
         if expected != found:
@@ -219,7 +219,7 @@ class _Reading:
             raise JuteError(start + 8, f'expected "/" as the end, found {end[:20]!r}')
 
     def _ends(self) -> bool:
-        """Whether nothing is left."""
+        """Return True if nothing is left."""
         more = self._file.read(1)
         self._unread = more
         return not more

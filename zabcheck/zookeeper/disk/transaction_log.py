@@ -39,7 +39,7 @@ _NEXT_RECORD = b"B\0\0\0\0"  # the end of a record and the upper half of a check
 _DIGEST_VERSION = 2
 _64_BITS = (1 << 64) - 1
 _MOST_FLAWS = 100
-"""After this number of flaws the rest of a file is left out: each flaw costs a look at all of the rest."""
+"""The number of flaws after which the rest of a file is left out: each flaw costs a search through the rest."""
 _TORN = "the first part of a record, and nothing after it"
 
 FlawKind = Literal["torn", "checksum", "length", "end", "hole", "body", "header"]
@@ -87,7 +87,7 @@ def zxid_of_name(name: str, prefix: str) -> int | None:
 
 
 def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
-    """Read what a log file holds, in order. After damage the next record that is whole follows, if there is one.
+    """Read the records of a log file, in order. After damage the next record that is whole follows, if there is one.
 
     OSError if the file cannot be read. About 5 µs a record; memory is that of one record, or of the rest of the file if
     that is damaged.
@@ -175,7 +175,7 @@ def _record(offset: int, data: bytes) -> LogRecord:
 
 
 def _failed_alike(data: bytes) -> bytes:
-    """Return a multi as it is hashed: if it fails, all its parts count as errors.
+    """Return a multi in the form that is hashed: if it fails, all its parts count as errors.
 
     A leader of ZooKeeper 3.8 marks the parts so when it applies the multi, which may be before or after it logs the
     multi; so the logs of a leader and its followers differ in that.
@@ -239,7 +239,7 @@ _AFTER_ACL: dict[int, int] = {
 
 
 def _is_digest(data: bytes, at: int) -> bool:
-    """Whether nothing but a digest is left. Read as a vector, it would be two paths in 8 bytes, so both empty."""
+    """Return True if only a digest is left. Read as a vector, it would be two paths in 8 bytes, so both empty."""
     return len(data) - at == _DIGEST.size and _int(data, at) == _DIGEST_VERSION
 
 
@@ -249,12 +249,12 @@ def _int(data: bytes, at: int) -> int:
 
 
 def _after(data: bytes, at: int) -> int:
-    """Where a string or a buffer that begins at `at` ends."""
+    """Return the end of a string or a buffer that begins at `at`."""
     return at + 4 + max(0, _int(data, at))
 
 
 def _after_acl(data: bytes, at: int) -> int:
-    """Where a vector of ACLs ends; each is permissions, a scheme and an id."""
+    """Return the end of a vector of ACLs; each is permissions, a scheme and an id."""
     count = _int(data, at)
     at += 4
     for _ in range(count):
@@ -266,7 +266,7 @@ def _rest(file: BinaryIO, offset: int) -> bytes:
     """Read the file from `offset` on, without the zeros at its end; quick if there is nothing else."""
     file.seek(offset)
     chunks: list[bytes] = []
-    zeros = 0  # how many bytes after `chunks` are zeros
+    zeros = 0  # the number of zeros after `chunks`
     while chunk := file.read(_CHUNK):
         if chunk == _ZEROS[: len(chunk)]:
             zeros += len(chunk)

@@ -9,7 +9,7 @@ from zabcheck.zookeeper.disk.snapshot import Node, Stat, content_of
 from zabcheck.zookeeper.disk.transaction_log import LogRecord
 from zabcheck.zookeeper.wire.jute import Operation, Reader
 
-_BODY = 32  # where it begins, after the TxnHeader
+_BODY = 32  # the offset of the body, after the TxnHeader
 _CONTAINER_OWNER = -(1 << 63)
 _TTL_OWNER = -(1 << 56)  # and the time to live in the lower bits
 _64_BITS = (1 << 64) - 1
@@ -103,7 +103,7 @@ class Tree:
         self.put(Node(path, len(data), content_of(path, data), Stat(zxid, zxid, time, time, 0, 0, 0, owner, zxid)))
 
     def _child(self, parent: Node, cversion: int, pzxid: int) -> None:
-        """Note at `parent` that a child was created or deleted."""
+        """Record at `parent` that a child was created or deleted."""
         s = parent.stat
         stat = Stat(s.czxid, s.mzxid, s.ctime, s.mtime, s.version, cversion, s.aversion, s.owner, pzxid)
         self.put(Node(parent.path, parent.size, parent.content, stat))

@@ -1,20 +1,20 @@
 """Zab as Apache ZooKeeper implements it (3.3.1 to 3.9.5): each step is a function that names its Java method.
 
 ZooKeeper does not run DSN 2011 to the letter. A leader keeps its own history, as an election has picked the server with
-the greatest (currentEpoch, zxid, id). It synchronises followers by DIFF, TRUNC or SNAP, from a window of what it has
-applied or from its log. The epochs, the log and the snapshots are files of their own. The database in memory outlives a
-leader. `versions` has what differs from release to release.
+the greatest (currentEpoch, zxid, id). It synchronises followers by DIFF, TRUNC or SNAP, from a window of applied
+transactions or from its log. The epochs, the log and the snapshots are files of their own. The database in memory
+outlives a leader. `versions` has the differences between releases.
 
-How fine the model is: a packet is one step, in the coarsest grain together with all that the server's threads do
-because of it. In finer ones the threads take turns of their own, which a schedule chooses (`threads`), and a crash
-falls between any two. `docs/zookeeper-model.md` lists what no grain has.
+Granularity: a packet is one step, in the coarsest grain together with everything that the server's threads do because
+of it. In finer grains the threads take turns of their own, which a schedule chooses (`threads`), and a crash falls
+between any two. `docs/zookeeper-model.md` lists the parts of ZooKeeper that no grain models.
 
-What ZooKeeper does otherwise than the paper without harm is no finding: a leader is not the follower whose history was
-chosen; an answer to LEADERINFO with -1 does not count; a follower applies what it has not yet logged; the whole log,
-uncommitted too, is applied at load, but nothing of that is delivered before UPTODATE. Two groups of properties do not
-apply: `liveness`, as claim 7 counts rounds of the paper's phases, and `application`, as snapshots are of trees here.
-Invariant 4 does not apply either: it takes a history for what was adopted and accepted since, while a TRUNC cuts a log
-some steps before NEWLEADER, so a server that leaves in between answers the next LEADERINFO with less.
+Harmless differences from the paper are no findings: a leader is not the follower whose history was chosen; an answer to
+LEADERINFO with -1 does not count; a follower applies transactions that it has not yet logged; the whole log, including
+uncommitted records, is applied at load, but nothing of that is delivered before UPTODATE. Two groups of properties do
+not apply: `liveness`, as claim 7 counts rounds of the paper's phases, and `application`, as snapshots are of trees
+here. Invariant 4 does not apply either: it takes a history to be what was adopted and accepted since, while a TRUNC
+cuts a log some steps before NEWLEADER, so a server that leaves in between answers the next LEADERINFO with less.
 """
 
 from zabcheck.protocols.base import (
@@ -51,7 +51,7 @@ KINDS: dict[type[Message], str] = {
 
 
 def show(message: Message) -> tuple[str, str]:
-    """Return the name of a packet and what it carries."""
+    """Return the name of a packet and its contents."""
     match message:
         case messages.FollowerInfo():
             carries = f"{message.accepted_epoch}"
@@ -90,13 +90,13 @@ def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
 
 
 def _voting(f: Server) -> dict[str, str]:
-    """Return what there is of an election by messages."""
+    """Return the variables of an election by messages, if there is one."""
     e = f.election
     return {} if e.vote is None else {"round": str(e.round), "votes for": f"{e.vote}{', a quorum too' * e.agreed}"}
 
 
 def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
-    """Return what each thread has yet to do, handlers included."""
+    """Return the work that each thread has yet to do, handlers included."""
     queues = ((follower, map(show, begun.packets)) for follower, begun in f.unsent.items())
     return {
         "queued": tuple(f"p{follower} {name}({carries})" for follower, each in queues for name, carries in each),

@@ -1,8 +1,8 @@
-"""What a server has on its disk and in memory, and how the one becomes the other (`ZKDatabase`, `FileTxnSnapLog`).
+"""A server's disk and memory, and how one is made from the other (`ZKDatabase`, `FileTxnSnapLog`).
 
 The log is a list of records in the order in which they were appended. That is not always the order of their zxids, a
 record may be there twice, and records below a snapshot may be missing. So a history as DSN 2011 has it is nowhere on
-the disk: it is what a load makes of the newest snapshot and of the records behind it.
+the disk: it results from loading the newest snapshot and the records behind it.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from zabcheck.zookeeper.model.versions import Version
 
 
 class Exit(ModelledError):
-    """The process ends: an exception that nobody catches, or `System.exit`. The message says why."""
+    """The end of the process by an exception that nothing catches, or by `System.exit`. The message is the reason."""
 
 
 class Snapshot(Struct, frozen=True, gc=False):
@@ -27,7 +27,7 @@ class Snapshot(Struct, frozen=True, gc=False):
 
 
 FIRST = Snapshot(NO_ZXID, EMPTY)
-"""What a server writes at its very first start (2325)."""
+"""The snapshot that a server writes at its very first start (2325)."""
 
 
 class Database(Struct, frozen=True, gc=False):
@@ -56,7 +56,8 @@ class Database(Struct, frozen=True, gc=False):
 def applied(database: Database, txn: Txn, version: Version, window: int, *, cached: bool = True) -> Database:
     """`DataTree.processTxn`, and `ZKDatabase.addCommittedProposal` if `cached`: apply one transaction.
 
-    One that the tree has already changes nothing in it. Exit if it leaves a hole in committedLog where that is refused.
+    A transaction that the tree has already changes nothing in it. Exit if it leaves a hole in committedLog where that
+    is refused.
     """
     tree = database.tree if txn in database.tree.after(0) else database.tree.append(txn)
     cache = with_proposal(database.cache, txn, version, window) if cached else database.cache
@@ -66,8 +67,8 @@ def applied(database: Database, txn: Txn, version: Version, window: int, *, cach
 def with_proposal(cache: tuple[Txn, ...], txn: Txn, version: Version, window: int) -> tuple[Txn, ...]:
     """`ZKDatabase.addCommittedProposal`: the last `window` transactions applied.
 
-    Up to 3.9.3 whatever was applied last is the end. Since 3.9.4 (4925) what is not later is left out, and a hole
-    within an epoch raises.
+    Up to 3.9.3 the transaction applied last is the end. Since 3.9.4 (4925) a transaction that is not later is left out,
+    and a hole within an epoch raises.
     """
     if version.refuses_holes and cache:
         last = cache[-1].zxid
@@ -110,10 +111,10 @@ def with_snapshot(snapshots: tuple[Snapshot, ...], database: Database) -> tuple[
 
 
 def without_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot, ...]:
-    """What ought to be left of the snapshots after TRUNC(zxid) (4837): those that hold nothing above it, labelled so.
+    """Return the snapshots that TRUNC(zxid) should leave (4837): those whose tree and label are not above `zxid`.
 
-    No release does that, and a server could not tell what a snapshot holds: it would have to write it down. Exit if
-    none is left: then nothing on the disk goes back far enough.
+    No release does that, and a server cannot tell from a snapshot how far it reaches: it would have to write that down.
+    Exit if none is left: then nothing on the disk goes back far enough.
     """
     left = {min(each.label, zxid): each.tree for each in snapshots if all(txn.zxid <= zxid for txn in each.tree)}
     if not left:
@@ -122,7 +123,7 @@ def without_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot
 
 
 def not_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot, ...]:
-    """The snapshots that are not labelled above `zxid` (pull request 2172). Exit if there is none."""
+    """Return the snapshots that are not labelled above `zxid` (pull request 2172). Exit if there is none."""
     left = tuple(each for each in snapshots if each.label <= zxid)
     if not left:
         raise Exit(f"TRUNC({zxid}): no snapshot goes back as far")
@@ -132,7 +133,8 @@ def not_later(snapshots: tuple[Snapshot, ...], zxid: Zxid) -> tuple[Snapshot, ..
 def truncated(log: tuple[Txn, ...], zxid: Zxid, version: Version) -> tuple[Txn, ...]:
     """`FileTxnLog.truncate`: cut the log behind the first record at or above `zxid`.
 
-    That is one record too many if the log has no record `zxid` (N2), as after a SNAP. Exit if it has none so high.
+    That is one record too many if the log has no record `zxid` (N2), as after a SNAP. Exit if the log ends below
+    `zxid`.
     """
     for index, txn in enumerate(log):
         if txn.zxid >= zxid:
@@ -141,5 +143,5 @@ def truncated(log: tuple[Txn, ...], zxid: Zxid, version: Version) -> tuple[Txn, 
 
 
 def at(database: Database, zxid: Zxid) -> Database:
-    """`DataTree.lastProcessedZxid` is assigned."""
+    """Assign `DataTree.lastProcessedZxid`."""
     return replace(database, lpz=zxid)

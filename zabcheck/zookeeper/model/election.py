@@ -1,11 +1,11 @@
 """The steps of FastLeaderElection, message by message (the switch `elections=fle`).
 
 DSN 2011 (VII) leaves the election to an oracle. ZooKeeper's own is an exchange of notifications, each with a vote: a
-server that hears a greater vote takes it for its own and says so, until a quorum has the same. The messages go from
-any server to any other, outside of the connections between a leader and its followers (`QuorumCnxManager`).
+server that hears a greater vote takes it for its own and sends it to all, until a quorum has the same. The messages go
+from any server to any other, outside of the connections between a leader and its followers (`QuorumCnxManager`).
 
-Two threads are one here: what `WorkerReceiver` does with a notification, and what `lookForLeader` makes of it later, is
-one step. A server's notification to itself is counted when it is sent. What 3.9.5 does is done in every version.
+Two threads are one here: `WorkerReceiver`, which receives a notification, and `lookForLeader`, which uses it later, are
+one step. A server's notification to itself is counted when it is sent. All versions behave like 3.9.5.
 """
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ from zabcheck.zookeeper.model.votes import (
 
 
 def is_due(f: Server) -> bool:
-    """Whether the server has yet to begin its election, or may end it."""
+    """Return True if the server has yet to begin its election, or may end it."""
     return f.phase is Phase.LOOKING and (not f.election.looking or f.election.agreed)
 
 
@@ -40,12 +40,12 @@ def look(f: Server) -> list[Effect]:
 
 
 def own_vote(f: Server) -> Vote:
-    """`getInitId`, `getInitLastLoggedZxid`, `getPeerEpoch`: the vote for oneself, by what memory has now."""
+    """`getInitId`, `getInitLastLoggedZxid`, `getPeerEpoch`: the vote for oneself, by the present state of memory."""
     return Vote(*vote(f))
 
 
 def propose(f: Server, proposed: Vote) -> list[Effect]:
-    """`updateProposal`, then `sendNotifications`: tell all servers the vote, oneself among them."""
+    """`updateProposal`, then `sendNotifications`: send the vote to all servers, itself among them."""
     f.election = replace(f.election, vote=proposed)
     told = notification(f)
     f.election = replace(f.election, heard=with_notification(f.election.heard, f.id, told))
@@ -53,16 +53,16 @@ def propose(f: Server, proposed: Vote) -> list[Effect]:
 
 
 def notification(f: Server) -> Notification:
-    """What the server says: what it proposes while it looks, else whom it has settled for, and in which round."""
+    """Return the server's notification: while it looks, the vote that it proposes, else that of its last election."""
     assert f.election.vote is not None
     state: State = "LOOKING" if f.phase is Phase.LOOKING else "LEADING" if f.leads else "FOLLOWING"
     return Notification(f.election.vote, f.election.round, state)
 
 
 def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
-    """`lookForLeader`, nothing comes: say the same once more. Who was in an iteration has dropped it the first time.
+    """`lookForLeader`, nothing comes: send the same notification again. Servers in an iteration have dropped the first.
 
-    A notification that still is under way is not repeated (`QuorumCnxManager.SEND_CAPACITY` is 1).
+    A notification that is still in transit is not repeated (`QuorumCnxManager.SEND_CAPACITY` is 1).
     """
     if f.phase is not Phase.LOOKING:
         return server.on_timed_out(f, sender, m)
@@ -70,7 +70,7 @@ def on_timed_out(f: Server, sender: ProcessId, m: TimedOut) -> list[Effect]:
 
 
 def on_notification(f: Server, sender: ProcessId, m: Notification) -> list[Effect]:
-    """`WorkerReceiver.run`: answer who is behind; then, while looking for a leader, consider what was said.
+    """`WorkerReceiver.run`: answer a sender that is behind; then, while looking for a leader, consider its vote.
 
     A server that has left an iteration begins its election before it reads a notification.
     """
@@ -106,7 +106,7 @@ def on_vote(f: Server, sender: ProcessId, m: Notification) -> list[Effect]:
 
 
 def is_greater(f: Server, new: Vote, current: Vote) -> bool:
-    """`totalOrderPredicate`: a server without weight is voted for by nobody but itself."""
+    """`totalOrderPredicate`: a server without weight gets no vote but its own."""
     return f.quorums.may_lead(new.leader) and new > current
 
 
@@ -117,10 +117,10 @@ def look_for_quorum(f: Server) -> list[Effect]:
 
 
 def on_settled(f: Server, sender: ProcessId, m: Notification) -> list[Effect]:
-    """`receivedFollowingNotification`: join the leader that a quorum has, if that one has said that it leads.
+    """`receivedFollowingNotification`: join the leader that a quorum has, if that leader has said that it leads.
 
-    Votes are not compared any more. Where all are of this round it is the same election, else one that this server has
-    missed; then only leader and epoch have to agree, not what each had voted.
+    Votes are not compared any more. If all are of this round, it is the same election, else one that this server has
+    missed; then only leader and epoch have to agree, not the votes.
     """
     election = f.election
     if m.round == election.round:
@@ -138,7 +138,7 @@ def on_settled(f: Server, sender: ProcessId, m: Notification) -> list[Effect]:
 def conclude(f: Server) -> list[Effect]:
     """`lookForLeader` after `finalizeWait`: a quorum has the same vote, and no greater one has come.
 
-    That the wait is 200 ms long is no promise: a greater vote may still be under way. So this may come at any time.
+    That the wait is 200 ms long is no promise: a greater vote may still be in transit. So this may come at any time.
     """
     return settle(f, notification(f))
 

@@ -1,8 +1,8 @@
-"""Which variables of a server still matter: an exhaustive search takes two servers for one if only others differ.
+"""The variables of a server that still matter: an exhaustive search identifies two servers if only others differ.
 
-A variable of an iteration goes on to have its last value when nobody will read it any more, and what a leader has heard
-of its followers is in the order in which it heard it, though nobody asks for the order. Without this there were states
-for each of these values and orders, of which the same can come.
+A variable of an iteration keeps its last value when nothing will read it any more, and a leader keeps the reports of
+its followers in the order of their arrival, which nothing asks for. Without this, a search would have a state for each
+of these values and orders, although they have the same successors.
 """
 
 from collections.abc import Hashable, Sequence
@@ -15,20 +15,20 @@ from zabcheck.zookeeper.model.server import Link, Outstanding, Server
 
 
 def identity(f: Server) -> tuple[Hashable, ...]:
-    """Return all that the further steps of a server depend on. O(size of the server).
+    """Return all variables that a server's further steps depend on. O(size of the server).
 
-    Left out is what never changes in a run, and what nobody reads any more:
+    Left out are variables that never change in a run, and those that nothing reads any more:
 
-    - `connecting`, once the epoch is chosen (`getEpochToPropose` does not look at it then, and asks no more);
+    - `connecting`, once the epoch is chosen (`getEpochToPropose` no longer looks at it then);
     - `summary` and `electing`, once the initial history is settled (`waitForEpochAck` compares no one after that);
-    - `peers` of a follower whose synchronisation has been queued: it is told only once what it lacks;
+    - `peers` of a follower whose synchronisation has been queued: its queue is made only once;
     - `new_leader_acks`, once the leader serves (`waitForNewLeaderAck` does not count after that);
     - `queued`, `acknowledged` and `received` of a follower that serves: they are of its synchronisation, and
-      the end of an iteration looks at them only where the server did not serve.
+    the end of an iteration looks at them only where the server did not serve.
 
-    Who has acknowledged, who is connecting and the links have no order: a leader asks whether they are a quorum, and
-    what it sends to all of them goes to different connections. In the grain G5 the order of the links is that in which
-    handlers wake up, and stays.
+    Acknowledgements, connecting servers and links have no order: a leader asks if they are a quorum, and its messages
+    to all of them go to different connections. In the grain G5 the order of the links is that in which handlers wake
+    up, and stays.
     """
     read = {name: getattr(f, name) for name in _CHANGING}
     read["unsent"] = tuple(f.unsent.items())
@@ -60,7 +60,7 @@ _CHANGING = tuple(
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
     """Return a server or a packet with process i called `names[i]`; no packet of a connection names a process.
 
-    All but elections treats servers alike: there an id breaks a tie of two votes. `election` is not renamed.
+    Only elections treat servers differently: an id breaks a tie of two votes. `election` is not renamed.
     """
     if not isinstance(value, Server):
         return value

@@ -34,7 +34,7 @@ from zabcheck.zookeeper.model.votes import in_epoch
 
 
 def on_elected(l: Leader, sender: ProcessId, m: Elected) -> list[Effect]:
-    """`QuorumPeer.run`, LEADING or FOLLOWING: what the election has named."""
+    """`QuorumPeer.run`, LEADING or FOLLOWING: become the role that the election has chosen."""
     if m.leader != l.id:
         return learner.on_elected(l, sender, m)
     effects = finish(l)
@@ -70,7 +70,7 @@ def on_follower_info(l: Leader, sender: ProcessId, m: messages.FollowerInfo) -> 
 def choose_epoch(l: Leader) -> list[Effect]:
     """`Leader.getEpochToPropose`: with a quorum, accept e' greater than any accepted epoch, and propose it (l.1.1).
 
-    Until 3.4.2 an acceptedEpoch equal to what e' was by then did not raise e' (1343). The leader's own, for one, may
+    Until 3.4.2 an acceptedEpoch equal to e' as known by then did not raise e' (1343). The leader's own, for one, may
     come last; here the worst order is taken. In 3.3 a leader asks nobody (335), and counts as established at once
     (790).
     """
@@ -108,7 +108,7 @@ def on_ack_epoch(l: Leader, sender: ProcessId, m: messages.AckEpoch) -> list[Eff
 
 
 def finish_election(l: Leader) -> list[Effect]:
-    """`Leader.waitForEpochAck` returns to all that wait in it: the followers' handlers, and the main thread."""
+    """`Leader.waitForEpochAck` returns to everything that waits in it: the followers' handlers, and the main thread."""
     if l.finished or not l.quorums.contains(l.electing):
         return []
     l.finished = True
@@ -130,10 +130,10 @@ def adopt_own_epoch(l: Leader, _: None) -> list[Effect]:
 
 
 def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
-    """`LearnerHandler.run`: what the follower lacks, what is outstanding, then NEWLEADER (l.2.1, l.3.3).
+    """`LearnerHandler.run`: queue what the follower lacks, the outstanding proposals, then NEWLEADER (l.2.1, l.3.3).
 
-    What is outstanding may be cut off at the follower, and is sent anew. That it has been acknowledged counts all the
-    same, although it is lost if the follower crashes before it logs it again (N1).
+    Outstanding proposals may be cut off at the follower, and are sent anew. Earlier acknowledgements of them count all
+    the same, although they are lost if the follower crashes before it logs them again (N1).
     """
     if l.version.compares_committed:
         l.outstanding = tuple(
@@ -154,16 +154,17 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
 
 
 def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Message, ...]:
-    """`Leader.startForwarding`, and NEWLEADER behind it: what a follower is sent that will be at `zxid`."""
+    """`Leader.startForwarding`, with NEWLEADER behind it: the messages to a follower that will be at `zxid`."""
     l.links = {**l.links, follower: Link.SYNCING}
     return (*forwarded(l, zxid), messages.NewLeader(l.epoch))
 
 
 def send_rest(l: Leader, follower: ProcessId, begun: Unsent) -> list[Effect]:
-    """`LearnerHandler.run`: start to forward, and send what is queued; or write a SNAP, then send what is queued.
+    """`LearnerHandler.run`: start to forward, and send the queue; or write a SNAP, then send the queue.
 
-    Some time may have passed. In 3.3 forwarding starts after a DIFF was put together, and what is applied in between
-    is in neither (962). Up to 3.5.4 a SNAP has the tree as it is when it is written, under the zxid that it had (3104).
+    Some time may have passed. In 3.3 forwarding starts after a DIFF was put together, and a transaction applied in
+    between is in neither (962). Up to 3.5.4 a SNAP has the tree as it is when it is written, under the earlier zxid
+    (3104).
     """
     if l.links[follower] is Link.SYNCING:
         packets = (messages.Snap(begun.zxid, l.database.tree), *begun.packets)
@@ -180,7 +181,7 @@ def send_late(l: Leader) -> list[Effect]:
 
 
 def forward(l: Leader, message: Message) -> list[Effect]:
-    """`Leader.sendPacket`: to all that are forwarded to; behind a SNAP that is yet to be written it waits."""
+    """`Leader.sendPacket`: send to all forwarding followers; behind a SNAP that is yet to be written it waits."""
     followers = forwarding(l)
     l.unsent = {
         each: replace(begun, packets=(*begun.packets, message)) if each in followers else begun
@@ -222,7 +223,7 @@ def start_server(l: Leader, _: None) -> list[Effect]:
 def serve(l: Leader) -> list[Effect]:
     """`ZooKeeperServer.startup`: the leader takes requests, which it numbers from ⟨e',1⟩ on.
 
-    Each follower's handler looks every 20 ms whether the server serves, and then sends UPTODATE: a proposal may leave
+    Each follower's handler checks every 20 ms if the server serves, and then sends UPTODATE: a proposal may leave
     before it (`starts_late`).
     """
     l.phase = Phase.BROADCAST
@@ -250,19 +251,19 @@ def count_numbered(l: Leader, _: None) -> list[Effect]:
 
 
 def can_broadcast(l: Leader) -> bool:
-    """Whether the server leads, and is running."""
+    """Return True if the server leads, and is running."""
     return l.leads and l.running
 
 
 def forwarding(l: Leader) -> Collection[ProcessId]:
-    """`Leader.forwardingFollowers`: those that are sent PROPOSAL and COMMIT."""
+    """`Leader.forwardingFollowers`: the followers that get PROPOSAL and COMMIT."""
     return [follower for follower, link in l.links.items() if link is Link.SYNCING or link is Link.SYNCED]
 
 
 def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     """`PrepRequestProcessor`, `Leader.propose`: number the transaction, send it, and have it logged here too (l.3.1).
 
-    It leaves before the leader has logged it, and the leader acknowledges for itself once it has (not always is it one
+    It leaves before the leader has logged it, and the leader acknowledges for itself once it has (it is not always one
     of the quorum). A counter that would overflow ends the iteration (1277).
     """
     if not can_broadcast(l):
@@ -304,8 +305,9 @@ def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
 
 
 def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
-    """`LearnerHandler.shutdown`: the follower is no longer sent anything. The leader goes on until a tick finds no
-    quorum, which is a time-out here.
+    """`LearnerHandler.shutdown`: send nothing to the follower any more. The leader goes on until a time-out.
+
+    The time-out stands for a tick that finds no quorum.
     """
     if not l.leads:
         return learner.on_lost_leader(l, m)
@@ -314,7 +316,7 @@ def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
 
 
 def handler_ends(l: Leader, follower: ProcessId) -> None:
-    """`Leader.removeLearnerHandler`: what the follower has acknowledged still counts (N1), and it may be cut off."""
+    """`Leader.removeLearnerHandler`: the follower's acknowledgements still count (N1), and it may be cut off."""
     l.links = {each: link for each, link in l.links.items() if each != follower}
     l.peers = {each: zxid for each, zxid in l.peers.items() if each != follower}
     l.unsent = {each: begun for each, begun in l.unsent.items() if each != follower}

@@ -1,6 +1,6 @@
 """The steps of a follower (`Learner`, `Follower`), with the steps of DSN 2011 that they stand for.
 
-A packet is one step. What the main thread does with NEWLEADER is a list of smaller ones (`Todo`), as a crash may come
+A packet is one step. The main thread's work on NEWLEADER is a list of smaller ones (`Todo`), as a crash may come
 between any two; logging and applying belong to other threads (`threads`).
 """
 
@@ -51,7 +51,8 @@ def follow(f: Follower, leader: ProcessId) -> list[Effect]:
 def on_leader_info(f: Follower, sender: ProcessId, m: messages.LeaderInfo) -> list[Effect]:
     """`Learner.registerWithLeader`: promise e', then answer with currentEpoch and lastProcessedZxid (step f.1.2).
 
-    No history goes with it: the leader keeps its own. For an epoch that was accepted before, the answer does not count.
+    The answer has no history: the leader keeps its own. For an epoch that was accepted before, the answer does not
+    count.
     """
     if sender != f.leader or f.phase is not Phase.DISCOVERY:
         return []
@@ -65,9 +66,9 @@ def on_leader_info(f: Follower, sender: ProcessId, m: messages.LeaderInfo) -> li
 
 
 def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
-    """`QuorumPeer.setAcceptedEpoch`, and what the server then offers as the initial history: what it has on disk.
+    """`QuorumPeer.setAcceptedEpoch`; the server then offers the contents of its disk as the initial history.
 
-    In 3.3 nothing is written, so a crash forgets the promise, and so does whoever is asked next (335).
+    In 3.3 nothing is written, so a crash forgets the promise, and so does any server that is asked next (335).
     """
     f.accepted_epoch, f.current_epoch = epoch, last_epoch(f)
     history = load(f).tree
@@ -86,7 +87,7 @@ def _synchronises(f: Follower, sender: ProcessId) -> bool:
 
 
 def on_diff(f: Follower, sender: ProcessId, m: messages.Diff) -> list[Effect]:
-    """`Learner.syncWithLeader`, DIFF: what is missing comes next; older versions claim to have it already (2355)."""
+    """`Learner.syncWithLeader`, DIFF: the rest of the history comes next; old versions claim to have it (2355)."""
     if _synchronises(f, sender):
         f.mode = Mode.DIFF
         if f.version.diff_sets_lpz:
@@ -95,12 +96,12 @@ def on_diff(f: Follower, sender: ProcessId, m: messages.Diff) -> list[Effect]:
 
 
 def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
-    """`Learner.syncWithLeader`, TRUNC: cut the log, load what is left, and take `zxid` for the last one.
+    """`Learner.syncWithLeader`, TRUNC: cut the log, load the rest, and take `zxid` for the last one.
 
-    The load begins with the newest snapshot, which may hold what the log has just lost (4837), or with the newest of
-    those that are not labelled later. The cut is on the disk when the log is forced the next time, as
-    `RandomAccessFile.setLength` does not force it (N4).
-    Up to 3.4.3 another object cuts the file than the one that goes on to write it (1489).
+    The load begins with the newest snapshot, which may hold records that the log has just lost (4837), or with the
+    newest of those that are not labelled later. The cut is on the disk when the log is forced the next time, as
+    `RandomAccessFile.setLength` does not force it (N4). Up to 3.4.3 another object cuts the file than the one that goes
+    on to write it (1489).
     """
     if not _synchronises(f, sender):
         return []
@@ -132,7 +133,7 @@ def on_snap(f: Follower, sender: ProcessId, m: messages.Snap) -> list[Effect]:
 
 
 def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Effect]:
-    """`Follower.processPacket` while broadcasting: to be logged and acknowledged (f.3.2); before UPTODATE: keep.
+    """`Follower.processPacket`: while broadcasting, log and acknowledge it (f.3.2); before UPTODATE, keep it.
 
     Since 3.9.4 a synchronisation with a hole within an epoch is refused (4925).
     """
@@ -156,10 +157,10 @@ def on_proposal(f: Follower, sender: ProcessId, m: messages.Proposal) -> list[Ef
 
 
 def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect]:
-    """`Follower.processPacket` while broadcasting: to be delivered (f.3.3). Before UPTODATE: apply in memory, or keep.
+    """`Follower.processPacket`: while broadcasting, deliver (f.3.3); before UPTODATE, apply in memory, or keep.
 
     A COMMIT behind SNAP or TRUNC (F1: also DIFF) and before NEWLEADER is applied at once, as the snapshot at NEWLEADER
-    will hold it. So it is behind NEWLEADER in 3.4.0-rc0, where no snapshot holds it (1264).
+    will hold it. In 3.4.0-rc0 so is a COMMIT behind NEWLEADER, although no snapshot holds it (1264).
     Where nothing is kept a NullPointerException ends the iteration (4394: F3 and F4 between NEWLEADER and UPTODATE).
     """
     if sender != f.leader:
@@ -183,7 +184,7 @@ def on_commit(f: Follower, sender: ProcessId, m: messages.Commit) -> list[Effect
 
 
 def apply_kept(f: Follower, txn: Txn) -> list[Effect]:
-    """Apply what is committed before UPTODATE. A hole in committedLog ends the iteration, not the process (4925).
+    """Apply a transaction committed before UPTODATE. A hole in committedLog ends the iteration, not the process (4925).
 
     The exception comes from `ZKDatabase.addCommittedProposal`, behind `DataTree.processTxn`: so memory has it by then.
     """
@@ -196,7 +197,7 @@ def apply_kept(f: Follower, txn: Txn) -> list[Effect]:
 
 
 def commit(f: Follower, zxid: Zxid) -> None:
-    """`FollowerZooKeeperServer.commit`: it has to be the first of pendingTxns, or the process exits."""
+    """`FollowerZooKeeperServer.commit`: the zxid has to be the first of pendingTxns, or the process exits."""
     if not f.pending:
         return  # a warning in the server's log
     if f.pending[0].zxid != zxid:
@@ -208,7 +209,7 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     """`Learner.syncWithLeader`, NEWLEADER: adopt the initial history and the epoch, then acknowledge (step f.2.1).
 
     The paper demands that both are durable before ACK-LD. After SNAP and TRUNC a snapshot makes the history so. After
-    DIFF it depends on the version what is in the log by then, and in which order log and epoch are written.
+    DIFF it depends on the version which records the log has by then, and in which order log and epoch are written.
     """
     if not _synchronises(f, sender) or f.acknowledged:
         return []
@@ -223,11 +224,12 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
 
 
 def snapshot_of_leader(f: Follower, mode: Mode) -> list[Effect]:
-    """NEWLEADER after SNAP or TRUNC: write a snapshot of what memory holds by now.
+    """NEWLEADER after SNAP or TRUNC: write a snapshot of the present contents of memory.
 
-    No other file has what came by SNAP, nor what was applied behind a TRUNC. Unless the snapshot is forced to disk, a
-    crash may lose it (2872): here until the log is forced the next time, as there is one order of writes. One behind
-    TRUNC may be lost for longer, while the log behind it stays (N3). That is so only where N3 is asked for.
+    No other file has the transactions that came by SNAP, nor those applied behind a TRUNC. Unless the snapshot is
+    forced to disk, a crash may lose it (2872): here until the log is forced the next time, as there is one order of
+    writes. One behind TRUNC may be lost for longer, while the log behind it stays (N3). That is so only where N3 is
+    asked for.
     """
     if mode is Mode.TRUNC and not f.version.forces_cut_snapshot and f.switches.defects == "n3":
         f.unwritten = True
@@ -245,10 +247,10 @@ def snapshot_of_leader(f: Follower, mode: Mode) -> list[Effect]:
 
 
 def log_kept(f: Follower, _: None) -> list[Effect]:
-    """NEWLEADER: log what is kept, all of it or what is committed, and wait for the disk; or have it logged (4646).
+    """NEWLEADER: log all kept proposals or only the committed ones, and wait for the disk; or have them logged (4646).
 
-    What is only logged is applied after UPTODATE (4712). What is committed is applied here (4394); in 3.9.3 that is not
-    added to committedLog (4925). The rest is logged and acknowledged after UPTODATE.
+    Proposals that are only logged are applied after UPTODATE (4712). Committed ones are applied here (4394), but in
+    3.9.3 not added to committedLog (4925). The rest is logged and acknowledged after UPTODATE.
     """
     effects: list[Effect] = []
     match f.version.logs:
@@ -277,7 +279,7 @@ def adopt_epoch(f: Follower, epoch: int) -> list[Effect]:
 
 
 def acknowledge(f: Follower, epoch: int) -> list[Effect]:
-    """NEWLEADER: the first ACK of the epoch. In 3.3 its zxid, in memory, is all that tells of that epoch (335)."""
+    """NEWLEADER: the first ACK of the epoch. In 3.3 its zxid, in memory, is the only trace of that epoch (335)."""
     assert f.leader is not None
     if not f.version.promises_epochs:
         f.database = at(f.database, Zxid(epoch, 0))
@@ -287,10 +289,11 @@ def acknowledge(f: Follower, epoch: int) -> list[Effect]:
 def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[Effect]:
     """`Learner.syncWithLeader`, UPTODATE: start to serve, then hand over what is kept (steps f.2.2 and f.3.1).
 
-    The second ACK of the epoch is ignored by the leader. 3.4.0-rc0 writes the epoch only now (1282). What was logged at
-    NEWLEADER, and not acknowledged then, is acknowledged now; what is still kept is to be logged; what is committed is
-    to be applied. What a DIFF has is in memory only then, and perhaps after the second ACK. That it is there before is
-    asserted by a test of ZooKeeper, not by its code; so it is an error only where 3023 is asked for.
+    The second ACK of the epoch is ignored by the leader. 3.4.0-rc0 writes the epoch only now (1282). Proposals that
+    were logged at NEWLEADER, and not acknowledged then, are acknowledged now; those still kept are to be logged;
+    committed ones are to be applied. Transactions of a DIFF are in memory only then, and perhaps after the second ACK.
+    A test of ZooKeeper asserts that they are there before, its code does not; so it is an error only where 3023 is
+    asked for.
     """
     if not _synchronises(f, sender) or not f.acknowledged:
         return []

@@ -27,7 +27,7 @@ class AckEpoch(Message, frozen=True):
 
 
 class Diff(Message, frozen=True):
-    """DIFF: what the follower lacks comes next."""
+    """DIFF: the transactions that the follower lacks come next."""
 
     zxid: Zxid
 

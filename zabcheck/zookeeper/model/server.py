@@ -1,4 +1,4 @@
-"""One server (`QuorumPeer`): its variables, how it starts, leaves an iteration, and votes.
+"""One server (`QuorumPeer`): its variables, and how it starts, leaves an iteration, and votes.
 
 `f` and `l` in the steps are a server that follows or leads. Unlike in the paper, a leader is no follower of its own: it
 writes its own epochs and log within its steps.
@@ -39,7 +39,7 @@ from zabcheck.zookeeper.model.votes import NO_ELECTION, Election
 
 
 class Phase(Enum):
-    """Where a server is in its iteration; `BROADCAST` is when its `ZooKeeperServer` is RUNNING."""
+    """The phase of a server's iteration; `BROADCAST` is when its `ZooKeeperServer` is RUNNING."""
 
     LOOKING = "looking"
     DISCOVERY = "discovery"
@@ -48,7 +48,7 @@ class Phase(Enum):
 
 
 class Mode(Enum):
-    """How a follower is being synchronised (`QuorumPeer.syncMode`); NONE from NEWLEADER on."""
+    """The way in which a follower is being synchronised (`QuorumPeer.syncMode`); NONE from NEWLEADER on."""
 
     NONE = "none"
     DIFF = "DIFF"
@@ -57,7 +57,7 @@ class Mode(Enum):
 
 
 class Link(Enum):
-    """What a `LearnerHandler` has heard of its follower."""
+    """The last packet that a `LearnerHandler` has had of its follower."""
 
     ASKED = "FOLLOWERINFO came"
     REFUSED = "its history is newer than the leader's"
@@ -67,21 +67,21 @@ class Link(Enum):
 
 
 class Outstanding(Struct, frozen=True, gc=False):
-    """A proposal that is not committed yet (`Leader.outstandingProposals`), and who has acknowledged it."""
+    """A proposal not committed yet (`Leader.outstandingProposals`), with the servers that have acknowledged it."""
 
     txn: Txn
     acks: tuple[ProcessId, ...] = ()
 
 
 class Unsent(Struct, frozen=True, gc=False):
-    """What is queued for a follower (`queuedPackets`) that will be at `zxid` by then, or by the SNAP in front of it."""
+    """Packets queued for a follower (`queuedPackets`) that will be at `zxid` by then, or by the SNAP in front of it."""
 
     packets: tuple[Message, ...]
     zxid: Zxid
 
 
 class Todo(Struct, frozen=True, gc=False):
-    """What the main thread has yet to do of a packet, or of what it was woken for: `step(f, value)`."""
+    """A remaining piece of the main thread's work on a packet, or on what woke it: `step(f, value)`."""
 
     step: Callable[[Any, Any], list[Effect]]
     value: Any = None
@@ -109,22 +109,22 @@ class Server(Struct, gc=False):
     # Of the incarnation. The database outlives iterations.
     database: Database = Database()
     delivered: Chain = EMPTY
-    """What this incarnation has delivered, or restored: the tree when it last served."""
+    """The history that this incarnation has delivered, or restored: the tree when it last served."""
     left_to_log: tuple[Txn, ...] = ()
-    """What a logging thread has yet to append that was left behind by an earlier iteration (4712)."""
+    """Records that a logging thread of an earlier iteration has yet to append (4712)."""
     dies_after: int | None = None
-    """How many of these that thread still appends before it ends; None: it does not, it appends all (4409)."""
+    """The number of these that the thread still appends before it ends; None: it appends all (4409)."""
     left_to_apply: Txn | None = None
-    """What an applying thread had in hand when an earlier iteration ended (3598)."""
+    """The transaction that an applying thread had in hand when an earlier iteration ended (3598)."""
 
     writes: bool = False
-    """The incarnation has written to its log, so `FileTxnLog.logStream` is open, where that matters (1489)."""
+    """True if the incarnation has written to its log, so `FileTxnLog.logStream` is open, where that matters (1489)."""
     misplaced: bool = False
-    """A load will not find what it writes there now (1489)."""
+    """True if a load will not find the records that it writes now (1489)."""
     unforced: bool = False
-    """The last snapshot may not be on the disk yet (2872)."""
+    """True if the last snapshot may not be on the disk yet (2872)."""
     unwritten: bool = False
-    """The last snapshot may not be on the disk yet, whatever else has been forced since (N3)."""
+    """True if the last snapshot may not be on the disk yet, although later writes were forced (N3)."""
     election: Election = NO_ELECTION
     """FastLeaderElection, where the switch `elections` has one."""
 
@@ -134,15 +134,15 @@ class Server(Struct, gc=False):
 
     # Of the iteration: its threads.
     todo: tuple[Todo, ...] = ()
-    """Of the main thread (`QuorumPeer.run`)."""
+    """The work of the main thread (`QuorumPeer.run`)."""
     to_log: tuple[Txn, ...] = ()
-    """To be appended (`SyncRequestProcessor.queuedRequests`)."""
+    """Records to append (`SyncRequestProcessor.queuedRequests`)."""
     adopted: tuple[Txn, ...] = ()
-    """What of it NEWLEADER has left to the logging thread: acknowledged as adopted, before it is accepted (4646)."""
+    """The records among them left by NEWLEADER: acknowledged as adopted before they are accepted (4646)."""
     to_flush: tuple[Txn, ...] = ()
-    """Appended, and not forced to the disk (`SyncRequestProcessor.toFlush`)."""
+    """Records appended, and not forced to the disk (`SyncRequestProcessor.toFlush`)."""
     to_apply: tuple[Txn, ...] = ()
-    """Committed (`CommitProcessor.committedRequests`); a leader's `toBeApplied`."""
+    """Committed transactions to apply (`CommitProcessor.committedRequests`); a leader's `toBeApplied`."""
 
     # Of the iteration, as a follower.
     mode: Mode = Mode.NONE
@@ -155,9 +155,9 @@ class Server(Struct, gc=False):
     queued: Zxid | None = None
     """The last proposal of the synchronisation (`lastQueued`)."""
     acknowledged: bool = False
-    """NEWLEADER came, and was acknowledged (`writeToTxnLog`)."""
+    """True if NEWLEADER came, and was acknowledged (`writeToTxnLog`)."""
     pending: tuple[Txn, ...] = ()
-    """Logged, and not committed (`FollowerZooKeeperServer.pendingTxns`)."""
+    """Proposals logged, and not committed (`FollowerZooKeeperServer.pendingTxns`)."""
 
     # Of the iteration, as a leader.
     epoch: int = 0
@@ -165,24 +165,24 @@ class Server(Struct, gc=False):
     connecting: Mapping[ProcessId, int] = {}
     """acceptedEpoch of each server, until e' is chosen (`connectingFollowers`)."""
     summary: tuple[int, Zxid] = (0, NO_ZXID)
-    """What followers are compared with (`leaderStateSummary`)."""
+    """The epoch and zxid that followers are compared with (`leaderStateSummary`)."""
     electing: tuple[ProcessId, ...] = ()
-    """Whose ACKEPOCH counts (`electingFollowers`)."""
+    """The servers whose ACKEPOCH counts (`electingFollowers`)."""
     finished: bool = False
-    """The initial history of e' is settled (`electionFinished`)."""
+    """True if the initial history of e' is settled (`electionFinished`)."""
     links: Mapping[ProcessId, Link] = {}
     peers: Mapping[ProcessId, Zxid] = {}
     """lastProcessedZxid of each follower, from ACKEPOCH."""
     unsent: Mapping[ProcessId, Unsent] = {}
-    """What waits for forwarding to start (962), or for a SNAP to be written (3104)."""
+    """Packets that wait for forwarding to start (962), or for a SNAP to be written (3104)."""
     new_leader_acks: tuple[ProcessId, ...] = ()
-    """Who has acknowledged NEWLEADER (`newLeaderProposal`)."""
+    """The servers that have acknowledged NEWLEADER (`newLeaderProposal`)."""
     log_too_long: bool = False
-    """The next follower behind committedLog is not synchronised from the log: that is too long for it."""
+    """True if the next follower behind committedLog is not synchronised from the log, as that is too long."""
     starts_late: bool = False
-    """The followers' handlers notice only later that the server serves."""
+    """True if the followers' handlers notice only later that the server serves."""
     due: tuple[ProcessId, ...] = ()
-    """Followers whose handlers have not noticed it yet: they are sent UPTODATE when these do."""
+    """Followers whose handlers have yet to notice it: they get UPTODATE when these do."""
     counter: int = 0
     """The counter of the last proposal (`ZooKeeperServer.hzxid`)."""
     outstanding: tuple[Outstanding, ...] = ()
@@ -195,7 +195,7 @@ class Server(Struct, gc=False):
     def running(self) -> bool:
         return self.phase is Phase.BROADCAST
 
-    # What the switches say, looked up once.
+    # The values of the switches, looked up once.
     version: Version = Version()
     window: int = 0
 
@@ -211,14 +211,14 @@ Leader = Server
 def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Server:
-    """Return a server as it starts, with what its disk has; `on_started` loads the database."""
+    """Return a server at its start, with the contents of its disk; `on_started` loads the database."""
     return Server(process, incarnation, quorums, switches, **durable)
 
 
 def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
     """`QuorumPeer.loadDataBase`: load, and refuse to start with files that contradict each other.
 
-    Nothing of it is delivered: the log may hold what was never committed. No client is served before UPTODATE.
+    Nothing of it is delivered: the log may hold records that were never committed. No client is served before UPTODATE.
     A crash between log, or snapshot, and currentEpoch is such a contradiction (1653).
     """
     if not m.intact:
@@ -237,7 +237,7 @@ def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
 
 
 def load(f: Server) -> Database:
-    """`ZKDatabase.loadDataBase`: what a load makes of the disk as it is now."""
+    """`ZKDatabase.loadDataBase`: load the present contents of the disk."""
     return loaded(f.snapshots, f.log, f.version, f.window)
 
 
@@ -250,12 +250,12 @@ def vote(f: Server) -> tuple[int, Zxid, ProcessId]:
 
 
 def last_epoch(f: Server) -> int:
-    """The epoch of its history (f.a): the file currentEpoch, or that of lastProcessedZxid where there is none (335)."""
+    """Return the epoch of its history (f.a): the file currentEpoch, or that of lastProcessedZxid without one (335)."""
     return f.current_epoch if f.version.promises_epochs else f.database.lpz.epoch
 
 
 def highest_epoch(f: Server) -> int:
-    """The higher one of acceptedEpoch and, at a leader, e'."""
+    """Return the higher one of acceptedEpoch and, at a leader, e'."""
     return max(f.accepted_epoch, f.epoch)
 
 
@@ -263,7 +263,7 @@ def highest_epoch(f: Server) -> int:
 
 
 def finish(f: Server) -> list[Effect]:
-    """Let the main thread do all that it has begun: it reads no packet, and notices nothing, before."""
+    """Let the main thread finish all that it has begun: it reads no packet, and notices nothing, before."""
     effects: list[Effect] = []
     while f.todo:
         effects += do_next(f)
@@ -271,7 +271,7 @@ def finish(f: Server) -> list[Effect]:
 
 
 def do_next(f: Server) -> list[Effect]:
-    """Let the main thread do the next thing. A crash may come between any two."""
+    """Let the main thread do the next piece of its work. A crash may come between any two."""
     first, f.todo = f.todo[0], f.todo[1:]
     return first.step(f, first.value)
 
@@ -287,7 +287,7 @@ class ServerError(ModelledError):
 
 
 def raises(f: Server) -> bool:
-    """Whether an error of the server's code ends the run (the switch `errors`); else the server goes on."""
+    """Return True if an error of the server's code ends the run (the switch `errors`); else the server goes on."""
     return f.switches.errors == "raised"
 
 
@@ -299,10 +299,10 @@ def give_up(f: Server, reason: str) -> list[Effect]:
 def leave(f: Server) -> list[Effect]:
     """`Learner.shutdown` and `Leader.shutdown`, then `ZooKeeperServer.shutdown`: leave an iteration.
 
-    A server that was running brings its memory up to its log, what is not committed included, or keeps it as it is
-    (2845); `Version.leave` has the order of that and of what its threads still have to do. One that was not running
-    keeps its memory: what a synchronisation that was cut off has left in it, too, unless the version clears that (3642,
-    5094). Pull request 2268 has it look whether its log is behind.
+    A server that was running brings its memory up to its log, uncommitted records included, or keeps it as it is
+    (2845); `Version.leave` has the order of that and of its threads' remaining work. One that was not running
+    keeps its memory, including the part of a synchronisation that was cut off, unless the version clears that (3642,
+    5094). Pull request 2268 makes it check if its log is behind.
     """
     effects: list[Effect] = []
     how = "drained" if f.leads and f.version.leave not in ("cleared", "kept") else f.version.leave
@@ -332,25 +332,26 @@ def leave(f: Server) -> list[Effect]:
 
 
 def is_behind(f: Server) -> bool:
-    """Whether memory has a transaction that is later than all that is on the disk (4882)."""
+    """Return True if memory has a transaction that is later than everything on the disk (4882)."""
     last = max((f.snapshots[-1].label, *(txn.zxid for txn in f.log)))
     return any(txn.zxid > last for txn in f.database.tree)
 
 
 def readable(f: Server) -> tuple[Txn, ...]:
-    """Return what one reads of the log's files: `FileTxnLog.append` leaves a record in a buffer of Java until a flush.
+    """Return the readable records of the log: `FileTxnLog.append` leaves a record in a buffer of Java until a flush.
 
-    So who brings its memory up to the log, and waits for no thread before, misses what is appended and not forced. A
-    follower of 3.8.0 was seen to do so. Where somebody else has appended meanwhile the order tells nothing: then all.
+    So a server that brings its memory up to the log without waiting for its logging thread misses records that are
+    appended and not forced. A follower of 3.8.0 was seen to do so. If another thread has appended meanwhile, the order
+    of the records does not tell which are forced: then all are returned.
     """
     before = len(f.log) - len(f.to_flush)
     return f.log[:before] if f.log[before:] == f.to_flush else f.log
 
 
 def drain(f: Server) -> list[Effect]:
-    """`SyncRequestProcessor.shutdown`: append and force all that waits. Nobody is sent an acknowledgement any more.
+    """`SyncRequestProcessor.shutdown`: append and force all waiting records. Nothing is acknowledged any more.
 
-    A thread that ends by an exception leaves the rest to nobody (4409).
+    If the thread has ended by an exception, no thread logs the rest (4409).
     """
     f.to_log = f.to_log[: may_die_after(f)]
     effects = [effect for txn in f.to_log for effect in accept(f, txn)]
@@ -370,7 +371,7 @@ def may_die_after(f: Server) -> int | None:
 
 
 def abandon(f: Server) -> None:
-    """Forget what belongs to the iteration."""
+    """Forget the variables of the iteration."""
     if f.leader is None:
         return  # it has left already
     f.phase = Phase.LOOKING
@@ -403,11 +404,11 @@ def abandon(f: Server) -> None:
     f.outstanding = ()
 
 
-# What both roles do with disk and tree.
+# The parts of both roles that concern disk and tree.
 
 
 def append(f: Server, txn: Txn) -> list[Effect]:
-    """`FileTxnLog.append`: a record behind the last one. A crash may lose it until the log is forced."""
+    """`FileTxnLog.append`: append a record. A crash may lose it until the log is forced."""
     write(f, txn)
     return [Buffer(log=f.log)]
 
@@ -420,7 +421,7 @@ def write(f: Server, txn: Txn) -> None:
 
 
 def accept(f: Server, txn: Txn) -> list[Effect]:
-    """Append a proposal; it is accepted once it is on the disk (step f.3.2), unless it belongs to what was adopted."""
+    """Append a proposal; it is accepted once on the disk (step f.3.2), unless it belongs to the adopted history."""
     if txn in f.adopted:
         return append(f, txn)
     write(f, txn)
@@ -434,7 +435,7 @@ def set_current_epoch(f: Server, epoch: int) -> list[Effect]:
 
 
 def adopt(f: Server, epoch: int) -> Adopt:
-    """Show what the server adopts (step f.2.1): what its disk has, and what its logging thread was given by now."""
+    """Return the event of adopting (step f.2.1) the history on the disk and the records given to the logging thread."""
     history = loaded(f.snapshots, f.log + f.to_log, f.version, f.window).tree
     return Adopt(f.id, f.incarnation, epoch, history.zxid, history.length, history.hash)
 
@@ -450,9 +451,10 @@ def apply(f: Server, txn: Txn, *, cached: bool = True) -> list[Effect]:
 
 
 def deliver_tree(f: Server) -> list[Effect]:
-    """Deliver what the tree has when the server begins to serve (steps f.2.2 and l.2.2).
+    """Deliver the transactions of the tree when the server begins to serve (steps f.2.2 and l.2.2).
 
-    A tree that came by SNAP is taken over as it is. One that does not continue what was delivered is delivered anew.
+    A tree that came by SNAP is taken over as it is. If it does not continue the delivered history, all of it is
+    delivered anew.
     """
     tree, effects = f.database.tree, list[Effect]()
     if not tree.starts_with(f.delivered):

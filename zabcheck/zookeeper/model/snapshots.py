@@ -25,9 +25,9 @@ def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effe
 
 
 def take_snapshot(f: Server) -> list[Effect]:
-    """`ZooKeeperServer.takeSnapshot`: the tree, under lastProcessedZxid.
+    """`ZooKeeperServer.takeSnapshot`: write the tree, under lastProcessedZxid.
 
-    It is on the disk at once. In ZooKeeper it is not (`syncSnap` is false), but nobody is told that it is.
+    It is on the disk at once. In ZooKeeper it is not (`syncSnap` is false), but nothing relies on it.
     """
     before: list[Effect] = [Flush()] if f.unforced else []
     f.unforced = False
@@ -36,13 +36,13 @@ def take_snapshot(f: Server) -> list[Effect]:
 
 
 def write_snapshots(f: Server) -> list[Effect]:
-    """Have all snapshots on the disk, also one that was not forced (N3)."""
+    """Put all snapshots on the disk, also one that was not forced (N3)."""
     f.unwritten = False
     return [Write(snapshots=f.snapshots)]
 
 
 def purge(f: Server, left: tuple[Txn, ...]) -> list[Effect]:
-    """Remove all but the newest snapshot, and what is not `left` of the log."""
+    """Remove all but the newest snapshot, and all of the log except `left`."""
     f.snapshots, f.log = f.snapshots[-1:], left
     f.unwritten = False
     return [Flush(), Write(snapshots=f.snapshots, log=f.log)]

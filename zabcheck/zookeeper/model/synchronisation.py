@@ -1,7 +1,7 @@
-"""How a leader brings a follower up to date: by DIFF, TRUNC or SNAP (`LearnerHandler.syncFollower`).
+"""Bringing a follower up to date by DIFF, TRUNC or SNAP (`LearnerHandler.syncFollower`).
 
-DSN 2011 sends whole histories, or what is missing behind the last common transaction (end of IV). ZooKeeper has to find
-out from one number, the follower's lastProcessedZxid, and from what the leader still has in memory or in its log.
+DSN 2011 sends whole histories, or the part behind the last common transaction (end of IV). ZooKeeper has only one
+number, the follower's lastProcessedZxid, and the part of its history that is still in the leader's memory or log.
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from zabcheck.zookeeper.model.server import Leader
 
 
 class Queue:
-    """What is queued for one follower (`queuedPackets`): packets, and the zxid up to which the follower will be."""
+    """The queue for one follower (`queuedPackets`): packets, and the zxid up to which the follower will be."""
 
     def __init__(self, peer: Zxid) -> None:
         self.peer = peer
@@ -52,7 +52,7 @@ class Queue:
 
 
 def queued(l: Leader, peer: Zxid) -> Queue:
-    """`LearnerHandler.syncFollower`: what a follower at `peer` lacks of what is applied (l.2.1)."""
+    """`LearnerHandler.syncFollower`: queue the applied transactions that a follower at `peer` lacks (l.2.1)."""
     queue = Queue(peer)
     if has_nothing(l, peer):
         queue.packets.append(Diff(peer))
@@ -65,15 +65,15 @@ def queued(l: Leader, peer: Zxid) -> Queue:
 
 
 def has_nothing(l: Leader, zxid: Zxid) -> bool:
-    """Whether lastProposed is not above `zxid`: in 3.4.0-rc0 it is 0 until there is a proposal (1319).
+    """Return True if lastProposed is not above `zxid`: in 3.4.0-rc0 it is 0 until there is a proposal (1319).
 
-    So a follower that has as much passes for one that lacks nothing.
+    Such a follower counts as one that lacks nothing.
     """
     return zxid == NO_ZXID and not l.counter and not l.version.knows_last_proposed
 
 
 def forwarded(l: Leader, zxid: Zxid) -> list[Message]:
-    """`Leader.startForwarding`: what is committed and not applied (`toBeApplied`), and what is outstanding.
+    """`Leader.startForwarding`: return messages for the committed but not applied (`toBeApplied`) and the outstanding.
 
     β grows while followers synchronise (l.3.3).
     """
@@ -87,9 +87,9 @@ def forwarded(l: Leader, zxid: Zxid) -> list[Message]:
 
 
 def compared(l: Leader, peer: Zxid) -> Database:
-    """Return what a follower is compared with: what the leader has applied, although it may have committed more (N1).
+    """Return the database to compare a follower with: all that is applied, although more may be committed (N1).
 
-    The repair takes what is committed and not applied for the end of committedLog, if the follower has some of it.
+    The repair appends the committed but not applied transactions to committedLog, if the follower has some of them.
     """
     if not l.version.compares_committed or not l.to_apply or peer < l.to_apply[0].zxid:
         return l.database
@@ -97,7 +97,7 @@ def compared(l: Leader, peer: Zxid) -> Database:
 
 
 def by_cache_and_log(l: Leader, database: Database, queue: Queue) -> None:
-    """`LearnerHandler.syncFollower` since 3.5.0. What leaves the queue empty ends in a SNAP."""
+    """`LearnerHandler.syncFollower` since 3.5.0. If the queue stays empty, a SNAP follows."""
     peer = queue.peer
     if database.lpz == peer:
         queue.packets.append(Diff(peer))
@@ -114,8 +114,8 @@ def by_log(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.syncFollower`, a follower behind committedLog: first the log, up to where committedLog begins.
 
     `ZKDatabase.getProposalsFromTxnLog` gives nothing if the log begins behind the follower, or is too long. Since 3.6.0
-    a gap between the two ends in a SNAP (2418). That there may be one within the log is overlooked: there is after a
-    SNAP (2846).
+    a gap between the two ends in a SNAP (2418). A gap within the log is overlooked, and there is one after a SNAP
+    (2846).
     """
     peer = queue.peer
     too_long, l.log_too_long = l.log_too_long, False
@@ -131,7 +131,7 @@ def by_log(l: Leader, database: Database, queue: Queue) -> None:
 def by_cache_only(l: Leader, database: Database, queue: Queue) -> None:
     """`LearnerHandler.run` of 3.4: committedLog only; a TRUNC may cross the boundary of an epoch.
 
-    3.3 sends DIFF to whoever is within committedLog, also to one with a transaction of an abandoned branch (1154).
+    3.3 sends DIFF to any follower within committedLog, also to one with a transaction of an abandoned branch (1154).
     """
     peer = queue.peer
     if database.lpz == peer:

@@ -1,7 +1,7 @@
-"""The threads of a server: what each does next, and how finely a run has them take turns (the switch `grain`).
+"""The threads of a server: each one's next piece of work, and how finely they interleave (the switch `grain`).
 
-A step of another module puts what it leaves to a thread into that thread's queue. A thread is separate if a schedule
-says when it takes its next turn. Any other one does all that it has to do within the step that gave it something. So
+A step of another module leaves work to a thread by putting it into the thread's queue. A thread is separate if a
+schedule chooses when it takes its next turn. Any other one does all its work within the step that gave it some. So
 each run of a coarse grain is one of every finer grain, in which the threads take their turns at once.
 """
 
@@ -43,8 +43,8 @@ def log_next(f: Server) -> list[Effect]:
 def force(f: Server) -> list[Effect]:
     """`SyncRequestProcessor.flush`. It may also come while there is more to append.
 
-    The main thread hands over what NEWLEADER or UPTODATE has left to log one by one, here all at once. So the logging
-    thread may have found its queue empty in the middle of that.
+    The main thread hands over the records that NEWLEADER or UPTODATE has left to log one by one, here all at once. So
+    the logging thread may have found its queue empty in the middle of that.
     """
     effects: list[Effect] = [Flush()]
     flushed, f.to_flush = f.to_flush, ()
@@ -58,7 +58,7 @@ def force(f: Server) -> list[Effect]:
 
 
 def apply_next(f: Server) -> list[Effect]:
-    """`CommitProcessor.run`, which calls `FinalRequestProcessor`: apply the next one that is committed (f.3.3)."""
+    """`CommitProcessor.run`, which calls `FinalRequestProcessor`: apply the next committed transaction (f.3.3)."""
     first, f.to_apply = f.to_apply[0], f.to_apply[1:]
     return apply(f, first)
 
@@ -73,8 +73,8 @@ def log_late(f: Server) -> list[Effect]:
 def die_late(f: Server) -> list[Effect]:
     """`SendAckRequestProcessor.processRequest` in that thread: a NullPointerException, as the socket is gone (4409).
 
-    It was forcing the log. What waited behind that is logged by nobody, although memory may have it: what is committed
-    is applied without waiting for one's own disk.
+    It was forcing the log. No thread logs the records that waited behind that, although memory may have them: a
+    committed transaction is applied without waiting for one's own disk.
     """
     if raises(f):
         raise ServerError("SendAckRequestProcessor: a NullPointerException, as the socket is closed")
@@ -85,10 +85,10 @@ def die_late(f: Server) -> list[Effect]:
 def fail_to_log(f: Server) -> list[Effect]:
     """`ZooKeeperCriticalThread.handleException`, called by `SyncRequestProcessor.run`: a write to the log fails (4882).
 
-    The thread ends, and sets the server's state to ERROR, by which the main thread leaves the iteration. What waited to
-    be logged is logged by nobody; what of it is committed may be in memory, with which the server votes and joins. A
-    disk that fails is no fault of DSN 2011, nor one that bounds count, so there is such a turn only where 4882 is
-    asked for. Left out: a record that fails in its midst, or behind others that are not forced; a leader's disk.
+    The thread ends, and sets the server's state to ERROR, by which the main thread leaves the iteration. No thread logs
+    the records that waited; committed ones among them may be in memory, with which the server votes and joins. A disk
+    that fails is no fault of DSN 2011, nor one that bounds count, so there is such a turn only where 4882 is asked for.
+    Left out: a record that fails in its midst, or behind others that are not forced; a leader's disk.
     """
     effects = finish(f)
     f.to_log = ()
@@ -96,10 +96,10 @@ def fail_to_log(f: Server) -> list[Effect]:
 
 
 def apply_late(f: Server) -> list[Effect]:
-    """`CommitProcessor.run` of an iteration that is over: apply what it had in hand (3598).
+    """`CommitProcessor.run` of an iteration that is over: apply the transaction in hand (3598).
 
     If the log had it, it is applied already (3598). A logging thread that was left behind may still have it (4712):
-    then memory has it now, and the log has not. If a synchronisation has cut it off since, it is let go, as a thread
+    then memory has it now, and the log has not. If a synchronisation has cut it off since, it is dropped, as a thread
     that waits for so long is not modelled.
     """
     txn, f.left_to_apply = f.left_to_apply, None
@@ -109,7 +109,7 @@ def apply_late(f: Server) -> list[Effect]:
 
 
 def write_back(f: Server) -> list[Effect]:
-    """Have the last snapshot on the disk: the system writes it some time after `FileSnap.serialize` has (N3).
+    """Put the last snapshot on the disk: the system writes it some time after `FileSnap.serialize` has (N3).
 
     This is no thread of the server. Until then a power loss takes the file, and leaves what was forced after it.
     """
@@ -117,11 +117,11 @@ def write_back(f: Server) -> list[Effect]:
 
 
 def find_log_too_long(l: Server) -> list[Effect]:
-    """`ZKDatabase.getProposalsFromTxnLog`: the next follower that is behind committedLog is sent a SNAP.
+    """`ZKDatabase.getProposalsFromTxnLog`: the next follower that is behind committedLog gets a SNAP.
 
     This is no thread, but stands for the sizes of files, which the model does not have: the log is not used if its
-    files are longer than a third of the newest snapshot (snapshotSizeFactor), and a file is at least as long as what is
-    allocated ahead.
+    files are longer than a third of the newest snapshot (snapshotSizeFactor), and a file is at least as long as the
+    space allocated ahead.
     """
     l.log_too_long = True
     return [Changed()]
@@ -148,7 +148,7 @@ def sleep_on(l: Server) -> list[Effect]:
 def start_early(l: Server) -> list[Effect]:
     """`Leader.startZkServer`: the leader takes requests before its main thread assigns lastProcessedZxid.
 
-    What a client asks for by then, or the end of a session, counts as applied when it is only numbered.
+    A client's request by then, or the end of a session, counts as applied when it is only numbered.
     """
     l.todo = (Todo(leader.count_numbered), *l.todo[1:])
     return leader.serve(l)
@@ -165,27 +165,27 @@ THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
     "late sync": (lambda f: bool(f.left_to_log), log_late),
     "late commit": (lambda f: f.left_to_apply is not None, apply_late),
 }
-"""Each thread: whether it has something to do, and what it does next."""
+"""For each thread a function that returns True if it has work, and one that does the next piece of it."""
 
 DYING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "late sync dies": (lambda f: f.dies_after is not None, die_late),
 }
-"""The same of a thread that is left behind in the midst of something: how it ends in some versions."""
+"""The same for a thread that is left behind in the midst of its work: its end in some versions."""
 
 FAILING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "sync fails": (lambda f: bool(f.to_log) and f.running and not f.leads and not f.to_flush, fail_to_log),
 }
-"""The same of a thread whose disk fails."""
+"""The same for a thread whose disk fails."""
 
 WRITING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "write back": (lambda f: f.unwritten, write_back),
 }
-"""The same of the system, which writes what nobody forces."""
+"""The same for the system, which writes data that is not forced."""
 
 HANDLING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "handler": (lambda l: bool(l.unsent), leader.send_late),
 }
-"""The same of a follower's handler in some versions: it synchronises the follower in two steps (962, 3104)."""
+"""The same for a follower's handler that, in some versions, synchronises the follower in two steps (962, 3104)."""
 
 RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "force": (lambda f: bool(f.to_log and f.to_flush), force),
@@ -195,7 +195,7 @@ RECORDED: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[E
     "handlers": (lambda l: bool(l.due), notice_start),
     "handlers sleep": (lambda l: len(l.due) > 1, sleep_on),
 }
-"""The same of what only recordings of real servers need: no coarser grain takes such a turn."""
+"""The same for turns that only recordings of real servers need: no coarser grain takes them."""
 
 SEPARATE: Mapping[Grain, tuple[str, ...]] = {
     "G0": (),
@@ -210,7 +210,7 @@ SEPARATE: Mapping[Grain, tuple[str, ...]] = {
 ELECTION: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "election": (election.is_due, election.go_on),
 }
-"""The same of the main thread while it looks for a leader, where the switch `elections` has it do so by messages."""
+"""The same for the main thread while it looks for a leader, where the switch `elections` makes it do so by messages."""
 
 _TOGETHER = {
     grain: [
@@ -225,7 +225,7 @@ _ALL = {**THREADS, **HANDLING, **RECORDED, **DYING, **FAILING, **WRITING, **ELEC
 
 @cache
 def separate(switches: Switches) -> Threads:
-    """Return the threads that take turns of their own, each with whether it has something to do."""
+    """Return the threads that take turns of their own, as in `THREADS`."""
     names = SEPARATE[switches.grain]
     version = version_of(switches.version, switches.defects)
     if "late sync" in names and version.sync_dies:
@@ -247,9 +247,9 @@ def on_run(f: Server, sender: ProcessId, m: Run) -> list[Effect]:
 
 
 def with_threads(step: Step) -> Step:
-    """Return the step as the process takes it: with all that its threads do at once because of it.
+    """Return the step as the process takes it: together with the work that its threads do at once because of it.
 
-    What ends the process stops it for good; what was done before stays done.
+    An end of the process stops it for good; all that was done before stays done.
     """
 
     @wraps(step)

@@ -1,6 +1,6 @@
-"""The versions of ZooKeeper as orders of sub-steps: what each does, since when, and by which issue.
+"""The versions of ZooKeeper as orders of sub-steps: the behaviour of each, since when, and by which issue.
 
-A version is a row of values, one for each thing in which releases differ as far as Zab is concerned. A step looks at
+A version is a row of values, one for each respect in which releases differ as far as Zab is concerned. A step looks at
 the value and at nothing else, so a bug is a value too, and so is its repair. `docs/zookeeper-model-versions.md` has the
 table.
 """
@@ -16,57 +16,57 @@ from zabcheck.protocols.switches import Defects, Release
 
 
 class Version(Struct, frozen=True):
-    """What a version does. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
+    """The behaviour of a version. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
     `promises_epochs`: a server promises an epoch, and writes down which it has promised and adopted; else a leader
     takes the epoch behind that of its last transaction, and a follower knows of one by the zxid of NEWLEADER (335).
     `waits_for_quorum`: a leader counts as established, lastProcessedZxid is ⟨e',0⟩, once a quorum has acknowledged
     NEWLEADER; else as soon as it leads (790).
-    `forwards_at_once`: a leader forwards to a follower from the moment at which it finds out what to send it; else what
-    is applied in between is sent to nobody (962).
+    `forwards_at_once`: a leader forwards to a follower from the moment at which it finds out what to send it; else a
+    transaction applied in between is sent to nobody (962).
     `cuts_branches`: a follower whose zxid lies within committedLog, but is not there, is sent TRUNC; else DIFF (1154).
     `counts_every_epoch`: e' is greater than every acceptedEpoch, in whatever order they come (1343).
     `knows_last_proposed`: a leader that has proposed nothing yet knows that its own history is not empty; else a server
     without any is sent an empty DIFF (1319).
     `epoch_at_newleader`: a follower writes currentEpoch before it acknowledges NEWLEADER; else when UPTODATE comes
     (1282).
-    `logs_late_commits`: what is committed between NEWLEADER and UPTODATE is logged; else it is applied to memory only,
-    behind the snapshot (1264).
+    `logs_late_commits`: a transaction committed between NEWLEADER and UPTODATE is logged; else it is applied to memory
+    only, behind the snapshot (1264).
     `takes_epoch_of_log`: a server whose log is of a later epoch than the file currentEpoch starts with that epoch; else
-    it does not start (1653; open). What it has is the beginning of what a leader of that epoch had. 3.4.6 to 3.4.14
+    it does not start (1653; open). Its log is the beginning of the history of a leader of that epoch. 3.4.6 to 3.4.14
     do that: a file, updatingEpoch, is there while snapshot and currentEpoch are written.
     `reopens_log`: a log that is written when TRUNC comes is closed before it is cut; else the next record is written
     where the old end was, and a load stops at the zeros before it (1489).
     `snapshots_always`: at NEWLEADER a follower writes a snapshot behind DIFF, too (until 2678: F1).
-    `logs`: what of a synchronisation a follower logs when NEWLEADER comes; the rest is logged after UPTODATE. nothing
-    (2678: F2). all (3911: F3 and F4). committed: and that is applied as well (4394, 4712: F5).
+    `logs`: the part of a synchronisation that a follower logs when NEWLEADER comes; the rest is logged after UPTODATE.
+    nothing (2678: F2). all (3911: F3 and F4). committed: and that is applied as well (4394, 4712: F5).
     `epoch_first`: then it writes currentEpoch before it logs (4643).
     `awaits_log`: it waits until that is on the disk before it acknowledges; else the logging thread does it (4646).
-    `keeps_commits`: a COMMIT between NEWLEADER and UPTODATE is kept, whatever it is of (4394).
-    `leave`: what a server that was running does when it leaves an iteration. cleared: what waits is logged, and memory
-    loaded anew, also by one that was not running (up to 3.4.6). kept: what waits is logged, and memory
-    stays as it is (3.4.10 and 3.4.11: 2845). halted: what the log has more is applied, then what waits is logged
-    (4712). leaks: what the log has more is applied, and a follower's logging thread goes on (4712). drained: what waits
-    is logged, then what the log has more is applied.
+    `keeps_commits`: a COMMIT between NEWLEADER and UPTODATE is kept, for whatever transaction (4394).
+    `leave`: the end of an iteration at a server that was running. cleared: waiting records are logged, and memory is
+    loaded anew, also by a server that was not running (up to 3.4.6). kept: waiting records are logged, and memory
+    stays as it is (3.4.10 and 3.4.11: 2845). halted: the log is applied to memory, then waiting records are logged
+    (4712). leaks: the log is applied to memory, and a follower's logging thread goes on (4712). drained: waiting
+    records are logged, then the log is applied to memory.
     `sync_dies`: a logging thread that forces the log while its server leaves ends with the next acknowledgement, as the
-    socket is gone by then: what waits behind that is logged by nobody (4409).
+    socket is gone by then: records that wait behind that are not logged (4409).
     `outlives_disk_error`: a write to the log that fails ends the logging thread, and the iteration, not the process:
-    what memory has and the log lacks stays so (4882; open, pull request 2268). Else it is a crash like others.
+    memory keeps transactions that the log lacks (4882; open, pull request 2268). Else it is a crash like others.
     `reloads_if_behind`: a server that was running, and leaves with a log that is behind its memory, loads its database
     anew (4882; open, pull request 2268).
     `joins_commit`: leaving waits for the thread that applies; else that one may apply a transaction once more (3598).
-    `log_sync`: whether a leader synchronises a follower from the log where committedLog does not go back far enough.
+    `log_sync`: use of the log to synchronise a follower for which committedLog does not go back far enough.
     3.4: there is only committedLog, and TRUNC may cross epochs. unchecked: also across a gap. checked: not across a gap
     between log and committedLog (2418). never: it sends a snapshot, as with snapshotSizeFactor -1.
     `snapshot_on_lead`: `Leader.lead` writes a snapshot (not 3.4.6 to 3.4.14: 1558).
     `diff_sets_lpz`: DIFF assigns lastProcessedZxid before its transactions have come (2355).
-    `copies_first`: the bytes of a SNAP are written before NEWLEADER is queued; else what the leader applies meanwhile
-    is in the SNAP, beyond its zxid, and NEWLEADER is acknowledged without it (3104).
-    `forwards_from_lpz`: behind a SNAP the leader forwards what is later than the snapshot, not than the follower.
+    `copies_first`: the bytes of a SNAP are written before NEWLEADER is queued; else a transaction applied
+    meanwhile is in the SNAP, beyond its zxid, and NEWLEADER is acknowledged without it (3104).
+    `forwards_from_lpz`: behind a SNAP the leader forwards transactions later than the snapshot, not than the follower.
     `commits_in_order`: a proposal waits for the one before it (3.5).
-    `clears_snap`: a server that leaves between SNAP and NEWLEADER drops what it received (3642).
+    `clears_snap`: a server that leaves between SNAP and NEWLEADER drops the SNAP (3642).
     `clears_trunc`: the same between TRUNC and NEWLEADER (5094; open, pull request 2459).
-    `caches_applied`: what a follower applies while it is synchronised enters committedLog (4925).
+    `caches_applied`: transactions that a follower applies while it is synchronised enter committedLog (4925).
     `refuses_holes`: a hole within an epoch is an error: among PROPOSALs, in committedLog, in the log at load (4925).
     `truncates_exactly`: TRUNC(z) removes the first record above z if the log has no record z (N2; open).
     `forces_cut`: TRUNC waits until the cut is on the disk (N4; open). Where it does not, a power loss undoes it.
@@ -77,10 +77,10 @@ class Version(Struct, frozen=True):
     log has a gap below that snapshot, and may have records of an abandoned branch (2832; open).
     `forces_snapshot`: the snapshot that a follower writes at NEWLEADER is on the disk before it acknowledges (2872).
     `forces_cut_snapshot`: so is the one that it writes behind a TRUNC (N3; open).
-    `counts_numbered`: a new leader takes requests, and then counts as applied what it has numbered by then, as
+    `counts_numbered`: a new leader takes requests, and then counts those numbered by then as applied, as
     lastProcessedZxid is assigned after `startup` (open). Only the grain G5 has that.
-    `compares_committed`: a leader synchronises a follower by all that it has committed, not by what it has applied, and
-    counts no more what the follower had acknowledged before (N1; open).
+    `compares_committed`: a leader synchronises a follower by all committed transactions, not only the applied ones, and
+    no longer counts earlier acknowledgements of the follower (N1; open).
     """
 
     promises_epochs: bool = True
@@ -183,7 +183,7 @@ VERSIONS: Mapping[Release, Version] = {
 }
 """The releases that can be chosen, and 3.9.5 with a change that was proposed. master is that of July 2026.
 
-3.3.1 is what 3.4.0-rc0 would be with the four things in which 3.3.1 was wrong: its own packets come in another order.
+3.3.1 has the four faults of 3.3.1, and otherwise the behaviour of 3.4.0-rc0: its own packets come in another order.
 """
 
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
@@ -223,21 +223,22 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "n3": {"forces_cut_snapshot": True},
     "n4": {"forces_cut": True, "snapshot_replaces": True},
 }
-"""What repairs each known defect. Those of 1653, 2832, 2846, 3598, 4837, 4882, 5094 and N1 to N4 are in no release.
+"""The values that repair each known defect. 1653, 2832, 2846, 3598, 4837, 4882, 5094 and N1 to N4 are open.
 
-A value may be of several: a defect alone keeps all values that its repair names. "4712" is what a server does that was
-running when it leaves, "4712c" what one forgets that was not running, but had acknowledged. 3023, 4394, 4646 and 4685
-all come of when a server logs what; with one of them, parts of the others are there. "2846" stands for 2418: the log is
-used no more. 1154 is one of the table of 3.4 and before. 790 harms only where nobody promises an epoch (335). 3598
-harms up to 3.9.3, where committedLog may end with what was applied again; so `refuses_holes` is a repair of what comes
-of it. So it is of what comes of 4882.
+A value may belong to several: a defect alone keeps all values that its repair names. "4712" is in how a server leaves
+that was running; "4712c" is in what one forgets that was not running, but had acknowledged. 3023, 4394, 4646 and 4685
+all concern the moment at which a server logs; with one of them, parts of the others are there. "2846" stands for 2418:
+the log is used no more. 1154 is in the table of 3.4 and before. 790 harms only if promises of epochs are missing (335).
+3598 harms up to 3.9.3, where committedLog may end with a transaction that was applied again; so `refuses_holes` repairs
+its effect, and that of 4882.
 """
 ON_REQUEST: tuple[Defects, ...] = ("790", "962", "3104", "4882", "n3")
-"""The defects that take what is in no run unless they are named. "all" has it not.
+"""The defects that need something which no run has unless they are named; "all" does not include them.
 
 790: memory that outlives an iteration, as that of 3.3.1 does not. 962 and 3104: a leader that applies while a follower
 is being synchronised. 4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was forced after
-it."""
+it.
+"""
 _OF_ANOTHER = {
     ("2845", "leave", "cleared"),
     ("4712", "leave", "cleared"),
@@ -253,9 +254,9 @@ assert {"all", "none", *REPAIRS} == set(get_args(Defects))
 
 @cache
 def version_of(release: Release, defects: Defects) -> Version:
-    """Return what `release` does if it has all of its known defects, none of them, or only the one that is named.
+    """Return the behaviour of `release` with all of its known defects, none of them, or only the one that is named.
 
-    A defect of the switch `commits_in_order` is not known; that of `counts_numbered` stays, as no search comes to it.
+    No defect of `commits_in_order` is known; that of `counts_numbered` stays, as no search reaches it.
     3.4's table without its own defects is that of 3.9.5.
     """
     version = VERSIONS[release]
@@ -269,5 +270,5 @@ def version_of(release: Release, defects: Defects) -> Version:
 
 
 def handlers_take_turns(version: Version, defects: Defects) -> bool:
-    """Whether a follower's handler synchronises it in two steps, between which the leader may apply (962, 3104)."""
+    """Return True if handlers synchronise followers in two steps, between which the leader may apply (962, 3104)."""
     return defects != "all" and not (version.forwards_at_once and version.copies_first)

@@ -1,4 +1,4 @@
-"""The votes of FastLeaderElection: how they compare, and when notifications agree (`Vote`, `SyncedLearnerTracker`)."""
+"""The votes of FastLeaderElection: their order, and the agreement of notifications (`Vote`, `SyncedLearnerTracker`)."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from invariants import Zxid
 from zabcheck.protocols.base import Ballot, ProcessId
 
 State = Literal["LOOKING", "FOLLOWING", "LEADING"]
-"""What the sender of a notification is doing (`QuorumPeer.ServerState`)."""
+"""The state of a notification's sender (`QuorumPeer.ServerState`)."""
 
 
 class Vote(Struct, frozen=True, order=True, gc=False):
@@ -27,7 +27,7 @@ class Vote(Struct, frozen=True, order=True, gc=False):
 
 
 class Notification(Ballot, frozen=True):
-    """What servers send each other in an election (`FastLeaderElection.Notification`).
+    """A message between servers in an election (`FastLeaderElection.Notification`).
 
     `round` is the sender's logicalclock, or, from one that looks for no leader, that of the election that it is from.
     """
@@ -42,13 +42,13 @@ Heard = tuple[tuple[ProcessId, Notification], ...]
 
 
 class Election(Struct, frozen=True, gc=False):
-    """What a server knows of elections (`FastLeaderElection`). Nothing of it outlives the process.
+    """A server's state of elections (`FastLeaderElection`). Nothing of it outlives the process.
 
     `round` (logicalclock) counts its elections, and is raised to that of others. `vote` is the server it proposes while
     it looks, and afterwards its answer to those that do (`QuorumPeer.currentVote`); None before its first election.
     `looking`: `lookForLeader` has begun, and has not returned. `heard` (recvset) has the votes of this round, `outside`
-    (outofelection) what servers say that look for no leader. `agreed`: a quorum votes as it does, so it only waits
-    whether a greater vote comes.
+    (outofelection) the notifications of servers that look for no leader. `agreed`: a quorum votes as it does, so it
+    only waits in case a greater vote comes.
     """
 
     round: int = 0
@@ -85,7 +85,7 @@ def says_it_leads(heard: Heard, leader: ProcessId) -> bool:
 
 
 def in_epoch(election: Election, epoch: int) -> Election:
-    """`QuorumPeer.updateElectionVote`: a server that serves answers with the epoch that it is in, not with its vote's.
+    """`QuorumPeer.updateElectionVote`: a server that serves answers with its present epoch, not with its vote's.
 
     So all of one epoch answer alike, whenever each of them joined.
     """

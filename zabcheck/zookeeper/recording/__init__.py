@@ -1,1 +1,1 @@
-"""What is recorded while an ensemble runs: the records, the folder with them, and the packets of one iteration."""
+"""The recording of an ensemble's run: its records, the folder with them, and the packets of one iteration."""

@@ -1,10 +1,10 @@
 """The recording of a run: a folder with one file of records, beside the servers' own logs.
 
-Everything that is said of a run later (its trace, the verdicts, the packets that diverge from the steps of Zab) is
+Everything reported about a run later (its trace, the verdicts, the packets that diverge from the steps of Zab) is
 computed from this folder alone, so a run can be judged again, by another version or on another machine:
 
-    recording.jsonl      `Run`, then the other records in the order in which they were taken, then `Ended`
-    server-2.0.log       what incarnation 0 of server 2 printed
+recording.jsonl      `Run`, then the other records in the order in which they were taken, then `Ended`
+server-2.0.log       the output of incarnation 0 of server 2
 """
 
 import os
@@ -52,12 +52,12 @@ class Recorder:
 
 
 def now() -> int:
-    """The present time as records have it, in microseconds since 1970."""
+    """Return the present time in microseconds since 1970, as in records."""
     return time_ns() // 1000
 
 
 def log_file(folder: Path, server: int, incarnation: int) -> Path:
-    """Return where the log of this incarnation is."""
+    """Return the path of this incarnation's log."""
     return folder / f"server-{server}.{incarnation}.log"
 
 

@@ -1,20 +1,20 @@
 """One iteration of a follower with a leader (DSN 2011, IV), followed packet by packet at both of its ends.
 
-An iteration is one connection of a follower to a prospective leader. Its packets, and what they are in the paper:
+An iteration is one connection of a follower to a prospective leader. Its packets, with their names in the paper:
 
-    FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
-    LEADERINFO      NEWEPOCH
-    ACKEPOCH        ACK-E            from the follower
-    DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
-    ACK ⟨e,0⟩       ACK-LD           from the follower
-    UPTODATE        COMMIT-LD
-    ACK ⟨e,0⟩       that UPTODATE was received; from the follower
-    PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
-    INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
+FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
+LEADERINFO      NEWEPOCH
+ACKEPOCH        ACK-E            from the follower
+DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
+ACK ⟨e,0⟩       ACK-LD           from the follower
+UPTODATE        COMMIT-LD
+ACK ⟨e,0⟩       that UPTODATE was received; from the follower
+PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
+INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
 
-The trace and the rules are both built on this: the trace follows what one server sent and received, in that server's
-own order; the rules follow both ends, in the order in which the proxy saw the packets. A packet is noted whether it is
-right or wrong: the rules judge it before it is noted here.
+The trace and the rules are both built on this: the trace follows the packets of one server, in that server's own order;
+the rules follow both ends, in the order in which the proxy saw the packets. A packet is noted here whether it is right
+or wrong: the rules judge it before.
 """
 
 from collections import deque
@@ -24,32 +24,32 @@ from zabcheck.zookeeper.recording.records import Sent
 from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, is_txn
 
 NOT_AGAIN = -1
-"""What ACKEPOCH says instead of f.a if the epoch was promised before: such an answer does not count."""
+"""The value of ACKEPOCH in place of f.a if the epoch was promised before: such an answer does not count."""
 
 
 class EpochAck(NamedTuple):
-    """What an ACKEPOCH says: f.a, or `NOT_AGAIN`, and the last zxid of the follower's history."""
+    """The contents of an ACKEPOCH: f.a, or `NOT_AGAIN`, and the last zxid of the follower's history."""
 
     current_epoch: int
     zxid: int
 
     @classmethod
     def of(cls, packet: Sent) -> "EpochAck":
-        """What this ACKEPOCH says."""
+        """Decode an ACKEPOCH."""
         return cls(packet.epoch if packet.epoch is not None else NOT_AGAIN, packet.zxid)
 
 
 class FollowerSide:
-    """What a follower has sent and received in one iteration. Each packet is O(1), amortised.
+    """The packets of one iteration, sent and received by a follower. Each packet is O(1), amortised.
 
-    Sent: `cepoch` is the promise in FOLLOWERINFO, `ack_e` what ACKEPOCH says. `ack_ld`, `ack_uptodate`: whether a first
-    and a second ACK of ⟨e,0⟩ were sent. `acknowledged`: whether any ACK was sent since NEWLEADER was received;
-    ZooKeeper's leader takes the first one for that of NEWLEADER, whatever its zxid is.
+    Sent: `cepoch` is the promise in FOLLOWERINFO, `ack_e` the contents of ACKEPOCH. `ack_ld`, `ack_uptodate`: a first
+    and a second ACK of ⟨e,0⟩ were sent. `acknowledged`: an ACK was sent since NEWLEADER was received; ZooKeeper's
+    leader takes the first one for that of NEWLEADER, whatever its zxid is.
 
     Received: `newepoch` is the epoch of LEADERINFO, `epoch` the last one that LEADERINFO or NEWLEADER named, `sync` the
-    DIFF, TRUNC or SNAP. `newleader`, `uptodate`: whether those have come. `unacknowledged` holds the zxids of the
-    proposals that are not acknowledged, and whether each came after NEWLEADER. `covered`: the ACK of NEWLEADER
-    acknowledges the history up to this zxid. `handed`: what the follower had and was sent reaches up to this zxid.
+    DIFF, TRUNC or SNAP. `newleader`, `uptodate`: those have come. `unacknowledged` has for each zxid of a proposal that
+    is not acknowledged True if it came after NEWLEADER. `covered`: the ACK of NEWLEADER acknowledges the history up to
+    this zxid. `handed`: the follower's own history and the packets sent to it reach up to this zxid.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class FollowerSide:
                 self.uptodate = True
 
     def _begins_with(self, packet: Sent) -> None:
-        """The initial history begins: with the follower's own (DIFF), what is left of it (TRUNC), or a snapshot."""
+        """Begin the initial history: with the follower's own (DIFF), the rest of it (TRUNC), or a snapshot."""
         if packet.kind == "DIFF":
             self.covered = self.handed = self.ack_e.zxid if self.ack_e is not None else packet.zxid
         else:
@@ -116,18 +116,18 @@ class FollowerSide:
 
 
 def _unsigned_epoch(zxid: int) -> int:
-    """The epoch of a zxid that may be negative: an epoch of an event never is."""
+    """Return the epoch of a zxid that may be negative: an epoch of an event never is."""
     return epoch_of(zxid) & COUNTER
 
 
 class LeaderSide:
-    """What a leader has sent to one follower and received from it in one iteration. Each packet is O(1), amortised.
+    """The packets of one iteration, sent and received by a leader. Each packet is O(1), amortised.
 
     Sent: `newepoch` is the epoch of LEADERINFO, `sync` the DIFF, TRUNC or SNAP. `newleader`, `uptodate`, `proposed`:
-    whether NEWLEADER, UPTODATE and any PROPOSAL were sent. `last`: with all that was sent, the follower's history ends
-    here. `uncommitted` holds the zxids of the proposals that are not committed.
+    NEWLEADER, UPTODATE and any PROPOSAL were sent. `last`: the end of the follower's history with all that was sent.
+    `uncommitted` holds the zxids of the proposals that are not committed.
 
-    Received: `cepoch`, `ack_e`, `ack_ld`: whether FOLLOWERINFO, ACKEPOCH and an ACK of ⟨e,0⟩ have come.
+    Received: `cepoch`, `ack_e`, `ack_ld`: FOLLOWERINFO, ACKEPOCH and an ACK of ⟨e,0⟩ have come.
     """
 
     def __init__(self, follower: FollowerSide) -> None:

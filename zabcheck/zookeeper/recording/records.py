@@ -1,4 +1,4 @@
-"""What is recorded while an ensemble runs: servers that start and end, packets, faults, clients and their answers.
+"""The records of an ensemble's run: servers that start and end, packets, faults, clients and their answers.
 
 Times are microseconds since 1970, of one clock: all the servers run on this machine. They order what different
 sources tell about one server; no property looks at them.
@@ -18,7 +18,7 @@ class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaul
 
 
 class Run(Record, frozen=True):
-    """The first record: which ZooKeeper, how many servers, and the schedule that is executed, as a JSON object.
+    """The first record: the version of ZooKeeper, the number of servers, and the executed schedule, as a JSON object.
 
     The last `observers` of the servers do not vote, and belong to no quorum.
     """
@@ -31,7 +31,7 @@ class Run(Record, frozen=True):
 
     @property
     def quorum(self) -> int:
-        """How many servers are a quorum."""
+        """The number of servers in a quorum."""
         return (self.servers - self.observers) // 2 + 1
 
 
@@ -41,7 +41,7 @@ class Timed(Record, frozen=True):
     time: int
 
 
-# Servers: what starts and ends them, and what they leave on their disks.
+# Servers: their starts and ends, and their disks.
 
 
 class Started(Timed, frozen=True):
@@ -73,8 +73,8 @@ class Exited(Timed, frozen=True):
 class PowerLost(Timed, frozen=True):
     """The power of server `server` failed: `lost` writes are gone that were not forced to its disk.
 
-    `files` has the size that each file was cut to, None if the file is not there any more. `short` says what was to be
-    kept and was not there, if anything.
+    `files` has the size that each file was cut to, None if the file is not there any more. `short` names data that was
+    to be kept and was not there, if any.
     """
 
     server: int
@@ -96,10 +96,10 @@ class Resumed(Timed, frozen=True):
 
 
 class Disk(Timed, frozen=True):
-    """What was on the disk of a server after an incarnation had ended.
+    """The contents of a server's disk after the end of an incarnation.
 
     `log` has every whole record of the transaction logs, file by file; `snapshots` has the zxids of the snapshots that
-    can be read. An epoch is None if its file is missing. `notes` say what is wrong on the disk, a sentence each.
+    can be read. An epoch is None if its file is missing. `notes` are faults of the disk, a sentence each.
     """
 
     server: int
@@ -117,7 +117,7 @@ class Wiped(Timed, frozen=True):
     server: int
 
 
-# The network. A link goes from one server to another, over whatever connections there are between the two.
+# The network. A link goes from one server to another, over all connections between the two.
 
 
 class Opened(Timed, frozen=True):
@@ -130,7 +130,7 @@ class Opened(Timed, frozen=True):
 
 
 class Closed(Timed, frozen=True):
-    """Connection `connection` is closed: `by` says by which end, or by the proxy."""
+    """Connection `connection` is closed, `by` one of its ends or the proxy."""
 
     connection: int
     by: str = ""
@@ -140,7 +140,7 @@ class Sent(Timed, frozen=True):
     """The proxy has read a whole packet that `sender` sent to `receiver` (quorum ports only).
 
     `packet` is a number, unique in the run. `kind` is the name of the packet ("ACKEPOCH"), or its type if that is not
-    known. `epoch` is what the data of ACKEPOCH says. `txn` is the transaction of a PROPOSAL, an INFORM or a REQUEST
+    known. `epoch` is the one in the data of ACKEPOCH. `txn` is the transaction of a PROPOSAL, an INFORM or a REQUEST
     (whose zxid is 0). `size` is in bytes; a SNAP counts with its whole snapshot, and is recorded when that was read.
     """
 
@@ -170,8 +170,8 @@ class Lost(Timed, frozen=True):
 class Undecoded(Timed, frozen=True):
     """Bytes from `sender` to `receiver` that could not be decoded, because of `reason`; they are passed on as they are.
 
-    Some reasons hold for all that follows on this connection in this direction (`wire.streams.is_for_good`): no packet
-    of it is recorded any more.
+    Some reasons hold for the rest of this connection in this direction (`wire.streams.is_for_good`): no further packet
+    of it is recorded.
     """
 
     connection: int
@@ -181,7 +181,7 @@ class Undecoded(Timed, frozen=True):
 
 
 class Fault(Timed, frozen=True):
-    """What was done to a link: "cut", "mend", "hold", "release", "trap", "delay" or "reset"; or to all of them: "heal".
+    """A fault of a link: "cut", "mend", "hold", "release", "trap", "delay" or "reset"; or of all links: "heal".
 
     `kind` is the kind of packet for "hold" and "trap", the milliseconds for "delay".
     """
@@ -195,7 +195,7 @@ class Fault(Timed, frozen=True):
 class Reached(Timed, frozen=True):
     """Thread `thread` of server `server` has come to `point`.
 
-    `what` says what it comes to: the thread is "held", the server is "killed", the call has "failed", or the power is
+    `what` is the consequence: the thread is "held", the server is "killed", the call has "failed", or the power is
     "lost".
     """
 
@@ -213,7 +213,7 @@ class FieldsRead(Timed, frozen=True):
 
 
 class Differed(Timed, frozen=True):
-    """Where server `server`, kept in step with a run of the model, did something else: the first difference."""
+    """The first difference of server `server` from the run of the model that it is kept in step with."""
 
     server: int
     field: str
@@ -233,7 +233,7 @@ class ZxidSet(Timed, frozen=True):
 
 
 class Cast(Timed, frozen=True):
-    """Which server plays which role of the schedule, by role."""
+    """The roles of the schedule, each with the server that plays it."""
 
     roles: dict[str, int]
 
@@ -290,7 +290,7 @@ class Unanswered(Timed, frozen=True):
 
 
 class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
-    """A node as a server told of it. `content` is the CRC-32 of its data; `owner` the session of an ephemeral, else 0.
+    """A node as read from a server. `content` is the CRC-32 of its data; `owner` the session of an ephemeral, else 0.
 
     `created` and `changed` are the zxids of the transactions that created and last changed it (czxid, mzxid).
     """
@@ -304,7 +304,7 @@ class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
 
 
 class Requested(Timed, frozen=True):
-    """The session of client `client` has sent request `number`, which is about all of `paths`.
+    """The session of client `client` has sent request `number`, which concerns all of `paths`.
 
     `what` is "create", "ephemeral", "set", "delete", "multi", "get" or "close". `version` is the one that a set
     expects, -1 for any; `content` the CRC-32 of the data that is written. Numbers go on in a client's next session.
@@ -322,8 +322,8 @@ class Requested(Timed, frozen=True):
 class Replied(Timed, frozen=True):
     """Request `number` of the session of client `client` has its answer: "" if it is done, else the name of an error.
 
-    "ConnectionLoss" says that the answer is not known. `zxid` is the transaction of a change, else how far the server
-    had got. `node` is what a get has read.
+    "ConnectionLoss" means that the answer is not known. `zxid` is the transaction of a change, else the server's last
+    one. `node` is the node that a get has read.
     """
 
     client: int
@@ -334,10 +334,10 @@ class Replied(Timed, frozen=True):
 
 
 class Read(Timed, frozen=True):
-    """What server `server` has at the end, after a sync: the nodes that clients created, each with its czxid.
+    """The contents of server `server` at the end, after a sync: the nodes that clients created, each with its czxid.
 
-    `nodes` are those that are never changed; `states` has them and those that are, with all that is known of each.
-    `reached`: what was read is not older than this zxid.
+    `nodes` are those that are never changed; `states` has them and the changed ones, with all their known fields.
+    `reached`: the contents are not older than this zxid.
     """
 
     server: int
@@ -354,7 +354,7 @@ class NotRead(Timed, frozen=True):
 
 
 class Ended(Timed, frozen=True):
-    """The last record; `complete` if everything was recorded, otherwise `error` says what went wrong."""
+    """The last record; `complete` if everything was recorded, otherwise `error` is the reason."""
 
     complete: bool
     error: str = ""

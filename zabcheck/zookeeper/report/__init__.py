@@ -1,1 +1,1 @@
-"""Runs, packets and disks of an ensemble, as they are shown."""
+"""Reports of an ensemble's runs, packets and disks."""

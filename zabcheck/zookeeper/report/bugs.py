@@ -1,4 +1,4 @@
-"""How executions of the catalogue's schedules are shown: which bugs a version has, for a terminal and as JSON."""
+"""The report on executions of the catalogue's schedules: which bugs a version has, for a terminal and as JSON."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,17 +15,17 @@ NOT_EXECUTED = "–"
 
 
 def affected(bug: Bug) -> str:
-    """Say which versions have a bug by ZooKeeper's sources."""
+    """Return the versions that have a bug by ZooKeeper's sources, as text."""
     return spans(bug.known.affected)
 
 
 def spans(affected: Sequence[tuple[str, str | None]]) -> str:
-    """Say which versions these are: each from a first one to before the one in which the bug is fixed."""
+    """Return spans of versions as text: each from a first one to before the one in which the bug is fixed."""
     return "; ".join(f"{first} on" if cured is None else f"{first} to before {cured}" for first, cured in affected)
 
 
 def title(bug: Bug) -> str:
-    """Say in a sentence what is wrong, with the issue if the bug is not called by its number."""
+    """Return the bug in a sentence, with the issue if the bug is not called by its number."""
     known = bug.known
     said = known.title
     issue = f" ({known.key})" if known.has_number and bug.name not in (known.name, *known.others) else ""
@@ -33,7 +33,7 @@ def title(bug: Bug) -> str:
 
 
 def render(executed: Sequence[Executed]) -> RenderableType:
-    """Render a row for each bug with a column for each version, then what an operator asks of those that were shown."""
+    """Render a row for each bug with a column for each version, then advice for an operator on those that showed."""
     versions = dict.fromkeys(each.zookeeper for each in executed)
     bugs = {each.bug.name: each.bug for each in executed}
     cells = {(each.bug.name, each.zookeeper): each for each in executed}
@@ -54,7 +54,7 @@ def render(executed: Sequence[Executed]) -> RenderableType:
 
 
 def beside_expected(executed: Sequence[Executed]) -> RenderableType:
-    """Render a row for each bug, for one version: whether it is known to have the bug, and how often it showed it."""
+    """Render a row for each bug, for one version: if it is known to have the bug, and how often it showed it."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"):
         table.add_column(column)
@@ -67,7 +67,7 @@ def beside_expected(executed: Sequence[Executed]) -> RenderableType:
 
 
 def markdown(executed: Sequence[Executed]) -> str:
-    """Render the same as Markdown, with what is wrong: for a pull request."""
+    """Render the same as Markdown, with a sentence on each bug: for a pull request."""
     versions = [f"{each.zookeeper} has it" for each in executed[:1]]
     lines = ["### Known bugs of ZooKeeper", "", f"| bug | what is wrong | {' | '.join(versions)} | shown |"]
     lines.append("|---|---|---|---|")
@@ -84,7 +84,7 @@ def _cell(executed: Executed) -> Text:
 
 
 def _notes(executed: Executed) -> list[Text]:
-    """Say what a count does not: why there is none, and what else was wrong."""
+    """Return notes on an execution: the reason for a missing count, and other faults."""
     head = f"{executed.bug.name} with {executed.zookeeper}"
     said = []
     if executed.cannot:

@@ -1,8 +1,8 @@
-"""Where a run of a real ensemble is no run of Zab any more: the first packet, line of a log or disk that shows it.
+"""A real ensemble's first departure from Zab: the first packet, line of a log or disk that shows it.
 
 As long as each event of a run is an instance of steps of the abstraction that is proved, no property of Zab can break
 (docs/proof.md). So the first event that is no instance is where the run goes wrong, often long before a property
-breaks. It need not be harmful: ZooKeeper may do what Zab does not, and lose nothing.
+breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 """
 
 from invariants import Broadcast, Violation, check
@@ -13,18 +13,18 @@ from zabcheck.zookeeper.trace.observe import Observation
 from zabcheck.zookeeper.verdict.judge import Judged
 
 KIND = "no step of Zab"
-"""What a report calls it."""
+"""The name in a report."""
 MOST_BROADCASTS = 500
-"""With more, nothing is said: the cost is quadratic, and exceeds that of everything else that is judged."""
+"""The number of broadcasts up to which it is computed: with more, its quadratic cost exceeds all other judging."""
 FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
 
 
 def departure(judged: Judged) -> str:
-    """Say where a run is no run of Zab any more, and how long before a property breaks; "" if it is one to the end.
+    """Return a text on the first departure from Zab, and how long before a broken property it is; "" if there is none.
 
-    Nothing is said of a trace with holes or with more than `MOST_BROADCASTS`, or where the user asked for some
-    properties only. O(events · transactions).
+    Also "" for a trace with holes or with more than `MOST_BROADCASTS`, and if the user asked for some properties
+    only. O(events · transactions).
     """
     observation = judged.observation
     if observation.holes or not judged.clients:

@@ -1,7 +1,7 @@
-"""The threads that were held in a run of a real ensemble: where, for how long, and what they held up.
+"""The threads that were held in a run of a real ensemble: where, for how long, and with which effect on others.
 
-A recording says when a thread came to a point; when it went on is known from the choices of the schedule. Both are put
-among the lines of the trace by their times, which are exact to a millisecond or so.
+A recording has the time at which a thread came to a point; the time at which it went on follows from the choices of the
+schedule. Both are put among the lines of the trace by their times, which are exact to a millisecond or so.
 """
 
 import re
@@ -35,7 +35,7 @@ from zabcheck.zookeeper.verdict.judge import Judged
 FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
 MOST_TOLD = 4
-"""How many of the things are told that a process did while one of its threads was held."""
+"""The number of acts of a process that are listed, at most, while one of its threads was held."""
 GOES_ON, KILLED = "goes on", "killed"
 
 
@@ -96,7 +96,9 @@ def stays_of(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) ->
                 stays.append(Stay(server, point, thread, time))
             case Chose(time, number, leader=leader) if schedule is not None and not notes[number]:
                 choice = schedule.choices[number]
-                if isinstance(choice, Go):  # recordings of 0.1.0 do not say who led: then whoever is held there goes on
+                if isinstance(
+                    choice, Go
+                ):  # recordings of 0.1.0 do not name the leader: then every thread held there goes on
                     end(time, GOES_ON, roles.get(leader if choice.server == LEADER else choice.server), choice.point)
             case Killed(time, server) | Exited(time, server) | Stopped(time, server):
                 end(time, KILLED, server)
@@ -106,12 +108,12 @@ def stays_of(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) ->
 
 
 def _thread(name: str) -> str:
-    """Return the name of a thread without what differs from run to run: "QuorumPeer[myid=2](plain=…)"."""
+    """Return the name of a thread without the part that differs from run to run: "QuorumPeer[myid=2](plain=…)"."""
     return re.split(r"[\[(:/]", name)[0].rstrip("-")
 
 
 def _told(stay: Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[str]:
-    """Say what the thread was about to do, what its process did without it, and what came after it went on."""
+    """Yield sentences on a held thread: its next act, acts of its process without it, and events after it went on."""
     if stay.point in CATALOGUE:
         yield CATALOGUE[stay.point].what
     until = stay.until if stay.end is not None else int(getattr(records[-1], "time", stay.since))

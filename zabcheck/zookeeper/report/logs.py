@@ -1,4 +1,4 @@
-"""The report of what is on the disks of ZooKeeper's servers, for a terminal and as JSON."""
+"""The report on the disks of ZooKeeper's servers, for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ def shown_txn(path: Path, record: LogRecord) -> ShownTxn:
 
 
 def line(path: Path, record: LogRecord) -> str:
-    """Say a transaction in one line: its zxid as the paper and as ZooKeeper's tools write it, and its time in UTC."""
+    """Return a transaction in one line: its zxid as in the paper and as in ZooKeeper's tools, and its time in UTC."""
     txn = shown_txn(path, record)
     return f"{txn.zxid} 0x{record.txn.zxid:x} {_time(txn.time)} {_request(txn)}, {txn.file} byte {txn.offset}"
 
@@ -78,12 +78,12 @@ def _request(txn: ShownTxn) -> str:
 
 
 def name_of(disk: DiskContents) -> str:
-    """Return what a server is called."""
+    """Return the name of a server."""
     return f"server {disk.number}" if disk.number is not None else as_text(disk.directory)
 
 
 def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
-    """Return the first and the last zxid of each unbroken range, in whatever files it is."""
+    """Return the first and the last zxid of each unbroken range, over all files."""
     joined: list[tuple[int, int]] = []
     for stretch in stretches:
         if joined and joined[-1][1] + 1 == stretch.first and stretch.first & COUNTER:
@@ -96,7 +96,7 @@ def ranges(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
 def wrong_kinds(
     disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
 ) -> list[str]:
-    """Return the kinds of what is wrong, each once; none if nothing is."""
+    """Return the kinds of faults, each once; none if there is no fault."""
     differences = comparison.differences if comparison is not None else ()
     kinds: list[str] = [finding.kind for disk in disks for finding in disk.findings if finding.wrong]
     kinds += [difference.kind for difference in differences if difference.kind != "tail"]
@@ -107,7 +107,7 @@ def wrong_kinds(
 def render(
     disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
 ) -> RenderableType:
-    """Render each server, then the servers side by side, and of which known bugs there are traces."""
+    """Render each server, then the servers side by side, and the traces of known bugs."""
     parts: list[RenderableType] = []
     for disk in disks:
         parts += (_server(disk), "")

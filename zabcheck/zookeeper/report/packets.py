@@ -1,4 +1,4 @@
-"""How packets that diverge from the steps of Zab are shown: the rule, and the packets of the connection before it."""
+"""The report on packets that diverge from the steps of Zab: the rule, and the packets of the connection before it."""
 
 from collections.abc import Iterator
 
@@ -19,8 +19,8 @@ from zabcheck.zookeeper.wire.zxids import epoch_of, is_txn, shown
 class PacketLine(Struct, frozen=True):
     """A packet for a reader. `time` is in milliseconds since the first one shown; `wrong`: it is the one that diverges.
 
-    `note` is what the packet is in Zab, and what became of it if it was not received. `left_out` is the number of
-    packets of the connection right before it that are not shown.
+    `note` is the packet's name in Zab, and its fate if it was not received. `left_out` is the number of packets of the
+    connection right before it that are not shown.
     """
 
     time: float
@@ -35,7 +35,7 @@ class PacketLine(Struct, frozen=True):
 
 
 def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
-    """Describe how the connection began, the last packets before the divergence, and the one that diverges."""
+    """Describe the beginning of the connection, the last packets before the divergence, and the one that diverges."""
     first = divergence.before[0].packet.time
     lines = []
     expected = 0
@@ -59,7 +59,7 @@ def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
 
 
 def in_zab(packet: Sent) -> str:
-    """Say what a packet of ZooKeeper is, in the words of DSN 2011."""
+    """Return the name of a packet of ZooKeeper in DSN 2011."""
     epoch = epoch_of(packet.zxid)
     match packet.kind:
         case "FOLLOWERINFO":
@@ -92,7 +92,7 @@ def in_zab(packet: Sent) -> str:
 
 
 def render_packets(judgement: Judgement, ascii_only: bool | None = None) -> RenderableType:
-    """Render the first divergence with its context, and the others in a line each; or how many packets were judged."""
+    """Render the first divergence with its context, and the others in a line each; or the number of packets judged."""
     return Drawing(lambda pen: _judgement(pen, judgement), ascii_only)
 
 

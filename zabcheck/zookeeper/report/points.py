@@ -1,4 +1,4 @@
-"""How named points are listed, for a terminal and as JSON."""
+"""The list of named points, for a terminal and as JSON."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ class ShownPlace(Struct, frozen=True):
 
 
 class ShownPoint(Struct, frozen=True):
-    """The JSON form of a point. `missing` says why it has no places, or is empty."""
+    """The JSON form of a point. `missing` is the reason why it has no places, or is empty."""
 
     point: str
     thread: str
@@ -40,7 +40,7 @@ def shown(found: Found) -> ShownPoint:
 
 
 def where(found: Found) -> str:
-    """Say where a point is: the method, and the call that it is before or after."""
+    """Return the place of a point as text: the method, and the call that it is before or after."""
     point = found.point
     class_name = point.class_name.rpartition("/")[2]
     methods = dict.fromkeys(place.method for place in found.places) or {point.method_name: None}
@@ -49,7 +49,7 @@ def where(found: Found) -> str:
 
 
 def render(points: Sequence[Found], version: str, ascii_only: bool | None = None) -> RenderableType:
-    """Render two lines for each point, and how many of them this version has."""
+    """Render two lines for each point, and the number of points that this version has."""
     return Drawing(lambda pen: [_table(pen, points), "", _total(points, version)], ascii_only)
 
 

@@ -1,4 +1,4 @@
-"""The report of runs of a real ensemble: how often each property was broken, what else was wrong, known issues."""
+"""The report on runs of a real ensemble: how often each property was broken, other faults, known issues."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
 
 
 class Seen(Struct):
-    """Something that was seen: in how many runs, the seed of the first one, and the known issues that it looks like."""
+    """An observation: the number of runs with it, the seed of the first, and the known issues that it looks like."""
 
     name: str
     text: str
@@ -47,8 +47,8 @@ class EnsembleSummary(Struct):
     """Runs of an ensemble, added up. `seconds` is wall-clock time: an ensemble waits more than it computes.
 
     `partial` counts the runs that were not recorded to their end, `failed` those of them in which the ensemble itself
-    did not work. `logged` is the number of deliveries that the transaction logs show, `delivered` how many of them the
-    traces have.
+    did not work. `logged` is the number of deliveries in the transaction logs, `delivered` the number of these in the
+    traces.
     """
 
     zookeeper: str
@@ -64,15 +64,15 @@ class EnsembleSummary(Struct):
     logged: int = 0
     delivered: int = 0
     exercised: dict[str, int] = {}
-    """For each property, in how many runs there was something to judge."""
+    """For each property the number of runs that had something to judge."""
     wrong: dict[str, Seen] = {}
     noticed: dict[str, Seen] = {}
     interrupted: bool = False
     error: str = ""
-    """What was wrong with the ensemble when it failed last."""
+    """The ensemble's last failure."""
 
     def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
-        """Add one run; `error` is what was wrong with the ensemble itself."""
+        """Add one run; `error` is a failure of the ensemble itself."""
         self.runs += 1
         self.partial += bool(judged.observation.partial)
         self.failed += bool(error)
@@ -113,7 +113,7 @@ class EnsembleSummary(Struct):
 
 
 def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield when what was done to the ensemble: who plays which role, choices, ends of servers.
+    """Yield the acts upon the ensemble with their times: roles of servers, choices, ends of servers.
 
     Times are in seconds since the servers were up. RecordingError if the recording in `folder` cannot be read.
     """
@@ -154,11 +154,11 @@ _BECAME = {
     "failed": "comes: it fails",
     "lost": "comes: the power fails",
 }
-"""What becomes of a thread at a point, by `Reached.what`."""
+"""The fate of a thread at a point, by `Reached.what`."""
 
 
 def _lost(record: PowerLost) -> str:
-    """Say what a power failure took of a server's folder."""
+    """Return the writes that a server's folder lost by a power failure, as text."""
     files = (
         f"{name} is gone" if size is None else f"{name} ends at byte {size}" for name, size in record.files.items()
     )
@@ -168,7 +168,7 @@ def _lost(record: PowerLost) -> str:
 
 
 def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong beside the properties: the first of each kind, and how many more there are."""
+    """Yield findings other than broken properties: the first of each kind, and the number of further ones."""
     every = [(KIND, left)] if (left := departure(judged)) else []
     every += [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
     every += [(each.kind, f"server {each.server}: {each.text}") for each in judged.findings]
@@ -180,7 +180,7 @@ def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
 
 
 def worst_in(judged: Judged) -> str:
-    """Return a heading for what is wrong with a run of which the trace breaks no property; "" if nothing counts."""
+    """Return a heading for the worst fault of a run whose trace breaks no property; "" if none counts."""
     if judged.violated or not judged.wrong:
         return ""
     name = judged.wrong[0]

@@ -1,4 +1,4 @@
-"""Which points threads were held at in runs of a real ensemble, and in which orders: what drawn stops have tried."""
+"""The points at which threads were held in runs of a real ensemble, and their orders: the stops that were tried."""
 
 from collections import Counter
 from itertools import combinations
@@ -14,9 +14,10 @@ from zabcheck.zookeeper.recording.records import Reached
 
 
 class ThreadOrders(Struct):
-    """Runs, added up. `points` says in how many runs a thread came to a point at which it was held, killed or failed.
+    """Runs, added up. `points` has the number of runs in which a thread was held, killed or failed at a point.
 
-    `orders` says in how many a thread came to the first of two points before one came to the second, in any server.
+    `orders` has the number in which a thread came to the first of two points before one came to the second, in any
+    server.
     """
 
     points: Counter[str] = field(default_factory=Counter)
@@ -29,7 +30,7 @@ class ThreadOrders(Struct):
         self.orders.update({(first, then) for first, then in combinations(came, 2) if first != then})
 
     def total(self) -> str:
-        """Say in one line how much was tried."""
+        """Return one line on how much was tried."""
         return f"threads came to {counted(len(self.points), 'point', 'points')}, in {len(self.orders):,} orders of two"
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The protocol between ZooKeeper and a client: requests as bytes, and what the bytes of an answer say.
+"""The protocol between ZooKeeper and a client: requests as bytes, and answers from bytes.
 
 Every message is an int, its length, and a record in Jute (declared in ZooKeeper's zookeeper.jute, module
 org.apache.zookeeper.proto). The first in each direction opens a session, or takes one up again at another server; then
@@ -16,11 +16,11 @@ from zabcheck.zookeeper.wire.jute import JuteError, Operation, Reader
 PING = -2
 """The xid of a ping, and of its answer."""
 NOTHING_EXPECTED = -1
-"""The version that stands for any."""
+"""The version that matches any."""
 GET_DATA, SYNC = 4, 9
 """The types of two requests that become no transaction."""
 LONGEST = 1 << 24
-"""The longest answer that is believed, in bytes."""
+"""The longest answer that is accepted, in bytes."""
 
 _CONNECT = Struct(">iqiqi")
 _HEADER = Struct(">ii")
@@ -29,7 +29,7 @@ _STAT = Struct(">qqqqiiiqiiq")
 _MULTI = Struct(">i?i")
 _PING_TYPE = 11
 _ANYBODY = Struct(">ii").pack(1, 31)
-"""One permission: to do anything; then follows for whom."""
+"""One permission, to do anything; the scheme and identity that have it follow."""
 
 _ERRORS = {
     -4: "ConnectionLoss",
@@ -51,7 +51,7 @@ class SessionOpened(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """The answer to request `xid`: up to which zxid the server had got, the name of an error or "", and the rest."""
+    """The answer to request `xid`: the server's last zxid, the name of an error or "", and the rest."""
 
     xid: int
     zxid: int
@@ -84,12 +84,12 @@ def _int(number: int) -> bytes:
 
 
 def content_of(data: bytes) -> int:
-    """What is recorded of the data of a node: its CRC-32."""
+    """Return the CRC-32 of a node's data, which a recording has instead of the data."""
     return zlib.crc32(data)
 
 
 def connect(session: int, password: bytes, timeout: int, seen: int) -> bytes:
-    """Open a session (`session` is 0), or take one up again. `timeout` is in ms, `seen` the last zxid seen."""
+    """Make the message that opens a session (`session` is 0) or resumes one. `timeout` is in ms, `seen` a zxid."""
     return _buffer(_CONNECT.pack(0, seen, timeout, session, len(password)) + password + b"\0")
 
 
@@ -104,39 +104,39 @@ def ping() -> bytes:
 
 
 def create(path: str, data: bytes, ephemeral: bool = False) -> Part:
-    """Create a node, which lives as long as the session if it is `ephemeral`."""
+    """Make a request to create a node, which lives as long as the session if it is `ephemeral`."""
     permissions = _ANYBODY + _buffer(b"world") + _buffer(b"anyone")
     return Part(Operation.CREATE2, _buffer(path.encode()) + _buffer(data) + permissions + _int(ephemeral))
 
 
 def set_data(path: str, data: bytes, version: int = NOTHING_EXPECTED) -> Part:
-    """Set the data of a node, if it has this version."""
+    """Make a request to set the data of a node, if it has this version."""
     return Part(Operation.SET_DATA, _buffer(path.encode()) + _buffer(data) + _int(version))
 
 
 def delete(path: str) -> Part:
-    """Delete a node."""
+    """Make a request to delete a node."""
     return Part(Operation.DELETE, _buffer(path.encode()) + _int(NOTHING_EXPECTED))
 
 
 def get_data(path: str) -> Part:
-    """Read a node, without a watch."""
+    """Make a request to read a node, without a watch."""
     return Part(GET_DATA, _buffer(path.encode()) + b"\0")
 
 
 def multi(parts: Iterable[Part]) -> Part:
-    """Do all of these, or none."""
+    """Make a request to do all of these, or none."""
     body = b"".join(_MULTI.pack(part.type, False, -1) + part.body for part in parts)
     return Part(Operation.MULTI, body + _MULTI.pack(-1, True, -1))
 
 
 def close() -> Part:
-    """End the session."""
+    """Make the request that ends the session."""
     return Part(Operation.CLOSE_SESSION, b"")
 
 
 def opened(message: bytes) -> SessionOpened:
-    """Decode the answer to `connect`. JuteError if it is none."""
+    """Decode the answer to `connect`. Raises JuteError if it is none."""
     reader = Reader(message)
     reader.int32("the protocol version")
     timeout, session = reader.int32("the time-out"), reader.int64("the session")
@@ -144,7 +144,7 @@ def opened(message: bytes) -> SessionOpened:
 
 
 def answered(message: bytes) -> Answered:
-    """Decode an answer. JuteError if it is none."""
+    """Decode an answer. Raises JuteError if it is none."""
     if len(message) < _ANSWER.size:
         raise JuteError(0, f"an answer has at least {_ANSWER.size} bytes, and here are {len(message)}")
     xid, zxid, error = _ANSWER.unpack_from(message)
@@ -159,7 +159,7 @@ def stat_of(reader: Reader) -> NodeStat:
 
 
 def data_of(answer: Answered) -> tuple[bytes, NodeStat]:
-    """Decode the answer to `get_data`. JuteError if it is none."""
+    """Decode the answer to `get_data`. Raises JuteError if it is none."""
     reader = Reader(answer.body)
     return reader.buffer("the data") or b"", stat_of(reader)
 

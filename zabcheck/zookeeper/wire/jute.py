@@ -1,4 +1,4 @@
-"""Jute, ZooKeeper's binary form: what its packets, transaction logs and snapshots consist of.
+"""Jute, ZooKeeper's binary form of packets, transaction logs and snapshots.
 
 Everything is big-endian: an int is 4 bytes, a long 8, a boolean 1. A buffer, a string (UTF-8) and a vector begin with
 an int, their length, where -1 stands for null. A record is its fields in a row, without names or lengths. The records
@@ -17,9 +17,9 @@ NULL = -1  # the length of a null
 _HEADER = Struct(">qiqqi")
 _INT = Struct(">i")
 _LONG = Struct(">q")
-# What every QuorumPacket begins with: type, zxid and the length of its data.
+# The first fields of every QuorumPacket: type, zxid and the length of its data.
 _PACKET = Struct(">iqi")
-# What every REQUEST's data begins with: session, cxid and type.
+# The first fields of every REQUEST's data: session, cxid and type.
 _REQUEST = Struct(">qii")
 
 
@@ -47,11 +47,11 @@ WITH_PATH = frozenset(
     for operation in Operation
     if operation not in (Operation.ERROR, Operation.CREATE_SESSION, Operation.CLOSE_SESSION, Operation.MULTI)
 )
-"""The types whose body begins with the path that they are about."""
+"""The types whose body begins with the node's path."""
 
 
 class JuteError(ValueError):
-    """Bytes that are not what they should be, at `offset`, counted from the beginning of what was read."""
+    """Bytes that cannot be decoded, at `offset`, counted from the beginning of the data."""
 
     def __init__(self, offset: int, message: str) -> None:
         super().__init__(f"byte {offset}: {message}")
@@ -78,7 +78,7 @@ class Reader:
 
     @property
     def left(self) -> int:
-        """How many bytes are left."""
+        """The number of bytes that are left."""
         return self._end - self.offset
 
     def _take(self, size: int, field: str) -> int:
@@ -89,21 +89,21 @@ class Reader:
         return start
 
     def int32(self, field: str = "an int") -> int:
-        """The next int."""
+        """Read the next int."""
         value: int = _INT.unpack_from(self._data, self._take(4, field))[0]
         return value
 
     def int64(self, field: str = "a long") -> int:
-        """The next long."""
+        """Read the next long."""
         value: int = _LONG.unpack_from(self._data, self._take(8, field))[0]
         return value
 
     def bool(self, field: str = "a boolean") -> bool:
-        """The next boolean; any byte but 0 is true, as in Java."""
+        """Read the next boolean; any byte but 0 is true, as in Java."""
         return self._data[self._take(1, field)] != 0
 
     def length(self, field: str = "a length") -> int:
-        """The length of a buffer, a string or a vector; -1 is that of a null."""
+        """Read the length of a buffer, a string or a vector; -1 is that of a null."""
         start = self.offset
         length = self.int32(field)
         if length < NULL:
@@ -112,12 +112,12 @@ class Reader:
         return length
 
     def raw(self, size: int, field: str = "raw bytes") -> bytes:
-        """The next `size` bytes as they are."""
+        """Read the next `size` bytes as they are."""
         start = self._take(size, field)
         return bytes(self._data[start : start + size])
 
     def buffer(self, field: str = "a buffer") -> bytes | None:
-        """The next buffer, None for a null."""
+        """Read the next buffer, None for a null."""
         start = self.offset
         length = self.length(field)
         if length == NULL:
@@ -129,7 +129,7 @@ class Reader:
             raise
 
     def string(self, field: str = "a string") -> str | None:
-        """The next string, None for a null."""
+        """Read the next string, None for a null."""
         start = self.offset
         data = self.buffer(field)
         try:
@@ -190,14 +190,14 @@ class PacketType(IntEnum):
 
 
 MAX_TYPE = 255
-"""No version of ZooKeeper has a type above this one: what has is no packet."""
+"""The highest type of a packet in any version of ZooKeeper: a greater number means that the bytes are no packet."""
 MAX_PACKET = 16 << 20
-"""No packet has more bytes of data. ZooKeeper refuses data above 1 MB unless it is configured otherwise."""
+"""Bytes of data that a packet has at most. ZooKeeper refuses data above 1 MB unless it is configured otherwise."""
 MAX_IDENTITIES = 1000
-"""No client has more identities. Without a limit, damaged bytes would be taken for a packet that never ends."""
+"""Identities that a client has at most. Without a limit, damaged bytes would be taken for a packet that never ends."""
 
 _NAMES = {int(each): each.name for each in PacketType}
-_ACTIVATED = 8  # bytes of INFORMANDACTIVATE before its transaction: who shall lead
+_ACTIVATED = 8  # bytes of INFORMANDACTIVATE before its transaction: the next leader
 
 
 class QuorumPacket(NamedTuple):
@@ -217,14 +217,14 @@ class QuorumPacket(NamedTuple):
         return _NAMES.get(self.type) or str(self.type)
 
     def epoch(self) -> int | None:
-        """The sender's currentEpoch in an ACKEPOCH; -1 if the sender has acknowledged this epoch before."""
+        """Return the sender's currentEpoch in an ACKEPOCH; -1 if the sender has acknowledged this epoch before."""
         if self.type != PacketType.ACKEPOCH or self.data is None or len(self.data) < _INT.size:
             return None
         epoch: int = _INT.unpack_from(self.data)[0]
         return epoch
 
     def txn(self) -> LoggedTxn | None:
-        """The transaction in the packet, None if there is none; in a REQUEST its zxid is 0. JuteError if malformed."""
+        """Return the packet's transaction, None if there is none; in a REQUEST its zxid is 0. May raise JuteError."""
         if self.data is None:
             return None
         if self.type in (PacketType.PROPOSAL, PacketType.INFORM):
@@ -237,7 +237,7 @@ class QuorumPacket(NamedTuple):
 
 
 def quorum_packet(data: bytes | bytearray | memoryview, offset: int = 0) -> tuple[QuorumPacket, int]:
-    """Decode the packet at `offset`; return it and where it ends. O(its size); O(1) if it is not whole yet.
+    """Decode the packet at `offset`; return it and its end. O(its size); O(1) if it is not whole yet.
 
     Truncated if the packet is not whole, JuteError as soon as the bytes cannot be one.
     """

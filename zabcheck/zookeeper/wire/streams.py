@@ -1,15 +1,15 @@
-"""What one end of a connection between two servers sends, decoded while it arrives.
+"""Decodes the bytes that one end of a connection between two servers sends, while they arrive.
 
 No input or output is done here: bytes are fed in and come out as pieces that may be passed on, in order, none added
-and none left out. A packet is one piece. What cannot be decoded is passed on as it is, from there to the end, and
-`undecoded` says why: no connection breaks or stops because it is not understood.
+and none left out. A packet is one piece. Bytes that cannot be decoded are passed on as they are, from there to the end,
+and `undecoded` gives the reason: no connection breaks or stops because it is not understood.
 
 SNAP is followed by the leader's whole tree (SerializeUtils.serializeSnapshot), then by the string "BenWasHere",
-without a length of the whole. Clients' data may contain that string, and what looks like packets behind it. So the end
-is not searched for: the tree's own lengths lead to it. Its bytes are passed on as they come.
+without a length of the whole. Clients' data may contain that string, and bytes like those of packets behind it. So the
+end is not searched for: the tree's own lengths lead to it. Its bytes are passed on as they come.
 
-The only bytes that are changed are those of the election port's first message. It says where its sender listens, and
-other servers connect back to that address, past whatever stands between the two.
+The only bytes that are changed are those of the election port's first message. It has its sender's address, and other
+servers connect back to that address, past whatever stands between the two.
 """
 
 from collections.abc import Generator
@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol
 from zabcheck.zookeeper.wire.jute import MAX_PACKET, NULL, JuteError, PacketType, QuorumPacket, Truncated, quorum_packet
 
 FIRST_ACK = "ACK-LD"
-"""What the ACK of NEWLEADER is called: the first ACK of a connection whose zxid has the counter 0."""
+"""The name for the ACK of NEWLEADER: the first ACK of a connection whose zxid has the counter 0."""
 
 SIGNATURE = b"BenWasHere"
 """The string that ends a snapshot on the wire."""
@@ -45,12 +45,12 @@ _FROM_BYTE = "from byte "
 
 
 def for_good(byte: int, why: str) -> str:
-    """Make the reason, as recordings have it, for which nothing can be decoded from this byte of a stream on."""
+    """Return the reason, in the words of recordings, why nothing can be decoded from this byte of a stream on."""
     return f"{_FROM_BYTE}{byte} on: {why}"
 
 
 def is_for_good(reason: str) -> bool:
-    """Whether nothing that follows can be decoded, by the reason in a recording; else one packet could not."""
+    """Return True if this reason in a recording rules out decoding all that follows, not just one packet."""
     return reason.startswith(_FROM_BYTE)
 
 
@@ -68,20 +68,20 @@ class Piece(NamedTuple):
 
 
 class Stream(Protocol):
-    """What one end of a connection sends."""
+    """A decoder of one end of a connection."""
 
     undecoded: str | None
-    """Why nothing is decoded any more; None as long as everything is."""
+    """The reason why nothing is decoded any more; None as long as everything is."""
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take in the bytes that were read, and return what can be passed on now."""
+        """Take in bytes, and return the pieces that can be passed on now."""
 
     def end(self) -> list[Piece]:
-        """Return what is left when nothing follows: the beginning of what never became whole."""
+        """Return the rest when nothing follows: the beginning of an incomplete piece."""
 
 
 class QuorumStream:
-    """What one end of a connection to a quorum port sends.
+    """A decoder of one end of a connection to a quorum port.
 
     `feed` is O(bytes). Memory: one packet that is not whole; a snapshot is not kept.
     """
@@ -96,7 +96,7 @@ class QuorumStream:
         self._acknowledged = False
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take in the bytes that were read, and return what can be passed on now."""
+        """Take in bytes, and return the pieces that can be passed on now."""
         if self.undecoded is not None:
             return [Piece(data)]
         self._waiting += data
@@ -118,7 +118,7 @@ class QuorumStream:
         return pieces
 
     def end(self) -> list[Piece]:
-        """Return what is left when nothing follows: the beginning of a packet that will never be whole."""
+        """Return the rest when nothing follows: the beginning of a packet that will never be whole."""
         rest = bytes(self._waiting)
         self._waiting.clear()
         return [Piece(rest)] if rest else []
@@ -177,7 +177,7 @@ class SnapshotEnd:
 
 
 def _snapshot() -> Generator[tuple[int, int], bytearray, None]:
-    """Walk through the structure of a snapshot: yield how many bytes to skip and how many to take, be sent the latter.
+    """Walk through the structure of a snapshot: yield the numbers of bytes to skip and to take, and receive the latter.
 
     int number of sessions, the sessions; int number of lists of permissions, of each its number and a vector of
     permissions, scheme and identity; the nodes, of each its path (of the root ""), data and `_NODE_END`; the path "/",
@@ -194,7 +194,7 @@ def _snapshot() -> Generator[tuple[int, int], bytearray, None]:
             skip = _size((yield scheme, 4), "the length of an identity")
     path_size = _size((yield skip, 4), "the length of a path")
     while True:
-        # A path, and the length of what follows: of the node's data, or of the signature.
+        # A path, and a length: of the node's data, or of the signature.
         taken = yield 0, path_size + 4
         size = _size(taken[path_size:], "the length of a node's data, or of the signature")
         if taken[:path_size] == b"/":
@@ -213,10 +213,10 @@ def _size(taken: bytearray, what: str) -> int:
 
 
 class ElectionStream:
-    """What the initiator of a connection to an election port sends; `address` replaces the initiator's own.
+    """A decoder of the initiator's end of a connection to an election port; `address` replaces the initiator's own.
 
-    The first message is: long version, long sid, int length of what follows; "host:port", or several with | between.
-    A first message that cannot be decoded stays as it is. What follows is passed on as it comes. `feed` is O(bytes).
+    The first message is: long version, long sid, int length of the rest; "host:port", or several with | between. A
+    first message that cannot be decoded stays as it is. All later bytes are passed on as they come. `feed` is O(bytes).
     """
 
     def __init__(self, address: str) -> None:
@@ -225,7 +225,7 @@ class ElectionStream:
         self._waiting: bytearray | None = bytearray()
 
     def feed(self, data: bytes) -> list[Piece]:
-        """Take in the bytes that were read, and return what can be passed on now."""
+        """Take in bytes, and return the pieces that can be passed on now."""
         if self._waiting is None:
             return [Piece(data)]
         self._waiting += data
@@ -244,7 +244,7 @@ class ElectionStream:
         return [Piece(_INITIAL.pack(version, sid, len(self._address)) + self._address + first[end:])]
 
     def end(self) -> list[Piece]:
-        """Return what is left when nothing follows: the beginning of a first message that will never be whole."""
+        """Return the rest when nothing follows: the beginning of a first message that will never be whole."""
         rest = bytes(self._waiting or b"")
         self._waiting = None
         return [Piece(rest)] if rest else []
@@ -255,7 +255,7 @@ class ElectionStream:
 
 
 class RawStream:
-    """What the other end of a connection to an election port sends: it is passed on unread."""
+    """The other end of a connection to an election port: its bytes are passed on unread."""
 
     undecoded: str | None = None
 
