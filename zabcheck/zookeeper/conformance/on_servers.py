@@ -1,9 +1,9 @@
 """A run of the model as a schedule for real servers, which is compared with them after each choice.
 
 The model and an ensemble differ in what can be chosen. In the model a packet waits until it is received; here it waits
-at the gate of its link (`zabcheck.zookeeper.run.in_step`). In the model an oracle names a leader; here servers elect,
-and a leader is elected by those of its followers that the run names next, while nobody else can be heard. A thread that
-takes turns of its own in the run is held at a named point between two turns (`threads`).
+at the gate of its link (`zabcheck.zookeeper.run.choices.in_step`). In the model an oracle names a leader; here servers
+elect, and a leader is elected by those of its followers that the run names next, while nobody else can be heard. A
+thread that takes turns of its own in the run is held at a named point between two turns (`held_threads`).
 """
 
 from collections.abc import Callable, Iterator, Sequence
