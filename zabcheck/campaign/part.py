@@ -104,7 +104,7 @@ class Maker:
             **_counted(lines),
             "reached": len(coverage.states),
             "states": [known[state] for state in new],
-            "seconds": round(process_time() - start, 6),  # so no sum lies between two microseconds: see `questions`
+            "seconds": round(process_time() - start, 6),  # so no sum lies between two microseconds: see `engines`
         }
         header = Header(1, drawn.quorums.size, self.plan.protocol, drawn.quorums.name)
         return Recorded(row, [header, *lines, End(len(lines), complete=complete)])

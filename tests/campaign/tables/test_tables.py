@@ -19,12 +19,10 @@ from tests.campaign.plans import EVERY
 from zabcheck.campaign import tables
 from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
-from zabcheck.campaign.tables import in_process, on_spark, ratios
+from zabcheck.campaign.tables import ratios
 from zabcheck.campaign.tables.configurations import configurations_table
-from zabcheck.campaign.tables.counts import PLACES, overview_table, raised_table
-from zabcheck.campaign.tables.in_process import InProcess
-from zabcheck.campaign.tables.on_spark import OnSpark
-from zabcheck.campaign.tables.questions import FIGURES
+from zabcheck.campaign.tables.counts import FIGURES, PLACES, overview_table, raised_table
+from zabcheck.campaign.tables.engines import in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.saturation import growth_table, saturation_table
 from zabcheck.search.goals import GOALS
 
@@ -230,7 +228,7 @@ def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, row
 
 
 def test_without_a_violation_new_states_are_compared(sound: Store) -> None:
-    found = configurations_table(InProcess(in_process.read(sound)), [None])
+    found = configurations_table(in_process(stored_runs(sound)), [None])
     assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}
     assert list(found) == [expected(each, rows_of(sound)) for each in found]
 
@@ -298,19 +296,19 @@ def test_what_is_not_finished_yet_is_left_out(spark: "SparkSession", campaign: S
     (runs_folder / ".part-000002.parquet.0123.tmp").write_bytes(b"half of it")
     plan, rows = store.plan(), rows_of(store)
     assert plan is not None
-    runs = InProcess(in_process.read(store))
-    overview = overview_table(runs, plan)
+    ask = in_process(stored_runs(store))
+    overview = overview_table(ask, plan)
     assert (overview.runs, overview.parts, overview.planned_parts, overview.planned_runs) == (250, 5, 6, 300)
-    assert on_spark.read(spark, store).count() == 250
-    grown = growth_table(runs, ())
+    assert on_spark(spark, store)("SELECT count(*) FROM runs") == [(250,)]
+    grown, _ = growth_table(ask, ())
     states = len({state for row in rows for state in row["states"]})
     assert (grown[-1].runs, grown[-1].states, sum(each.new for each in grown)) == (250, states, states)
 
 
 def test_a_single_part_tells_nothing_of_the_next(sound: Store) -> None:
-    rows = in_process.read(sound)
-    runs = InProcess(rows.filter(pc.equal(rows["part"], 0)))
-    end = saturation_table(runs, growth_table(runs, ()), 1, PART)
+    rows = stored_runs(sound)
+    ask = in_process(rows.filter(pc.equal(rows["part"], 0)))
+    end = saturation_table(*growth_table(ask, ()), 1, PART)
     assert (end.parts, end.next_part, end.reachable) == (1, None, None)
     assert end.only_once == end.states > 0
 
@@ -325,8 +323,8 @@ def test_exceptions_are_told_the_most_frequent_first(spark: "SparkSession", camp
         return table.set_column(table.schema.get_field_index("raised"), "raised", pa.array(said, pa.string()))
 
     change(store, "runs/part-000000.parquet", raise_in)
-    for runs in (InProcess(in_process.read(store)), OnSpark(on_spark.read(spark, store))):
-        assert [msgspec.structs.astuple(each) for each in raised_table(runs)] == [
+    for ask in (in_process(stored_runs(store)), on_spark(spark, store)):
+        assert [msgspec.structs.astuple(each) for each in raised_table(ask)] == [
             ("no-truncation", "KeyError: 1", 2, 1),
             ("commit-ld-zxid", "TypeError: [a] <b>", 1, 2),
         ]

@@ -1,8 +1,8 @@
 """What a campaign answers: small tables over its rows of `runs`, made by Spark, or in this process if they are few.
 
 Each module makes some of the tables: `counts` says what happened, `saturation` whether more runs would find more, and
-`configurations` which faults matter, all with the statistics of `ratios`. They ask `questions` about the rows, which
-`on_spark` or `in_process` answers, both alike. The rows of the tables are defined in `zabcheck.campaign.results`.
+`configurations` which faults matter, all with the statistics of `ratios`. They ask in SQL, which both of the `engines`
+understand. The rows of the tables are defined in `zabcheck.campaign.results`.
 """
 
 from types import NoneType
@@ -17,7 +17,6 @@ from zabcheck.campaign.results import Tables
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spark_errors import one_line
 from zabcheck.campaign.store import RUNS_FOLDER, Store, StoreError
-from zabcheck.campaign.tables import in_process
 from zabcheck.campaign.tables.configurations import configurations_table
 from zabcheck.campaign.tables.counts import (
     broken_table,
@@ -29,7 +28,7 @@ from zabcheck.campaign.tables.counts import (
     properties_table,
     raised_table,
 )
-from zabcheck.campaign.tables.questions import Questions
+from zabcheck.campaign.tables.engines import Ask, in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.saturation import growth_table, saturation_table
 
 if TYPE_CHECKING:
@@ -54,37 +53,32 @@ def make(spark: "SparkSession | None", store: Store, plan: Plan) -> Tables:
     the number of runs: a million runs in 500 parts took Spark a minute on two cores, and no table more than a sixth.
     """
     if spark is None:
-        return _made(in_process.InProcess(in_process.read(store)), plan)
+        return _made(in_process(stored_runs(store)), plan)
     from pyspark.errors import PySparkException
 
-    from zabcheck.campaign.tables import on_spark
-
     try:
-        answers = on_spark.OnSpark(on_spark.read(spark, store))
-        made = _made(answers, plan)
-        answers.done()
+        return _made(on_spark(spark, store), plan)
     except PySparkException as error:
         raise StoreError(f"{store.place}: {one_line(error)}") from None
-    return made
 
 
-def _made(runs: Questions, plan: Plan) -> Tables:
-    total = overview_table(runs, plan)
-    goals = goals_table(runs)
-    grown = growth_table(runs, goals)
-    end = saturation_table(runs, grown, total.parts, plan.runs_a_part)
+def _made(ask: Ask, plan: Plan) -> Tables:
+    total = overview_table(ask, plan)
+    goals = goals_table(ask)
+    grown, reached = growth_table(ask, goals)
+    end = saturation_table(grown, reached, total.parts, plan.runs_a_part)
     return Tables(
         overview=(msgspec.structs.replace(total, states=end.states),),
-        properties=properties_table(runs, plan.properties, broken := broken_table(runs)),
+        properties=properties_table(ask, plan.properties, broken := broken_table(ask)),
         goals=goals,
         growth=grown,
         saturation=(end,),
-        mutants=mutants_table(runs, plan.mutants),
+        mutants=mutants_table(ask, plan.mutants),
         broken=broken,
-        raised=raised_table(runs),
-        configurations=configurations_table(runs, plan.mutants),
-        distributions=(distributions := distributions_table(runs)),
-        histograms=histograms_table(runs, distributions),
+        raised=raised_table(ask),
+        configurations=configurations_table(ask, plan.mutants),
+        distributions=(distributions := distributions_table(ask)),
+        histograms=histograms_table(ask, distributions),
     )
 
 

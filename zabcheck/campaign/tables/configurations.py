@@ -7,10 +7,58 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
+from invariants.quorums import MAJORITY
 from zabcheck.campaign.results import ConfigurationRow, Kind
 from zabcheck.campaign.tables import ratios
-from zabcheck.campaign.tables.questions import MILLION, Questions
-from zabcheck.campaign.tables.things import FAULTS
+from zabcheck.campaign.tables.counts import MILLION
+from zabcheck.campaign.tables.engines import Ask
+from zabcheck.protocols.switches import LETTER
+from zabcheck.search.settings import SETTINGS
+
+FAULTS = (*SETTINGS.optional, *SETTINGS.seldom)
+"""The moves that a run may leave out."""
+
+LETTERS = tuple(f"{name} {value}" for name, value in msgspec.structs.asdict(LETTER).items())
+"""The switches as in the paper, each with its value, as in "sync separate"; these are not compared."""
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join(f"'{text}'" for text in texts)
+
+
+_SUMS = "count(*), sum(steps), count(broken), sum(new), sum(new * new)"
+"""The fields of `Sums`."""
+
+_SUMMED = "mutant, steps, broken, new"
+
+_ALL_OF = f"SELECT mutant, {_SUMS} FROM (SELECT {_SUMMED} FROM runs) GROUP BY mutant"
+
+_DRAWN = f"""
+SELECT mutant, kind, value, {_SUMS}
+FROM (
+    SELECT mutant, steps, broken, new, kind, value
+    FROM (SELECT {_SUMMED}, 'move' AS kind, explode(map_keys(weights)) AS value FROM runs)
+    WHERE value IN ({_listed(FAULTS)})
+    UNION ALL
+    SELECT mutant, steps, broken, new, kind, setting.key || ' ' || setting.value AS value
+    FROM (SELECT {_SUMMED}, 'switch' AS kind, explode(map_entries(switches)) AS setting FROM runs)
+    WHERE setting.key || ' ' || setting.value NOT IN ({_listed(LETTERS)})
+    UNION ALL
+    SELECT mutant, steps, broken, new, CASE kind WHEN 'ordering' THEN 'order' ELSE kind END AS kind, value
+    FROM (
+        SELECT
+            {_SUMMED},
+            cast(cycle AS string) AS cycle,
+            cast(processes AS string) AS processes,
+            CASE WHEN runs.order = 'priorities' THEN runs.order END AS ordering,
+            CASE WHEN runs.order = 'priorities' THEN cast(demoted AS string) END AS demoted,
+            CASE WHEN quorums <> '{MAJORITY}' THEN 'weighted' END AS quorums
+        FROM runs
+    ) UNPIVOT (value FOR kind IN (cycle, processes, ordering, demoted, quorums))
+)
+GROUP BY mutant, kind, value
+"""
+"""The same sums by what runs drew; a thing that a run did not draw is null, which UNPIVOT leaves out."""
 
 
 class Sums(Struct, frozen=True):
@@ -29,14 +77,14 @@ class Sums(Struct, frozen=True):
         return Sums(*(a - b for a, b in zip(*map(msgspec.structs.astuple, (self, other)), strict=True)))
 
 
-def configurations_table(runs: Questions, mutants: Sequence[str | None]) -> tuple[ConfigurationRow, ...]:
+def configurations_table(ask: Ask, mutants: Sequence[str | None]) -> tuple[ConfigurationRow, ...]:
     """Compare, for everything that runs can draw, the runs that drew it with all other runs.
 
     A run counts for each thing that it drew. "demoted" is the exception: every run draws it, but it matters only under
     priorities, so the runs "without" it are the other runs under priorities.
     """
-    base = {mutant: Sums(*row) for (mutant,), row in runs.all_of().items()}
-    drawn = {key: Sums(*row) for key, row in runs.drawn().items()}
+    base = {mutant: Sums(*sums) for mutant, *sums in ask(_ALL_OF)}
+    drawn = {(mutant, kind, value): Sums(*sums) for mutant, kind, value, *sums in ask(_DRAWN)}
     names = sorted({key[1:] for key in drawn}, key=_place)
     groups: list[tuple[bool, list[str | None]]] = [(True, list(base))]
     if len(mutants) > 1:

@@ -7,38 +7,63 @@ gives both the first run that was in the state (the least run number) and the nu
 
 from collections.abc import Iterable, Sequence
 from math import ceil
+from typing import NamedTuple
 
 from zabcheck.campaign.results import GoalRow, GrowthRow, Saturation
 from zabcheck.campaign.tables import ratios
-from zabcheck.campaign.tables.questions import Questions
+from zabcheck.campaign.tables.engines import Ask
 
 POINTS = 40
 """The most points at which the growth of a campaign is recorded."""
 
 
-def block_width(last: int) -> int:
-    """Return how many runs make a point of the growth, if `last` is the highest number of a run."""
-    return ceil((last + 1) / POINTS)
+class Reached(NamedTuple):
+    """How many abstract states there are, and of these how many one part alone reached, and how many two."""
+
+    states: int
+    once: int
+    twice: int
 
 
-def growth_table(runs: Questions, goals: Iterable[GoalRow]) -> tuple[GrowthRow, ...]:
-    """Make up to `POINTS` rows, each for the same number of runs (the last one may have fewer)."""
-    width, done = runs.blocks()
-    new = runs.new_states(width)
+def growth_table(ask: Ask, goals: Iterable[GoalRow]) -> tuple[tuple[GrowthRow, ...], Reached]:
+    """Make up to `POINTS` rows, each for the same number of runs (the last may have fewer); and count the states.
+
+    The states are the heavy part: for each state of each part, 16 bytes are grouped.
+    """
+    [(last,)] = ask("SELECT max(run) FROM runs")
+    width = ceil((last + 1) / POINTS)
+    block = f"cast(floor(run / {width}) AS bigint)"
+    done = ask(f"SELECT block, count(*), count(broken) FROM (SELECT {block} AS block, broken FROM runs) GROUP BY block")
+    new = ask(f"""
+        SELECT
+            block,
+            count(*),
+            count(DISTINCT run),
+            count(*) FILTER (WHERE parts = 1),
+            count(*) FILTER (WHERE parts = 2)
+        FROM (
+            SELECT {block} AS block, run, parts
+            FROM (
+                SELECT min(run) AS run, count(*) AS parts
+                FROM (SELECT run, explode(states) AS state FROM runs)
+                GROUP BY state
+            )
+        )
+        GROUP BY block
+    """)
+    found_in = {number: (found, discovering) for number, found, discovering, *_ in new}
     reached = [goal.first // width for goal in goals if goal.first is not None]
     rows: list[GrowthRow] = []
     count = states = violating = 0
-    for key in sorted(done):
-        (number,) = key
-        here, broken = done[key]
-        found, discovering = new.get(key, (0, 0))
+    for number, here, broken in sorted(done):
+        found, discovering = found_in.get(number, (0, 0))
         count, states, violating = count + here, states + found, violating + broken
         goals_so_far = sum(each <= number for each in reached)
         rows.append(GrowthRow(count, states, found, discovering, 1000 * found / here, goals_so_far, violating))
-    return tuple(rows)
+    return tuple(rows), Reached(states, sum(row[3] for row in new), sum(row[4] for row in new))
 
 
-def saturation_table(runs: Questions, grown: Sequence[GrowthRow], parts: int, part_runs: int) -> Saturation:
+def saturation_table(grown: Sequence[GrowthRow], reached: Reached, parts: int, part_runs: int) -> Saturation:
     """Estimate how much more runs would find, in three ways, none of which assumes anything about the protocol.
 
     1. Of the last tenth of the runs, the share that reached a state in which no earlier run was. As discoveries get
@@ -54,7 +79,7 @@ def saturation_table(runs: Questions, grown: Sequence[GrowthRow], parts: int, pa
 
     None of this says anything about other configurations, longer runs, or concrete states.
     """
-    states, once, twice = runs.states()
+    states, once, twice = reached
     last = grown[-ceil(len(grown) / 10) :]
     last_runs = grown[-1].runs - (grown[-len(last) - 1].runs if len(last) < len(grown) else 0)
     discovering = sum(row.discovering for row in last)
