@@ -131,7 +131,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 FURTHER: dict[str, type[Invariant]] = {}
-"""Properties that whoever imports this package has added, by name: they are chosen by their names only."""
+"""Properties added by users of this package, by name: each is chosen by its name only."""
 
 
 def add(kind: type[Invariant]) -> type[Invariant]:
@@ -142,7 +142,7 @@ def add(kind: type[Invariant]) -> type[Invariant]:
 
 
 def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
-    """The properties of these names, in the order of the papers; all of them for None.
+    """Return the properties of these names, in the order of the papers; all of them for None.
 
     The name of a group stands for each property in it, a hyphen or an underscore for a space. ValueError for a name
     that is in none of `PROPERTIES`, `FURTHER` and `GROUPS`.
@@ -166,8 +166,8 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
     with a header has to have an `End`, or nothing but a certain violation is concluded. Amortised O(1) an event,
     memory O(distinct transactions + processes); with redelivery, O(distinct transactions) for each process.
 
-    ValueError for an unknown property; TypeError for what is no event; TraceError if a process's events are out of
-    order or the end miscounts them.
+    ValueError for an unknown property; TypeError for an object that is no event; TraceError if a process's events are
+    out of order or the end miscounts them.
     """
     return judge_events(events, select(properties))
 

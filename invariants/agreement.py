@@ -3,15 +3,15 @@
     If some process p_i delivers ⟨v,z⟩ and some process p_j delivers ⟨v',z'⟩, then either p_i delivers ⟨v',z'⟩ or
     p_j delivers ⟨v,z⟩.
 
-So of any two sets of delivered transactions one contains the other. It is judged on what the processes have delivered
-when the trace ends: a process may catch up.
+So of any two sets of delivered transactions one contains the other. It is judged on the transactions delivered when the
+trace ends: a process may catch up.
 
 Detection: as long as the tree of delivered sequences is a path nothing can be broken. Once it has forked, the position
 that moved is compared with every other, as often as the cost of that stays O(1) an event on average; the end of the
 trace settles it in any case.
 
 Witness: p_i delivers a, p_j delivers b, where a < b; least by (a, p_i, b, p_j). Exercised by: two actors that
-deliver something. One that only took a snapshot over (its own, too) has what somebody delivered, and cannot diverge.
+deliver something. One that only took a snapshot over (its own, too) has a delivered sequence, and cannot diverge.
 Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions and n distinct transactions.
 """
 
@@ -21,7 +21,7 @@ from invariants.events import Deliver, Txn
 from invariants.record import Actor, Record, named
 
 _WORK_AN_EVENT = 256
-"""How many links may be compared for each event, on average."""
+"""The number of links that may be compared for each event, on average."""
 
 
 class Agreement(Invariant):
@@ -88,7 +88,7 @@ class Agreement(Invariant):
 
 
 def _masks(record: Record, bit_of: dict[Txn, int]) -> list[tuple[Actor, int]]:
-    """Return for each last position its least actor, and the set of what was delivered there, as one integer."""
+    """Return for each last position its least actor, and the set of its delivered transactions as one integer."""
     known: dict[int, int] = {0: 0}
     masks = []
     for actor, end in sorted(record.ends(), key=lambda pair: pair[1].length):

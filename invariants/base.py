@@ -1,4 +1,4 @@
-"""What a property is, what it says when it is broken, and how a trace is judged by several at once."""
+"""The base of properties, their violations and verdicts, and the judge of a trace by several properties at once."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,17 +15,17 @@ from invariants.record import Record, Sent
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
 
 _Call = tuple[int, str, Callable[..., bool]]
-"""The index of a property among those of a judge, its name, and what it does."""
+"""The index of a property among those of a judge, its name, and one of its functions."""
 
 _OwnCall = Callable[[Any, Any], None]
-"""What a judge itself does with an event; it is given the judge and the event."""
+"""A judge's own function for an event; its arguments are the judge and the event."""
 
 _COPIED = frozenset((dict, set, list))
-"""What changes in place, among the values that a property keeps."""
+"""The types, among the values of a property's attributes, that change in place."""
 
 
 class Violation(Struct, frozen=True):
-    """A broken property, as data. How to draw it is the business of others.
+    """A broken property, as data. Other modules draw it.
 
     `witness` is canonical: the least one by zxid, then process and incarnation, so that it does not change when
     independent events are shuffled. `detected` is the number of the event (from 0, header not counted) with which
@@ -41,10 +41,10 @@ class Violation(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True):
-    """What one property says of one trace.
+    """The verdict of one property on one trace.
 
     `judged` counts the cases in which the trace could have broken the property; the docstring of the property's module
-    says what a case is. 0: not exercised.
+    defines a case. 0: not exercised.
     """
 
     property: str
@@ -58,17 +58,17 @@ class Invariant(ABC):
 
     A subclass overrides the hooks that it needs, and may observe events by itself (`observers`). All of these return
     True as soon as the property is known to be broken. The hooks are called after the record took the event in, and
-    only for what is new in it; the observers after that, for every event of their kind.
+    only for new entries in it; the observers after that, for every event of their kind.
     """
 
     name: ClassVar[str]
-    """In lower case, with spaces: a command finds the property by it, and its violations carry it."""
+    """In lower case, with spaces: a command finds the property by this name, and its violations carry it."""
     statement: ClassVar[str]
-    """What has to hold, as the source says it."""
+    """The condition that has to hold, as the source words it."""
     source: ClassVar[str]
-    """The paper and the section that it is taken from."""
+    """The paper and the section that the property is taken from."""
     group: ClassVar[str] = "core"
-    """The name under which it is chosen together with others; see `invariants.GROUPS`."""
+    """The name of a group of properties that are chosen together; see `invariants.GROUPS`."""
     looks_at: ClassVar[tuple[type[Event], ...] | None] = None
     """The kinds of event that it looks at, besides broadcasts, deliveries, snapshots, crashes, recoveries and halts.
 
@@ -81,22 +81,22 @@ class Invariant(ABC):
         self.order = order
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
-        """Some process delivered `link.txn` after `link.previous`, and is the first to do so.
+        """Take in that some process delivered `link.txn` after `link.previous`, and is the first to do so.
 
         `sent` is the latest broadcast of it; None if it was not broadcast so far.
         """
         return False
 
     def on_sent(self, sent: Sent) -> bool:
-        """A transaction was broadcast; it may have been delivered before, in a merged log."""
+        """Take in the broadcast of a transaction, which may have been delivered before, in a merged log."""
         return False
 
     def on_position(self, sent: Sent) -> bool:
-        """`sent.delivered` is known: what its primary had delivered when it broadcast."""
+        """Take in that `sent.delivered` is known: what its primary had delivered when it broadcast."""
         return False
 
     def on_move(self, process: int) -> bool:
-        """`process` has delivered something; called once the delivered sequences have forked."""
+        """Take in that `process` has delivered something; called once the delivered sequences have forked."""
         return False
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -105,14 +105,14 @@ class Invariant(ABC):
 
     @abstractmethod
     def judged(self) -> int:
-        """How often the property could have been broken; 0 means not exercised."""
+        """Return how often the property could have been broken; 0 means not exercised."""
 
     @abstractmethod
     def violation(self) -> Violation | None:
-        """The canonical violation in what was observed so far, taken as the whole trace; None if there is none."""
+        """Return the canonical violation in the events so far, taken as the whole trace; None if there is none."""
 
     def inconclusive(self) -> bool:
-        """Whether more events could still repair the violation, so that a cut-off trace says nothing about it."""
+        """Return True if more events could still repair the violation, so that a cut-off trace decides nothing."""
         return False
 
     def fork(self, record: Record) -> "Invariant":
@@ -137,7 +137,7 @@ class Judge:
 
     Amortised O(1) an event; memory O(distinct transactions + processes), unless a property says that it needs more.
     `broken` names the properties that are known to be violated so far, in the order of detection. Without `quorums`
-    a property that depends on what a quorum is is not exercised.
+    a property that depends on the quorum system is not exercised.
     """
 
     def __init__(
@@ -156,21 +156,21 @@ class Judge:
         return Record(quorums)
 
     def _own_calls(self) -> Mapping[type[Event], _OwnCall]:
-        """Return what the judge itself does with each kind of event, before its properties look at it: not bound."""
+        """Return, unbound, the judge's own function for each kind of event, called before its properties look at it."""
         return {Deliver: Judge._deliver, Broadcast: Judge._broadcast, Restore: Judge._restore}
 
     @property
     def looks_at(self) -> Collection[type[Event]]:
-        """The kinds of event that anybody looks at."""
+        """The kinds of event that the judge or a property looks at."""
         return self._calls.observers.keys()
 
     @property
     def observers(self) -> dict[type[Event], Callable[[Any], None]]:
-        """A function for each kind of event that anybody looks at, made anew: what `observe` does, but for counting."""
+        """A function for each kind of event that is looked at, made anew: `observe` without counting."""
         return {kind: self._observer(*calls) for kind, calls in self._calls.observers.items()}
 
     def _observer(self, first: Callable[[Any, Any], None] | None, then: Sequence[_Call]) -> Callable[[Any], None]:
-        """Return an observer that does what the judge does `first`, and then lets properties look at the event."""
+        """Return an observer that calls the judge's own function `first`, and then those of the properties."""
         before = None if first is None else MethodType(first, self)
         if before is not None and not then:
             return before
@@ -198,7 +198,7 @@ class Judge:
         self.count += 1
 
     def _record_to_change(self) -> Record:
-        """Return the record, which nobody else reads any more."""
+        """Return the record, copied first if other judges read it."""
         if self._shares_record:
             self.record = record = self.record.fork()
             for each in self.invariants:
@@ -248,7 +248,7 @@ class Judge:
         self.record.new_positions.clear()
 
     def violated(self) -> str | None:
-        """The property that was found broken first and still is; agreement can be repaired by a later delivery.
+        """Return the property that was found broken first and still is; agreement can be repaired by a later delivery.
 
         O(1) while `broken` is empty; else the cost of the witness.
         """
@@ -260,7 +260,7 @@ class Judge:
         return None
 
     def finish(self, complete: bool = True) -> list[Verdict]:
-        """The verdicts, if the trace ends here. With `complete` False nothing that may yet change is concluded."""
+        """Return the verdicts if the trace ends here. Unless `complete`, nothing that may yet change is concluded."""
         verdicts = []
         for invariant in self.invariants:
             judged = invariant.judged()
@@ -276,7 +276,7 @@ class Judge:
         return verdicts
 
     def settle(self) -> list[Verdict]:
-        """Return the verdicts on what is violated for good; these properties are judged no further.
+        """Return the verdicts on the properties that are violated for good; these are judged no further.
 
         A property can cost much in a run that breaks it all the time. The witness is the least of those so far.
         """
@@ -294,9 +294,9 @@ class Judge:
         return settled
 
     def fork(self) -> Self:
-        """Return an independent copy, to judge another continuation of what was observed.
+        """Return an independent copy, to judge another continuation of the events so far.
 
-        O(size of what the properties keep), in C; and O(size of the record) when one of the two changes it.
+        O(size of the properties' attributes), in C; and O(size of the record) when one of the two changes it.
         """
         copy = self._on(self.record)
         self._shares_record = copy._shares_record = True
@@ -313,10 +313,10 @@ class Judge:
 
 
 class _Calls:
-    """What is called for which event, found out once for a judge and all its forks: most properties need little.
+    """The functions to call for each event, found once for a judge and all its forks: most properties have few.
 
     All of them are functions, not bound, each with the index and the name of a property. `observers`: by kind of event,
-    what the judge itself does `first`, and then what properties do.
+    the judge's own function, called `first`, and then those of properties.
     """
 
     def __init__(self, invariants: Sequence[Invariant], first: Mapping[type[Event], _OwnCall]) -> None:
@@ -356,7 +356,7 @@ def _quorums(header: Header) -> Quorums:
 
 
 def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]]) -> list[Verdict]:
-    """Judge a whole trace; `invariants.check` tells how header and end are understood."""
+    """Judge a whole trace; `invariants.check` describes the roles of header and end."""
     judge = Judge(properties, "per-process")
     complete = True
     for event in events:

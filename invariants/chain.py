@@ -19,7 +19,7 @@ _from_bytes = int.from_bytes
 
 
 def chain_hash(before: int, txn: Txn) -> int:
-    """The hash of a chain that ends in `txn`, where `before` is the hash of the chain before it. 63 bits."""
+    """Return the hash of a chain that ends in `txn`; `before` is the hash of the chain before it. 63 bits."""
     z = txn.zxid
     data = f"{before} {z.epoch} {z.counter} {txn.value}".encode()
     return _from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
@@ -40,14 +40,14 @@ class Chain:
 
     @classmethod
     def of(cls, txns: Iterable[Txn]) -> "Chain":
-        """The chain of `txns`, in order. O(number of transactions)."""
+        """Return the chain of `txns`, in order. O(number of transactions)."""
         chain = EMPTY
         for txn in txns:
             chain = chain.append(txn)
         return chain
 
     def append(self, txn: Txn) -> "Chain":
-        """This chain and `txn` after it. O(1).
+        """Return this chain with `txn` after it. O(1).
 
         Replicas append the same transaction to the same chain one after the other: they get the same link.
         """
@@ -68,7 +68,7 @@ class Chain:
         return link
 
     def prefix(self, length: int) -> "Chain":
-        """The first `length` transactions; 0 <= length <= self.length. O(log length)."""
+        """Return the first `length` transactions; 0 <= length <= self.length. O(log length)."""
         assert 0 <= length <= self.length, f"no prefix of {length} in a chain of {self.length}"
         link = self
         while link.length > length:
@@ -77,7 +77,7 @@ class Chain:
         return link
 
     def up_to(self, zxid: Zxid) -> "Chain":
-        """The longest prefix that ends at or before `zxid`; the zxids of the chain ascend. O(log length)."""
+        """Return the longest prefix that ends at or before `zxid`; the zxids of the chain ascend. O(log length)."""
         link = self
         while link.zxid > zxid:
             jump = link._jump
@@ -85,11 +85,11 @@ class Chain:
         return link
 
     def starts_with(self, other: "Chain") -> bool:
-        """Whether `other` is a prefix of this chain (or equal). O(log length)."""
+        """Return True if `other` is a prefix of this chain (or equal). O(log length)."""
         return other.length <= self.length and self.prefix(other.length).hash == other.hash
 
     def common_prefix(self, other: "Chain") -> "Chain":
-        """The longest chain that both start with. O(log^2 length)."""
+        """Return the longest chain that both start with. O(log^2 length)."""
         low, high = 0, min(self.length, other.length)
         while low < high:
             middle = (low + high + 1) // 2
@@ -100,7 +100,7 @@ class Chain:
         return self.prefix(low)
 
     def after(self, length: int) -> list[Txn]:
-        """The transactions behind the first `length`, in order. O(their number)."""
+        """Return the transactions behind the first `length`, in order. O(their number)."""
         link, txns = self, []
         while link.length > length:
             txns.append(link.txn)

@@ -1,27 +1,30 @@
-"""What is delivered is chosen (DSN 2011, definition VI.1; steps l.3.2, f.3.3, l.2.2 and f.2.2).
+"""Only chosen transactions are delivered (DSN 2011, definition VI.1; steps l.3.2, f.3.3, l.2.2 and f.2.2).
 
-    A follower delivers ⟨v,z⟩ only if it is chosen: for some epoch e a quorum has accepted ⟨v,z⟩ in e, as a proposal
-    of e, or within the initial history of e.
+A follower delivers ⟨v,z⟩ only if it is chosen: for some epoch e a quorum has accepted ⟨v,z⟩ in e, as a proposal
+of e, or within the initial history of e.
 
-An `Accept` of epoch e accepts one transaction in e, an `Adopt` every transaction of the history that it tells. What
-was accepted once stays so, whatever the process does later. What a snapshot brings (`Restore`) is not delivered by the
-process that takes it over. Which sets are quorums, the header tells; without one the property is not exercised.
+An `Accept` of epoch e accepts one transaction in e, an `Adopt` every transaction of its history. A transaction that was
+accepted once stays accepted, whatever the process does later. Transactions that come with a snapshot (`Restore`) are
+not delivered by the process that takes it over. The header gives the quorum system; without one the property is not
+exercised.
 
-An `Adopt` tells a hash. Its history is known if it can be put together: it is what some process had by its last `Adopt`
-of a known history (in the beginning: nothing) with what it accepted after that; or a known one that somebody adopted in
-the same epoch and that ends before it, with what a primary of that epoch broadcast first. Who adopted a history in e
-that is not known may have accepted anything in e: a delivery that would be right then is not judged. Neither is a trace
-that does not show both kinds of event (they are as optional as other protocol events).
+An `Adopt` has only the hash of its history. The history is known if it can be put together: it is a process's last
+known history (in the beginning: the empty one), continued with the transactions that this process accepted after
+it; or a known history that was adopted in the same epoch and ends before it, continued with the first broadcasts of a
+primary of that epoch. A process that adopted an unknown history in e may have accepted anything in e: a delivery that
+would be right then is not judged. Neither is a trace that does not show both kinds of event (they are as optional as
+other protocol events).
 
-Detection: in the order of time, a quorum has accepted before the delivery, and the delivery tells at once. In merged
-logs all acceptances count, wherever they are in the file, and the end of the trace tells.
+Detection: in the order of time, a quorum has accepted before the delivery, so the delivery shows a violation at once.
+In merged logs all acceptances count, wherever they are in the file, and the end of the trace decides.
 
-Witness: the delivery, least by (zxid, value, process, incarnation), behind what there was of acceptance in the epoch
-in which most processes had accepted it, the lowest of these: an `Accept`, or else an `Adopt`, of each process.
-Exercised by: a transaction that is delivered, counted once: what is chosen stays so, whoever delivers it then.
-Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the first delivery of what is
-chosen; an `Adopt` also takes O(what is not known to be chosen of its history), a delivery of what may be chosen or not
-O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that delivery each acceptance.
+Witness: the delivery, least by (zxid, value, process, incarnation), preceded by the acceptances in the epoch in which
+most processes had accepted it, the lowest of these: an `Accept`, or else an `Adopt`, of each process.
+Exercised by: a transaction that is delivered, counted once: once chosen, it stays so for later deliveries.
+Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the first delivery of a chosen
+transaction; an `Adopt` also takes O(transactions of its history not known to be chosen), a delivery that may be chosen
+or not O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that delivery each
+acceptance.
 
 In an incomplete trace of merged logs an acceptance may be missing: a violation is never certain. In one in the order of
 time it always is.
@@ -37,10 +40,10 @@ from invariants.quorums import Weighted
 from invariants.record import Primary, Record, Sent
 
 _Told = tuple[Zxid, int, int]
-"""A history as an event tells it: its last zxid, its length, its hash."""
+"""A history in an event: its last zxid, its length, its hash."""
 
 _Accepted = tuple[Accept | Adopt, ...]
-"""How a transaction was accepted: one event for each epoch and process."""
+"""The acceptances of a transaction: one event for each epoch and process."""
 
 
 class Chosen(Invariant):
@@ -55,20 +58,22 @@ class Chosen(Invariant):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.accepts = self.adopts = False  # whether the trace shows these
-        self.delivered: dict[Txn, None] = {}  # of which it is known whether that was right
-        self.accepted: dict[Txn, _Accepted | None] = {}  # None: by a quorum, as far as somebody asked
+        self.accepts = self.adopts = False  # True if the trace shows these
+        self.delivered: dict[Txn, None] = {}  # those that are judged already
+        self.accepted: dict[Txn, _Accepted | None] = {}  # None: known to be accepted by a quorum
         self.histories: dict[int, Chain | _Told] = {}  # by process
         self.known: dict[int, Chain] = {0: EMPTY}  # by hash
-        self.settled: set[int] = {0}  # the hashes of these in which everything is chosen
+        self.settled: set[int] = {0}  # the hashes of those in which everything is chosen
         self.unknown: dict[_Told, tuple[Adopt, ...]] = {}
-        # By epoch: who adopted one of these; None: to be counted.
+        # By epoch: the processes that adopted one of these; None: to be counted.
         self.adopted: dict[int, tuple[int, ...]] | None = None
         self.initial: dict[int, tuple[Chain, ...]] = {}  # by epoch: known histories adopted in it that end before it
-        self.primaries: dict[int, tuple[Primary, ...]] = {}  # by epoch: who broadcast
+        self.primaries: dict[int, tuple[Primary, ...]] = {}  # by epoch: the processes that broadcast
         self.latest: dict[Primary, Sent] = {}
-        self.followed: dict[tuple[Chain, Primary], tuple[Sent, Chain]] = {}  # up to where β is put behind a history
-        self.going_on: dict[_Told, tuple[Txn, ...]] = {}  # what was accepted after a history that is not known
+        self.followed: dict[
+            tuple[Chain, Primary], tuple[Sent, Chain]
+        ] = {}  # the last transactions of β that were put behind a history
+        self.going_on: dict[_Told, tuple[Txn, ...]] = {}  # the transactions accepted after a history that is not known
         self.pending: dict[Txn, Deliver] = {}  # in merged logs: the least
         self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
 
@@ -124,7 +129,7 @@ class Chosen(Invariant):
         return txn.zxid, at[1] + 1, chain_hash(at[2], txn)
 
     def _learn(self, link: Chain) -> None:
-        """Put a history on record, and those that were known but for this one."""
+        """Put a history on record, and others that become known by it."""
         links = [link]
         while links:
             link = links.pop()
@@ -138,7 +143,7 @@ class Chosen(Invariant):
             links += [link.append(txn) for txn in self.going_on.pop(told, ())]
 
     def _follow(self) -> None:
-        """Put histories that are not known together with what was broadcast in their epoch, as far as that goes."""
+        """Extend unknown histories by the broadcasts of their epoch, as far as possible."""
         before = -1
         while self.unknown and before != len(self.unknown):
             before = len(self.unknown)
@@ -153,7 +158,7 @@ class Chosen(Invariant):
                                     self._learn(link)
 
     def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
-        """Return `initial` with all that `primary` has broadcast so far after it. Amortised O(1)."""
+        """Return `initial` with all broadcasts of `primary` so far after it. Amortised O(1)."""
         done, link = self.followed.get((initial, primary), (None, initial))
         sent: Sent | None = self.latest[primary]
         rest = []
@@ -185,7 +190,7 @@ class Chosen(Invariant):
                 self.settled.add(link.hash)
 
     def _is_chosen(self, txn: Txn, accepted: _Accepted) -> bool:
-        """Whether a quorum has accepted the transaction, so that `accepted` need not be kept."""
+        """Return True if a quorum has accepted the transaction, so that `accepted` need not be kept."""
         if not accepted:
             return False
         epoch = accepted[0].epoch  # the only one, as a rule
@@ -226,7 +231,7 @@ class Chosen(Invariant):
         return self.accepts and self.adopts
 
     def _may_be_chosen(self, accepted: _Accepted) -> bool:
-        """Whether the transaction would be chosen if it were in every history that is not known."""
+        """Return True if the transaction would be chosen by being in every history that is not known."""
         return any(
             self._is_quorum({*processes, *_processes(accepted, epoch)}) for epoch, processes in self._adopted().items()
         )
@@ -242,9 +247,9 @@ class Chosen(Invariant):
         return self.adopted
 
     def _judged(self) -> list[tuple[Deliver, _Accepted | None]]:
-        """In merged logs, what is pending and can be judged: its least delivery, and how it was accepted.
+        """Return, in merged logs, the pending transactions that can be judged: the least delivery, and its acceptances.
 
-        That is None if a quorum has.
+        The acceptances are None if a quorum has accepted it.
         """
         self._follow()
         judged: list[tuple[Deliver, _Accepted | None]] = []
@@ -283,7 +288,7 @@ class Chosen(Invariant):
         return self._violation(f"{said}only {names} had accepted in epoch {epoch}: no quorum{weighed}", *best, deliver)
 
     def _weighed(self, processes: list[int]) -> str:
-        """Return how much weight these have, where processes have weights."""
+        """Return the weight of these processes as text, if processes have weights."""
         quorums = self.record.quorums
         if not isinstance(quorums, Weighted):
             return ""

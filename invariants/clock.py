@@ -1,8 +1,8 @@
 """Clock: in a trace whose order is the order in time, a broadcast comes before its deliveries.
 
-No property of the paper, but a finding of its own: integrity says that somebody "has broadcast" what is delivered,
-and reads as well without a clock; where there is one, a delivery that precedes the broadcast shows a trace that was
-recorded wrongly, or a protocol that delivers what its primary has yet to broadcast.
+No property of the paper, but a finding of its own: integrity demands that some process "has broadcast" a delivered
+transaction, which can be judged without a clock; with one, a delivery that precedes the broadcast shows a trace that
+was recorded wrongly, or a protocol that delivers transactions that its primary has yet to broadcast.
 
 Witness: the delivery and the broadcast, least by (zxid, value, process, incarnation) of the delivery.
 Exercised by: a transaction that is both broadcast and delivered in a trace of `global` order, counted once: later

@@ -4,12 +4,12 @@
     between a follower in Q and ℓ are received in a timely fashion. If ℓ proposes a transaction ⟨e,⟨v,z⟩⟩, then
     ⟨e,⟨v,z⟩⟩ is eventually committed.
 
-"Eventually" is judged on a trace that goes on long enough after a `Stabilised`, which tells that the rest of the trace
-keeps the conditions, and that clients ask ℓ to broadcast. So from there on in its own order ℓ broadcasts something;
-and when the trace ends, everything that it broadcast after it is delivered by every member of Q (see
-`invariants.stabilised` for what counts).
+"Eventually" is judged on a trace that goes on long enough after a `Stabilised`, which promises that the rest of the
+trace keeps the conditions, and that clients ask ℓ to broadcast. So from there on in its own order ℓ has to broadcast
+something; and when the trace ends, every member of Q must have delivered everything that ℓ broadcast since (see
+`invariants.stabilised` for the promises that count).
 
-The claim begins "if ℓ proposes", so it says nothing of an ℓ that never does. Here that is a violation: an ensemble that
+The claim begins "if ℓ proposes", so it allows an ℓ that never does. Here that is a violation: an ensemble that
 does nothing would satisfy the claim. How soon ℓ proposes is left open, as the claim does: the first time that Q chooses
 ℓ may come to nothing, and `Stabilised` promises that Q then chooses ℓ again, at least once, and once more for each
 epoch by which ℓ is behind the members of Q (of very many, ten times in all).
@@ -17,7 +17,7 @@ epoch by which ℓ is behind the members of Q (of very many, ten times in all).
 Witness: the `Stabilised` and the `Broadcast` that a member lacks, least by (zxid, value, leader); if there is none, the
 `Stabilised` of the least leader that broadcast nothing. Exercised by: a `Stabilised` that counts, if a
 member of Q lacked something that had been broadcast or delivered when it came, so that there was something to recover
-from (in merged logs nobody knows, and each counts).
+from (merged logs do not show this, and each counts).
 Cost: O(1) an event, O(log n) at the end for each broadcast after a `Stabilised` and member of its quorum.
 """
 
@@ -42,7 +42,7 @@ class Convergence(Liveness):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.sents: list[Sent] = []  # of all leaders
-        self.start: dict[int, int] = {}  # by leader: how many of these came before its `Stabilised`
+        self.start: dict[int, int] = {}  # by leader: the number of these before its `Stabilised`
 
     def on_sent(self, sent: Sent) -> bool:
         if self.stabilised:

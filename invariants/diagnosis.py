@@ -1,6 +1,6 @@
-"""What somebody should be told whose file cannot be read: what it is, and what a field may be.
+"""Messages about a file that cannot be read: what kind of file it seems to be, and the possible values of a field.
 
-For the readers of traces and of schedules, which are given the error of the JSON decoder.
+For the readers of traces and of schedules, which get the error of the JSON decoder.
 """
 
 import re
@@ -22,20 +22,20 @@ _STARTS = {
     b'{"record":"run"': "something else, this records an ensemble: `zabcheck zookeeper judge` takes its folder",
 }
 _LONGEST_NAME = 99
-"""The longest name, in characters, that is compared with those that there are."""
+"""The longest name, in characters, that is compared with known ones."""
 _ALIKE = 0.65
-"""How alike two names must be, from 0 to 1 (`difflib`). Below it `mutnts` would be taken for `runs`."""
+"""The similarity that two names need, from 0 to 1 (`difflib`). Below it `mutnts` would be taken for `runs`."""
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
 _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
 
 def foreign(start: bytes) -> str | None:
-    """Say what was expected of a file that begins with `start`, if the start shows that it is something else."""
+    """Return the kind of file that was expected, if its `start` shows another kind; else None."""
     return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
 
 
 def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
-    """Say which of the `known` names was probably meant; if none is like `name`, `otherwise`, or else all of them.
+    """Return a suggestion for `name` from the `known` ones; if none is like it, `otherwise`, or else all of them.
 
     >>> like("agrement", ["integrity", "agreement"])
     'did you mean `agreement`?'
@@ -50,7 +50,7 @@ def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
 
 
 def with_alternatives(message: str, path: str, known: Any) -> str:
-    """The decoder's `message` about the field at `path` of the type `known`; if there is a choice, with what it is of.
+    """Return the decoder's `message` about the field at `path` of the type `known`, with the possible values, if any.
 
     >>> from typing import Literal
     >>> with_alternatives("Invalid enum value 'x'", "", Literal["a", "b"])
@@ -67,7 +67,7 @@ def with_alternatives(message: str, path: str, known: Any) -> str:
 
 
 def _inner(kind: inspect.Type, field: str | None) -> Iterator[inspect.Type]:
-    """Return the type of a field of a value of this type; the field None stands for any item of an array."""
+    """Yield the types of a field of a value of this type; the field None stands for any item of an array."""
     if isinstance(kind, inspect.UnionType):
         for each in kind.types:
             yield from _inner(each, field)

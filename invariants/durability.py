@@ -1,11 +1,11 @@
-"""Durability: what a client was told is done is there in the end.
+"""Durability: a transaction that a client was told is done is there in the end.
 
-It is what clients rely on, and what the guarantees of the broadcast are for (DSN 2011, II: a transaction that a client
-was told of must not be undone by a change of the primary). It is judged by those who can see it from outside: what
-clients were told (`ClientAck`), and what reads of everything gave at the end (`FinalRead`). If a transaction that was
-told of is in none of these reads, nobody has it any more, and the client was told something wrong.
+Clients rely on it, and the guarantees of the broadcast exist for it (DSN 2011, II: a transaction that a client
+was told of must not be undone by a change of the primary). It is judged by what is seen from outside: the answers to
+clients (`ClientAck`), and reads of everything at the end (`FinalRead`). If a transaction that a client was told of is
+in none of these reads, no process has it any more, and the client was told something wrong.
 
-That only some of the reads have it is the business of `invariants.final_agreement`. Without any read nothing is said.
+If only some of the reads have it, `invariants.final_agreement` reports that. Without any read nothing is judged.
 
 Detection: at the end, by look-ups. Witness: the `ClientAck`, least by (zxid, value, process, incarnation), and the
 least `FinalRead` by (process, incarnation, transactions). Exercised by: a `ClientAck`, if there is a `FinalRead`.
@@ -32,7 +32,7 @@ class Durability(Invariant):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.told: dict[Txn, ClientAck] = {}  # the least of each transaction
-        self.read: dict[Txn, None] = {}  # by anybody
+        self.read: dict[Txn, None] = {}  # at any process
         self.least: FinalRead | None = None
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:

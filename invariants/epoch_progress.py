@@ -1,27 +1,27 @@
-"""Epoch progress (DSN 2011, IV, steps l.3.2 to l.3.4, f.2.2 and f.3.3; V-C): what a running epoch owes, once at rest.
+"""Epoch progress (DSN 2011, IV, steps l.3.2 to l.3.4, f.2.2 and f.3.3; V-C): obligations of a running epoch at rest.
 
     When nothing is left to be done, each follower that is connected to an established leader has delivered what that
     leader delivered; a leader that is connected to a quorum has delivered what it broadcast in its epoch; and no
     process follows a leader that has closed their connection.
 
-The paper has no such sentence: claim 7 speaks of a leader that was just elected. This is what the claim's conditions
-come to without a new election, by the steps: a late CEPOCH is answered with NEWLEADER (l.3.3), its ACK-LD with a
-commit (l.3.4), which makes the follower deliver (f.2.2); what a quorum acknowledges is committed (l.3.2) and delivered
-(f.3.3). And V-C: a follower that has lost its leader goes back to election.
+The paper has no such sentence: claim 7 speaks of a leader that was just elected. This follows from the claim's
+conditions without a new election, by the steps: a late CEPOCH is answered with NEWLEADER (l.3.3), its ACK-LD with a
+commit (l.3.4), which makes the follower deliver (f.2.2); a transaction that a quorum acknowledges is committed (l.3.2)
+and delivered (f.3.3). And V-C: a follower that has lost its leader goes back to election.
 
-"Nothing is left to be done" is what the `Quiescent` events of one `rest` tell. A leader is established if it follows
-itself and is `primary`. It is connected to itself, and to those whose connection to it is "open". Its epoch is the one
-of its last `Ready`, or of its last broadcast if that came later. Nothing is said of a process that took over a snapshot
-whose prefix is not on record. What comes after a rest does not change what it owes, so a trace that is cut off is
-judged by the rests that it has.
+The `Quiescent` events of one `rest` mean that nothing is left to be done. A leader is established if it follows
+itself and is `primary`. It is connected to itself, and to the processes whose connection to it is "open". Its epoch is
+the one of its last `Ready`, or of its last broadcast if that came later. A process that took over a snapshot
+whose prefix is not on record is not judged. Events after a rest do not change its verdict, so a trace that is cut off
+is judged by the rests that it has.
 
-Witness: what is lacking, then the `Quiescent` of the leader, then that of the follower that lacks it: the delivery of
-the leader, or the broadcast that a leader has not delivered, least by (zxid and value, process that lacks it, leader,
-rest). If nobody lacks anything, the `Quiescent` of the least process that follows a leader which has closed their
-connection. Exercised by: a follower connected to an established leader that has delivered something; an established
-leader that is connected to a quorum and has broadcast in its epoch; a process that follows a leader which is gone.
-Detection: with the last of the events that show it. Cost: O(1) an event; at a rest O(processes) for each of its events,
-and O(log n) for each transaction that a follower lacks or a leader has broadcast in its epoch.
+Witness: the lacking transaction, then the `Quiescent` of the leader, then that of the follower that lacks it: the
+delivery of the leader, or the broadcast that a leader has not delivered, least by (zxid and value, process that lacks
+it, leader, rest). If no process lacks anything, the `Quiescent` of the least process that follows a leader which has
+closed their connection. Exercised by: a follower connected to an established leader that has delivered something; an
+established leader that is connected to a quorum and has broadcast in its epoch; a process that follows a leader which
+is gone. Detection: with the last of the events that show it. Cost: O(1) an event; at a rest O(processes) for each of
+its events, and O(log n) for each transaction that a follower lacks or a leader has broadcast in its epoch.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ from invariants.record import Primary, Record, Sent, Standing
 
 
 class AtRest(NamedTuple):
-    """What is known of a process at a rest: what it had delivered, and the last that it had broadcast in its epoch."""
+    """The state of a process at a rest: what it had delivered, and the last that it had broadcast in its epoch."""
 
     event: Quiescent
     delivered: Standing
@@ -50,7 +50,7 @@ class Lacking(NamedTuple):
 
 
 class EpochProgress(Invariant):
-    """What a running epoch owes, judged at each rest."""
+    """Obligations of a running epoch, judged at each rest."""
 
     name = "epoch progress"
     group = "liveness"
@@ -158,7 +158,7 @@ class EpochProgress(Invariant):
 
 
 def _broadcast(leader: AtRest) -> Iterator[Sent]:
-    """Yield what a leader had broadcast in its epoch until a rest, the last first."""
+    """Yield the broadcasts of a leader in its epoch until a rest, the last first."""
     sent = leader.last
     while sent is not None:
         yield sent

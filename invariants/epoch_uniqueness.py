@@ -1,15 +1,15 @@
 """Epoch uniqueness: at most one primary an epoch (DSN 2011, III and definition V.1).
 
 The properties of III name a primary by its epoch, ρ_e, and "the value of e is unique across primary instances", so
-there must be no second one. A process shows that it is the primary of e by any of three events: it is established as
+there must be no second one. Any of three events shows that a process is the primary of e: it is established as
 the leader of e (`Establish`), it is told that it may broadcast in e (`Ready`), or it broadcasts in e (`Broadcast`). A
 quorum promises an epoch to one prospective leader only, and two quorums intersect. A process that recovered and leads
-the same epoch again has forgotten what it led, and counts as another primary.
+the same epoch again has forgotten that it led, and counts as another primary.
 
-Detection: a look-up by epoch. Witness: what the two least (process, incarnation) did as primaries of the lowest epoch
-that has two: the `Establish` of each, or else its `Ready`, or else its least `Broadcast`.
-Exercised by: an epoch that has a primary, and was promised to another process, too (`Promise` tells to whom), so that
-this one had chosen it as well. Where nobody else has, there can be no second primary.
+Detection: a look-up by epoch. Witness: an event of each of the two least (process, incarnation) that are primaries of
+the lowest epoch that has two: the `Establish` of each, or else its `Ready`, or else its least `Broadcast`.
+Exercised by: an epoch that has a primary, and was promised to another process, too (`Promise.leader`), so that
+this one had chosen it as well. If no other process has, there can be no second primary.
 Cost: O(1) an event; memory O(epochs), and O(processes) for each epoch that is promised to several.
 """
 
@@ -32,9 +32,11 @@ class EpochUniqueness(Invariant):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.primaries: dict[int, tuple[Claim, ...]] = {}  # by epoch: the least two, each with what shows it best
+        self.primaries: dict[
+            int, tuple[Claim, ...]
+        ] = {}  # by epoch: the least two, each with the event that shows it best
         self.lowest: int | None = None  # the lowest epoch with two primaries
-        self.promised: dict[int, tuple[int, ...]] = {}  # by epoch: to whom
+        self.promised: dict[int, tuple[int, ...]] = {}  # by epoch: the processes that it was promised to
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Promise: self._promise, Establish: self.claim, Ready: self.claim}
@@ -49,7 +51,7 @@ class EpochUniqueness(Invariant):
         return False
 
     def claim(self, event: Claim) -> bool:
-        """Take in that a process acts as the primary of an epoch; return whether another one did."""
+        """Take in that a process acts as the primary of an epoch; return True if another one did."""
         primaries = self.primaries.get(event.epoch, ())
         others = tuple(each for each in primaries if _actor(each) != _actor(event))
         if len(others) < len(primaries):

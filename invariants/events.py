@@ -1,15 +1,15 @@
-"""The vocabulary of a trace: what a run of a broadcast protocol showed to the outside.
+"""The vocabulary of a trace: the events that a run of a broadcast protocol shows to the outside.
 
 A trace is a `Header`, then events, then an `End`. On disk it is JSON Lines (see `invariants.trace`).
 
 Three groups of events:
 
-- what the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life of
-  a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
-  where somebody saw them;
+- those that the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life
+of a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
+if they were observed;
 - protocol events, for the invariants of VI-B: `Promise`, `AckEpoch`, `Adopt`, `Accept`, `Truncate`, `Establish`,
-  `CommitEpoch`;
-- environment events, for drawing only: `Send`, `Receive`, `Drop`, what happened to links and disks, `Elect`.
+`CommitEpoch`;
+- environment events, for drawing only: `Send`, `Receive`, `Drop`, faults of links and disks, `Elect`.
 
 Only the order of each process's own events matters to the properties, so logs of several machines can be merged
 in any way. A process that recovers goes on under the next incarnation number, and each incarnation is judged as a
@@ -48,12 +48,12 @@ class Zxid(Struct, frozen=True, order=True, array_like=True, gc=False, forbid_un
         return f"⟨{self.epoch},{self.counter}⟩"
 
     def packed(self) -> int:
-        """ZooKeeper's 64-bit form: the epoch in the upper, the counter in the lower 32 bits."""
+        """Return ZooKeeper's 64-bit form: the epoch in the upper, the counter in the lower 32 bits."""
         return self.epoch << _COUNTER_BITS | self.counter
 
     @classmethod
     def unpack(cls, packed: int) -> "Zxid":
-        """The inverse of `packed`; ValueError if `packed` is negative or longer than 64 bits."""
+        """Return the zxid with this packed form; ValueError if `packed` is negative or longer than 64 bits."""
         if not 0 <= packed < 1 << 2 * _COUNTER_BITS:
             raise ValueError(f"a packed zxid is an integer of 64 bits, not {packed}")
         return cls(packed >> _COUNTER_BITS, packed & (1 << _COUNTER_BITS) - 1)
@@ -90,7 +90,7 @@ class Local(Event, frozen=True):
     incarnation: Incarnation
 
 
-# What the properties judge.
+# Events that the properties judge.
 
 
 class Broadcast(Local, frozen=True):
@@ -146,7 +146,7 @@ class ClientAck(Local, frozen=True, tag="client_ack"):
 
 
 class FinalRead(Local, frozen=True, tag="final_read"):
-    """What a read of everything at `process` gave at the end."""
+    """The result of a read of everything at `process` at the end."""
 
     txns: tuple[Txn, ...]
 
@@ -154,8 +154,8 @@ class FinalRead(Local, frozen=True, tag="final_read"):
 class State(Local, frozen=True):
     """The application's state after the first `length` transactions, the last of them at `zxid`, has this digest.
 
-    How it is computed is the application's business, as long as every process does it in the same way. `text` is for
-    the reader: what is in the state, or the part that matters.
+    Any computation of the digest will do, as long as it is the same at every process. `text` is for
+    the reader: the contents of the state, or the part that matters.
     """
 
     zxid: Zxid
@@ -178,12 +178,12 @@ class Stabilised(Local, frozen=True):
 class Quiescent(Local, frozen=True):
     """Nothing is left to be done at `process`, nor anywhere else: the ensemble is at rest.
 
-    Everything that was sent has been handled, everything written is on the disks, and each process has noticed which
-    of its connections are closed. `rest` numbers the moments of rest of a trace from 1; all processes that are up then
+    Everything that was sent has been handled, everything written is on the disks, and each process has noticed which of
+    its connections are closed. `rest` numbers the moments of rest of a trace from 1; all processes that are up then
     have an event with this number. `leader` is the process that this one has connected to, or itself if it leads; None
-    if it follows nobody. `connection` is the one to that leader: "waiting" until the leader has accepted it, "closed"
-    where the leader has closed it and the process has done nothing about that; "none" for a leader, or without one.
-    `primary` tells whether the process takes a client's request: whether it may broadcast.
+    if it follows no process. `connection` is the one to that leader: "waiting" until the leader has accepted it,
+    "closed" where the leader has closed it and the process has not reacted; "none" for a leader, or without one.
+    `primary` is True if the process takes a client's request, that is, may broadcast.
     """
 
     rest: Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -196,7 +196,7 @@ class Quiescent(Local, frozen=True):
 
 
 class Promise(Local, frozen=True, omit_defaults=True):
-    """f.p := epoch is durable (step f.1.2); `leader` is who asked for it with NEWEPOCH, if that is told."""
+    """f.p := epoch is durable (step f.1.2); `leader` is the one that asked for it with NEWEPOCH, if known."""
 
     epoch: Epoch
     leader: ProcessId | None = None
@@ -235,7 +235,7 @@ class Accept(Local, frozen=True):
 class Truncate(Local, frozen=True):
     """An initial history replaced one that was not a prefix of it (f.2.1).
 
-    The first `length` transactions, up to `zxid`, were common to both; what the old history had after them is gone.
+    The first `length` transactions, up to `zxid`, were common to both; the rest of the old history is gone.
     """
 
     zxid: Zxid
@@ -258,7 +258,7 @@ class CommitEpoch(Local, frozen=True, tag="commit_epoch"):
 
 
 class Send(Local, frozen=True):
-    """A message left `process`; `message` is a number, unique in the trace; `text` says what it carries."""
+    """A message left `process`; `message` is a number, unique in the trace; `text` is its contents for a reader."""
 
     to: ProcessId
     message: Length
@@ -339,7 +339,7 @@ class Elect(Local, frozen=True):
 class Header(Event, frozen=True):
     """The first line of a trace.
 
-    `order` is "global" where the order of the file is the order in time (a simulator's trace), "per-process" where
+    `order` is "global" if the order of the file is the order in time (a simulator's trace), "per-process" if
     only the order of each process's own events is known (merged logs). `schedule` is the schedule that gave the
     trace, as its JSON object, if there is one.
     """
@@ -353,7 +353,7 @@ class Header(Event, frozen=True):
 
 
 class End(Event, frozen=True):
-    """The last line: the number of events between header and end, and whether the run was recorded to its end."""
+    """The last line: the number of events between header and end, and `complete` if the run was recorded to its end."""
 
     count: Length
     complete: bool = True

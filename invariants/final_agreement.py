@@ -1,10 +1,10 @@
-"""Final agreement: whoever reads everything at the end reads the same, at whichever process.
+"""Final agreement: reads of everything at the end give the same, at whichever process.
 
-Replicas of one state are to be the same when nothing is under way any more (DSN 2011, I and II). `invariants.state`
-compares states that the application tells of; here it is what was read from outside. The order of the transactions in
-a read does not matter, nor how often one is in it.
+Replicas of one state are to be the same when nothing is in progress any more (DSN 2011, I and II). `invariants.state`
+compares states that the application reports; this property compares reads from outside. The order of the transactions
+in a read does not matter, nor how often one is in it.
 
-Detection: each read is compared with what was read before. Witness: for the least transaction that one read holds and
+Detection: each read is compared with earlier ones. Witness: for the least transaction that one read holds and
 another lacks, the least read that holds it and the least that lacks it, by (process, incarnation, transactions).
 Exercised by: two `FinalRead`s. Cost: O(transactions of the read) for each; memory O(different reads).
 """
@@ -27,7 +27,7 @@ class FinalAgreement(Invariant):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.reads = 0
-        self.different: dict[tuple[Txn, ...], FinalRead] = {}  # by what was read, in order: the least such read
+        self.different: dict[tuple[Txn, ...], FinalRead] = {}  # by the transactions, in order: the least such read
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {FinalRead: self._final_read}

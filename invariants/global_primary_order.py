@@ -1,19 +1,19 @@
 """Global primary order (DSN 2011, III-A).
 
-    Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process delivers
-    both ⟨v,z⟩ and ⟨v',z'⟩, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩.
+Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process delivers
+both ⟨v,z⟩ and ⟨v',z'⟩, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩.
 
 ρ_e precedes ρ_e' if and only if e < e'.
 
-⟨v,z⟩ and ⟨v',z'⟩ are two transactions: strict causality (III-B) says in the same words, of what a process delivers,
-that one precedes the other, which nothing can do to itself. So a transaction that two primaries broadcast is in no
-order with itself, and alone exercises nothing. It is of both epochs when it is compared with any other transaction.
-That it has two primaries is what zxid uniqueness and zxid assignment report (III: the epoch of a zxid is that of its
-primary).
+⟨v,z⟩ and ⟨v',z'⟩ are two transactions: strict causality (III-B) demands in the same words, of the transactions that a
+process delivers, that one precedes the other, and nothing can precede itself. So a transaction that two primaries
+broadcast is in no order with itself, and alone exercises nothing. It is of both epochs when it is compared with any
+other transaction. Zxid uniqueness and zxid assignment report that it has two primaries (III: the epoch of a zxid is
+that of its primary).
 
 Detection: each link of the tree knows the lowest and the highest epoch broadcast among its transactions; a delivery
 after one of a higher epoch breaks the property. If a broadcast turns up after its delivery (merged logs), the tree is
-gone through once at the end.
+traversed once at the end.
 
 Witness, with z = a and z' = b: ρ_i broadcasts a, ρ_j broadcasts b, p delivers b, then a; least by (a, b, p, ρ_i, ρ_j).
 Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the witness O(distinct transactions).
@@ -65,7 +65,7 @@ class GlobalPrimaryOrder(Invariant):
         return self.changes
 
     def _settle(self) -> None:
-        """Go through the tree again, if a broadcast came later than its delivery."""
+        """Traverse the tree again, if a broadcast came later than its delivery."""
         if not self.record.late:
             return
         self.epochs = {EMPTY.hash: _NONE}

@@ -1,12 +1,12 @@
 """Integrity (DSN 2011, III-A).
 
-    If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩.
+If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩.
 
-The statement is existential and says nothing of time: in merged logs the broadcast may come later in the file. So a
+The statement is existential and does not mention time: in merged logs the broadcast may come later in the file. So a
 delivery without a broadcast is pending until the trace ends. (Where the order of the file is the order in time, a
 broadcast that comes too late is reported as `clock`.)
 
-A snapshot that a process took over brings transactions into its state too: it must hold a prefix that somebody
+A snapshot that a process took over brings transactions into its state too: it must hold a prefix that some process
 delivered.
 
 Witness: the delivery, least by (zxid, value, process, incarnation); if there is none, the least such `Restore`.

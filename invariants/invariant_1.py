@@ -1,11 +1,11 @@
 """Invariant 1 (DSN 2011, VI-B).
 
-    A follower f accepts a proposal ⟨e,⟨v,z⟩⟩ only if its current epoch f.a = e.
+A follower f accepts a proposal ⟨e,⟨v,z⟩⟩ only if its current epoch f.a = e.
 
-f.a is durable, so what an incarnation adopted holds for the next ones too. A follower that never adopted an initial
-history has f.a = ⊥, and accepts nothing.
+f.a is durable, so an epoch that an incarnation adopted holds for the next ones too. A follower that never adopted an
+initial history has f.a = ⊥, and accepts nothing.
 
-Detection: the last `Adopt` of each process tells f.a. Only its own order matters.
+Detection: f.a is the epoch of the last `Adopt` of each process. Only its own order matters.
 
 Witness: the last `Adopt`, if there is one, and the `Accept`; least by (zxid, value, epoch, process, incarnation) of
 the latter. Exercised by: an `Accept`. Cost: O(1) an event; memory O(processes).

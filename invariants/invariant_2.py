@@ -45,7 +45,7 @@ class Invariant2(Invariant):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.pairs = 0
-        self.history: dict[int, Adopt | Accept] = {}  # by process: what its durable history ends with
+        self.history: dict[int, Adopt | Accept] = {}  # by process: the last event of its durable history
         self.phase: dict[int, CommitEpoch | Deliver | Restore] = {}  # by process: the last of its phase, if any
         self.least: tuple[Adopt | Accept | Deliver | Restore, Accept | Deliver] | None = None
 

@@ -3,8 +3,8 @@
     In phase 1, before a follower f provides its history as the initial history of epoch e, it promises not to accept
     proposals from the leader of any epoch e' < e.
 
-A promise is durable, and holds for the incarnations to come. That it was made before is one half; that it is kept is
-the other, without which it would be worth nothing: after it the follower neither accepts a proposal of an epoch
+A promise is durable, and holds for the incarnations to come. It has to be made before, and it has to be kept: after it
+the follower neither accepts a proposal of an epoch
 e' < e nor adopts an initial history of one.
 
 Detection: the highest `Promise` of each process. Only the order of a process's own events matters.

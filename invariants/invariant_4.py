@@ -1,30 +1,32 @@
 """Invariant 4 (DSN 2011, VI-B).
 
-    The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER do not
-    alter, reorder, or lose transactions.
+The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER do not
+alter, reorder, or lose transactions.
 
 Two halves, one for each message:
 
-- what an `AckEpoch` tells is the durable history of its process: what its last `Adopt` told, and each `Accept` after
-  that appended (in the beginning: nothing). A process answers once its promise is durable, and a disk has one write
-  order, so everything in that history is durable too, and has been shown before;
-- what an `Adopt` of epoch e tells is I_e ∘ β, where I_e is what some `AckEpoch` of e told, and β is a prefix of what a
-  primary of e broadcast, in that order: a follower that joins late is sent NEWLEADER with what was broadcast before.
+- the history of an `AckEpoch` is the durable one of its process: that of its last `Adopt` (in the beginning: the empty
+one), with the transaction of each later `Accept` appended. A process answers once its promise is durable, and a disk
+has one write order, so everything in that history is durable too, and has been shown before;
+- the history of an `Adopt` of epoch e is I_e ∘ β, where I_e is the history of some `AckEpoch` of e, and β is a prefix
+of the broadcasts of a primary of e, in their order: a follower that joins late gets NEWLEADER with the transactions
+broadcast before.
 
-Which of several histories the leader had to choose is not asked here; the properties that would break by it tell.
+Nothing is judged about which of several histories the leader had to choose; other properties would break by a wrong
+choice.
 
 Detection: the first half needs the process's own events only. For the second, in merged logs the `AckEpoch` and the
-broadcasts of others may come later in the file, so what nothing matches yet is settled at the end. A trace with no
-`AckEpoch` at all (they are as optional as other protocol events) says nothing about it.
+broadcasts of others may come later in the file, so an `Adopt` without a match is settled at the end. A trace with no
+`AckEpoch` at all (they are as optional as other protocol events) is not judged by it.
 
-Witness: an `AckEpoch` that tells something else, least by (epoch, zxid, process, incarnation), first in its process;
+Witness: an `AckEpoch` with another history, least by (epoch, zxid, process, incarnation), first in its process;
 if there is none, the least such `Adopt`, then by length and hash. Exercised by: an `AckEpoch`.
 Cost: O(1) an event, for processes that accept the same transactions after each other share the hash; for an `Adopt`
-that nothing is known to match, O(candidates for I_e × broadcasts of e) in all. Memory O(distinct transactions).
+that has no known match, O(candidates for I_e × broadcasts of e) in all. Memory O(distinct transactions).
 
-In an incomplete trace an incarnation may lack its last lines, and so an `Accept` or `Adopt` that makes what a later one
-tells right: the first half is a certain violation only in incarnation 0. The second never is, for what is missing may
-be an `AckEpoch` or `Broadcast`.
+In an incomplete trace an incarnation may lack its last lines, and so an `Accept` or `Adopt` that makes a later
+history right: the first half is a certain violation only in incarnation 0. The second never is, as an `AckEpoch` or
+`Broadcast` may be missing.
 """
 
 from collections.abc import Callable
@@ -37,7 +39,7 @@ from invariants.record import Record, Sent
 
 
 class _History:
-    """A history as far as a trace tells it, and the last one that it was continued to."""
+    """A history as far as a trace shows it, and the last one that it was continued to."""
 
     __slots__ = ("continued", "hash", "length", "txn", "zxid")
 
@@ -49,7 +51,7 @@ class _History:
         self.continued: _History | None = None
 
     def tells(self, event: AckEpoch | Adopt) -> bool:
-        """Whether `event` tells this history."""
+        """Return True if `event` has this history."""
         return self.hash == event.hash and self.length == event.length and self.zxid == event.zxid
 
 
@@ -125,7 +127,7 @@ class Invariant4(Invariant):
         return True
 
     def _provide(self, event: AckEpoch) -> None:
-        """Take in what may be the initial history of an epoch."""
+        """Take in a candidate for the initial history of an epoch."""
         self.acks += 1
         candidates = self.provided.get(event.epoch, ())
         if not any(initial.tells(event) for initial in candidates):
@@ -142,7 +144,7 @@ class Invariant4(Invariant):
         return self.acks > 0 and self.order == "global"
 
     def _matches(self, event: Adopt) -> bool:
-        """Whether the history adopted is I_e ∘ a prefix of β_e, for some candidates for these."""
+        """Return True if the adopted history is I_e ∘ a prefix of β_e, for some candidates for these."""
         history = event.epoch, event.zxid, event.length, event.hash
         if history in self.matched:
             return True
@@ -152,7 +154,7 @@ class Invariant4(Invariant):
         return history in self.matched
 
     def _follow(self, epoch: int, initial: _History, first: Sent, length: int) -> None:
-        """Add `initial` ∘ each prefix of the β that begins with `first`, up to a length, to what can be adopted."""
+        """Add `initial` ∘ each prefix, up to a length, of the β that begins with `first` to the possible histories."""
         sent, at = self.ends.get((initial, first), (None, initial))
         while at.length < length:
             following = first if sent is None else self.next.get(sent)
@@ -200,5 +202,5 @@ def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:
 def _described(history: _History | AckEpoch | Adopt) -> str:
     if not history.length:
         return "an empty history"
-    # The hash tells histories apart that are equally long; its last digits do, for a reader.
+    # The hash distinguishes histories of one length; its last digits do, for a reader.
     return f"a history of length {history.length} up to {history.zxid} (hash …{history.hash % 10_000:04})"

@@ -3,21 +3,21 @@
     Let D_f be the sequence of transactions that a follower f delivers in the broadcast phase of epoch f.e. Then
     D_f ⊑ β_{f.e}.
 
-β_e is what a primary of e broadcast, in that order. The phase begins with `CommitEpoch` and ends with the next one,
+β_e is the sequence of broadcasts of a primary of e. The phase begins with `CommitEpoch` and ends with the next one,
 with an `Adopt`, or the incarnation. With `CommitEpoch` the follower delivers the initial history, which
-is of phase 2; a follower that joined late has adopted some of β_e with it, and may deliver that in phase 3. Both are
-told by the zxid of the last `Adopt`, and so is where D_f begins: D_f and β_e are looked at above that zxid. With a
+is of phase 2; a follower that joined late has adopted a part of β_e with it, and may deliver that in phase 3. The zxid
+of the last `Adopt` is the end of both, and so the beginning of D_f: D_f and β_e are compared above that zxid. With a
 `Restore` in the phase D_f begins anew, above the zxid of the snapshot, if that is higher than the one adopted. (A
-`Restore` before `CommitEpoch`, as at recovery, is in no phase.) A phase whose epoch is not the one last adopted is left
-alone. What D_f has already does not count again.
+`Restore` before `CommitEpoch`, as at recovery, is in no phase.) A phase whose epoch is not the one last adopted is not
+judged. Transactions that D_f has already do not count again.
 
-Detection: what the follower delivered last in its phase has a successor in β_e, which comes next. In merged logs that
-may be broadcast later in the file; from the first delivery that is not the successor on, a phase is kept, and settled
-at the end.
+Detection: the follower's last delivery in its phase has a successor in β_e, which comes next. In merged logs the
+successor may be broadcast later in the file; from the first delivery that is not the successor on, a phase is kept, and
+settled at the end.
 
 Witness: `CommitEpoch`, and the first delivery with which D_f is a prefix of no primary's β_e any more; least by
 (epoch, zxid, value, process, incarnation) of the delivery, the first phase in its process.
-Exercised by: a delivery in such a phase above where D_f begins. Cost: O(1) an event; what is kept of a phase takes
+Exercised by: a delivery in such a phase above the beginning of D_f. Cost: O(1) an event; a kept phase takes
 its length. Memory O(distinct transactions + processes), as long as nothing is kept.
 """
 
@@ -30,15 +30,15 @@ from invariants.record import Record, Sent
 
 
 class Phase:
-    """The broadcast phase of a follower, or what is left of it after a snapshot, and what it delivered in it."""
+    """The broadcast phase of a follower, or the rest of it after a snapshot, and its deliveries in it."""
 
     __slots__ = ("begin", "last", "rest", "zxid")
 
     def __init__(self, begin: CommitEpoch, zxid: Zxid) -> None:
         self.begin = begin
-        self.zxid = zxid  # where D_f begins
+        self.zxid = zxid  # the beginning of D_f
         self.last: Sent | None = None  # up to here it is as in β
-        self.rest: list[Txn] = []  # in order, from the first on that was not known to be
+        self.rest: list[Txn] = []  # in order, from the first on that was not known to be as in β
 
     def copy(self) -> "Phase":
         twin = Phase(self.begin, self.zxid)
@@ -66,7 +66,7 @@ class Invariant5(Invariant):
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
         self.next: dict[Sent, Sent] = {}  # in β
         self.place: dict[Sent, int] = {}  # in β
-        self.descends = False  # whether zxids descend within some β
+        self.descends = False  # True if zxids descend within some β
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {
@@ -134,7 +134,7 @@ class Invariant5(Invariant):
         return phase.zxid < txn.zxid and self._deviates(phase, txn)
 
     def _deviates(self, phase: Phase, txn: Txn) -> bool:
-        """A delivery above where D_f begins: whether it is not what comes next, as far as that is known."""
+        """Return True if a delivery above the beginning of D_f is not known to be the next one."""
         self.deliveries += 1
         if not phase.rest:
             following = [sent for sent in self._following(phase) if sent.txn == txn]
@@ -193,7 +193,7 @@ class Invariant5(Invariant):
         )
 
     def _first_wrong(self, phase: Phase) -> tuple[Txn, Txn | None] | None:
-        """The delivery with which D_f is a prefix of no β_e any more, and what could have come instead."""
+        """Return the delivery by which D_f is no prefix of a β_e any more, and the one possible in its place."""
         delivered = [*self._matched(phase), *phase.rest]
         candidates = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
         for txn in dict.fromkeys(delivered):

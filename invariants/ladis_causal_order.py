@@ -6,9 +6,9 @@ a causally precedes b if (1) the same server proposed a before b, or (2) a was p
 than b's. A server is a process in all its incarnations. "Both are delivered" is read as: by one process; and the order
 is the one in which it delivers them.
 
-Detection: as long as the tree of delivered sequences is a path, a new link stands after all that anybody has delivered.
-So it is enough to know the lowest and the highest epoch of these, and for each server the latest of its proposals among
-them. Where the tree has forked these are bounds, and a sequence that they do not clear is gone through, as often as the
+Detection: as long as the tree of delivered sequences is a path, a new link stands after all delivered transactions.
+So it is enough to know their lowest and highest epoch, and for each server its latest proposal among
+them. If the tree has forked these are bounds, and a sequence that they do not clear is traversed, as often as the
 cost of that stays O(1) an event on average. The end of the trace settles it in any case, also where a broadcast turned
 up after its delivery (merged logs).
 
@@ -24,7 +24,7 @@ from invariants.events import Deliver, Txn
 from invariants.record import Record, Sent, named
 
 _WORK_AN_EVENT = 256
-"""How many transactions may be gone through for each new link, on average."""
+"""The number of transactions that may be traversed for each new link, on average."""
 
 
 class LadisCausalOrder(Invariant):
@@ -38,10 +38,10 @@ class LadisCausalOrder(Invariant):
         super().__init__(record, order)
         self.cases = 0
         self.broken = False
-        self.lowest = 1 << 62  # the lowest and the highest epoch of what anybody delivered
+        self.lowest = 1 << 62  # the lowest and the highest epoch of the delivered transactions
         self.highest = -1
-        self.latest: dict[int, int] = {}  # by server: the rank of the latest proposal that anybody delivered
-        self.budget = 10 * _WORK_AN_EVENT  # transactions that may still be gone through
+        self.latest: dict[int, int] = {}  # by server: the rank of its latest proposal that was delivered
+        self.budget = 10 * _WORK_AN_EVENT  # transactions that may still be traversed
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
         if sent is None:
@@ -69,7 +69,7 @@ class LadisCausalOrder(Invariant):
         return False
 
     def _bound(self, sent: Sent) -> None:
-        """Extend the bounds by what was delivered, with all its broadcasts."""
+        """Extend the bounds by a delivered transaction, with all its broadcasts."""
         lowest, highest = sent.epochs
         if lowest < self.lowest:
             self.lowest = lowest
@@ -84,7 +84,7 @@ class LadisCausalOrder(Invariant):
             each = each.other
 
     def _overtaken(self, link: Chain) -> bool:
-        """Whether something before `link` should come after it, as far as that may be looked into."""
+        """Return True if something before `link` should come after it, as far as the budget lets it look."""
         if self.broken or self.budget < 0:
             return False
         self.budget -= link.length
@@ -94,7 +94,7 @@ class LadisCausalOrder(Invariant):
         return self._settled()[0] if self.record.late or self.record.forked else self.cases
 
     def _settled(self) -> tuple[int, list[Chain]]:
-        """Go through the whole tree: return how often the condition was met, and the links that come too late."""
+        """Traverse the whole tree: return how often the condition was met, and the links that come too late."""
         record = self.record
         cases, late = 0, []
         bounds: dict[int, tuple[int, int, dict[int, int]]] = {EMPTY.hash: (1 << 62, -1, {})}

@@ -5,15 +5,16 @@
 
 This holds *for all* pairs that a primary broadcast. A primary is one process in one incarnation and one epoch.
 
-What a process takes over with a snapshot counts as delivered by it, in the order in which somebody delivered it. Where
-nobody did, nobody knows what the process has: what it delivers after that is judged by integrity alone, and exercises
-nothing here. Neither does a snapshot of what nobody broadcast, as no pair of a primary's broadcasts is in it.
+Transactions that a process takes over with a snapshot count as delivered by it, in the order of the process that
+delivered them. If none did, the contents of the snapshot are unknown: later deliveries of the process are judged by
+integrity alone, and exercise nothing here. Neither does a snapshot of transactions that were not broadcast, as no pair
+of a primary's broadcasts is in it.
 
 Detection: it is enough to look at neighbours in β. A delivered b needs its neighbour before it; that one was delivered
 too, so it needs its own, and so on.
 
 Witness, with z' = b and z = a: the primary broadcasts a, then b; p delivers b (and p delivers a, if it does so later);
-least by (b, p, a, primary). Exercised by: a delivery of what was not the primary's first broadcast.
+least by (b, p, a, primary). Exercised by: a delivery of a transaction that was not the primary's first broadcast.
 Cost: O(1) an event; the witness O(n log n), or O(n^2) if zxids descend within β.
 """
 

@@ -12,22 +12,22 @@ in correct runs of Zab, where z is lost with epoch 1. So an abcast is taken to p
 by (2), or as an earlier abcast of the same primary. Over transactions, x ≺_PO y is then the transitive closure of
 
 - some primary broadcast x before y (a primary is one process in one incarnation and one epoch);
-- a process had delivered x, in that incarnation or an earlier one, when it broadcast y. What it took over by a
-  `Restore` counts as delivered, if the prefix is on record.
+- a process had delivered x, in that incarnation or an earlier one, when it broadcast y. The prefix that it took over by
+  a `Restore` counts as delivered, if it is on record.
 
-A transaction that was broadcast again does not precede itself. What nobody broadcast precedes nothing.
+A transaction that was broadcast again does not precede itself. A transaction without a broadcast precedes nothing.
 
 Detection: it is enough to look at these two, the immediate predecessors. A delivered y needs each of its own before it;
 these are delivered too, so they need theirs, and so on down any chain. Of the first kind it is enough to look at the
 neighbour in β, by the same argument. As long as the tree of delivered sequences is a path, sequences are compared by
-their lengths. If a broadcast or a snapshot's prefix turns up later than what it explains (merged logs), all is settled
-once at the end.
+their lengths. If a broadcast or a snapshot's prefix turns up later than the delivery that it explains (merged logs),
+all is settled once at the end.
 
 Witness, with z' = y and z = x, an immediate pair: the primary broadcasts x, or the process of the primary delivers x;
 the primary broadcasts y; p delivers y (and p delivers x, if it does so later); least by (y, p, x, the primary of y),
-the first kind before the second, then the least incarnation that had delivered x.
-Exercised by: a delivery of what has a predecessor. Cost: O(1) an event; the witness O(n log n), or O(n^2) where the
-sequences of the processes fork or zxids descend within β.
+the first kind before the second, then the least incarnation that had delivered x. Exercised by: a delivery of a
+transaction that has a predecessor. Cost: O(1) an event; the witness O(n log n), or O(n^2) where the sequences of the
+processes fork or zxids descend within β.
 """
 
 from invariants.base import Invariant, Violation
@@ -70,7 +70,7 @@ class PoCausalOrder(Invariant):
         return True
 
     def _lacks_known(self, link: Chain, sent: Sent) -> bool:
-        """Whether something that the process of the primary had delivered is missing."""
+        """Return True if a transaction is missing that the process of the primary had delivered."""
         record = self.record
         if sent.longest.length < link.length and not (record.forked or record.resumed):
             return False  # the usual case: on a path, what is shorter is a prefix
@@ -87,7 +87,7 @@ class PoCausalOrder(Invariant):
         return self.cases
 
     def _settle(self) -> None:
-        """Go through the tree again, if something turned up later than what it explains."""
+        """Traverse the tree again, if a broadcast or a snapshot's prefix came late."""
         record = self.record
         if not (record.late or record.resumed):
             return
@@ -141,7 +141,7 @@ class PoCausalOrder(Invariant):
 
 
 def _learned(record: Record, sent: Sent) -> bool:
-    """Whether the process had delivered anything, but `sent.txn`, that somebody broadcast."""
+    """Return True if the process had delivered any broadcast transaction other than `sent.txn`."""
     if sent.longest.length and sent.longest.txn in record.sent and sent.longest.txn != sent.txn:
         return True  # the usual case
     if not (sent.longest.length or record.resumed):

@@ -2,16 +2,16 @@
 
     If m is the last message delivered for a leader L, any message proposed before m by L must also be delivered.
 
-A process that is elected again is a different leader: a leader is one process in one incarnation and one epoch. What
-was not delivered last has to have all before it as well, since whatever is delivered was the last at some time. Nothing
-is said of the place: it is local primary order without the order. So it is judged on what the processes have delivered
-when the trace ends: what is missing may still come.
+A process that is elected again is a different leader: a leader is one process in one incarnation and one epoch. A
+message that was not delivered last needs all before it as well, since every delivered message was the last at some
+time. The place does not matter: the property is local primary order without the order. So it is judged on the messages
+delivered when the trace ends: a missing one may still come.
 
 Detection: a delivered m needs its neighbour before it in β, wherever; that one needs its own, and so on. A link before
 which the neighbour is missing is a suspicion, which the end of each sequence through it settles.
 
 Witness: L proposes a, then m; p delivers m, and never a; least by (m, p, a, L).
-Exercised by: a delivery of what was not the leader's first proposal.
+Exercised by: a delivery of a transaction that was not the leader's first proposal.
 Cost: O(1) an event; the witness O(E n) for E different last positions and n transactions.
 """
 
@@ -94,7 +94,7 @@ class Prefix(Invariant):
 
 
 def _proposals(record: Record) -> dict[Primary, list[Sent]]:
-    """Return what each leader proposed, in order."""
+    """Return the proposals of each leader, in order."""
     proposals: dict[Primary, list[Sent]] = {}
     for txn in record.sent:
         for sent in record.broadcasts(txn):

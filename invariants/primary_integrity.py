@@ -3,17 +3,17 @@
     If a primary ρ_e broadcasts ⟨v,z⟩, and some process delivers ⟨v',z'⟩ that was broadcast by ρ_e', e' < e, then ρ_e
     must deliver ⟨v',z'⟩ before it broadcasts ⟨v,z⟩.
 
-"Some process delivers" has no time: a delivery after the broadcast counts as well. What ρ_e broadcasts once more after
-ρ_e' did is no exception: ρ_e must have delivered it before.
+"Some process delivers" has no time: a delivery after the broadcast counts as well. A transaction that ρ_e broadcasts
+again after ρ_e' did is no exception: ρ_e must have delivered it before.
 
-Detection: the first broadcast of an epoch demands most (and the first after a `Restore`). At that moment everything of
-earlier epochs that anybody has delivered must be in what the primary has delivered, which is a matter of counting; and
-from then on nothing of an earlier epoch may be delivered for the first time. Counting needs sequences of
-what was broadcast in the epoch of its zxid, with zxids that ascend; for others, and if a broadcast turns up after its
-delivery (merged logs), all is settled once at the end.
+Detection: the first broadcast of an epoch demands most (and the first after a `Restore`). At that moment the primary
+must have delivered every transaction of earlier epochs that any process has delivered, which is a matter of counting;
+and from then on no transaction of an earlier epoch may be delivered for the first time. Counting needs sequences of
+transactions broadcast in the epoch of their zxids, with zxids that ascend; for others, and if a broadcast turns up
+after its delivery (merged logs), all is settled once at the end.
 
 Witness, with z = b and z' = a: ρ_e' broadcasts a, ρ_e broadcasts b, p delivers a (p may be ρ_e itself, if it does so
-later); least by (b, ρ_e, a, p, ρ_e'). Exercised by: a broadcast in an epoch above that of something delivered.
+later); least by (b, ρ_e, a, p, ρ_e'). Exercised by: a broadcast in an epoch above that of a delivered transaction.
 Cost: O(1) an event, O(epochs) a primary whose epoch is over; the witness O(n log n), or O(n^2) where zxids do not
 ascend.
 """
@@ -76,7 +76,7 @@ class PrimaryIntegrity(Invariant):
         return found
 
     def _demands_most(self, sent: Sent) -> bool:
-        """Whether the broadcasts of this primary before `sent` do not imply that it is in order too.
+        """Return True if the earlier broadcasts of this primary do not imply that `sent` is in order too.
 
         They do as long as the primary's sequence grows, which only a `Restore` in between can change.
         """
@@ -91,7 +91,7 @@ class PrimaryIntegrity(Invariant):
         return before is None or not had.starts_with(before)
 
     def _sort(self, link: Chain, epochs: tuple[int, int] | None) -> None:
-        """Note whether the zxids of this sequence ascend, with the epochs in which they were broadcast."""
+        """Record if the zxids of this sequence ascend, with the epochs in which they were broadcast."""
         epoch = link.zxid.epoch
         if (
             epochs is None
@@ -133,7 +133,7 @@ class PrimaryIntegrity(Invariant):
         return None
 
     def _missing(self, sent: Sent, delivered: list[tuple[int, Txn]], older: int) -> list[Txn]:
-        """Return what the primary did not have, when it broadcast, of the first `older` transactions of `delivered`."""
+        """Return those of the first `older` transactions of `delivered` that the primary lacked when it broadcast."""
         had = self.record.had(sent)
         assert had is not None
         if had.hash not in self.unsorted and _older_part(had, sent.epoch) == older:

@@ -1,10 +1,10 @@
 """Quorum systems (DSN 2011, definition II.1): sets of processes of which any two intersect.
 
-A quorum system has a name, by which a schedule, a trace and the command line call it:
+A quorum system has a name in schedules, in traces and on the command line:
 
-    majority                  more than half of the processes
-    weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
-    sets 1+2,2+3,1+3          these sets, and what contains one of them
+majority                  more than half of the processes
+weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
+sets 1+2,2+3,1+3          these sets, and every set that contains one of them
 
 ZooKeeper has the first two.
 """
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 MAJORITY = "majority"
 MAX_SETS = 2000
-"""The most sets that a quorum system can be given by: each is compared with each other."""
+"""The largest number of sets that define a quorum system: each is compared with each other."""
 
 _NAME = re.compile(r"weights (?P<weights>\d{1,9}(,\d{1,9})*)|sets (?P<sets>\d{1,9}([+,]\d{1,9})*)", re.ASCII)
 
@@ -32,11 +32,11 @@ class Quorums(Struct, frozen=True):
         return MAJORITY
 
     def contains(self, members: Collection[int]) -> bool:
-        """Whether these processes (each named once) include a quorum. O(1); O(members) or O(sets) in the others."""
+        """Return True if these processes include a quorum, each given once. O(1), elsewhere O(members) or O(sets)."""
         return len(members) * 2 > self.size
 
     def may_lead(self, process: int) -> bool:
-        """Whether a vote may elect it. O(1).
+        """Return True if a vote may elect the process. O(1).
 
         In ZooKeeper no server without weight is elected (`FastLeaderElection.totalOrderPredicate`).
         """
@@ -73,7 +73,7 @@ class Family(Quorums, frozen=True):
 
 
 def quorums_of(name: str, size: int) -> Quorums:
-    """The quorum system of this name over processes 1 to `size`.
+    """Return the quorum system of this name over processes 1 to `size`.
 
     ValueError if the name is none, does not fit the number of processes, or if two quorums do not intersect: it names
     them. O(sets^2).
@@ -111,7 +111,7 @@ def _family(sets: Sequence[Sequence[int]], size: int) -> Family:
 
 
 def _mask(members: Sequence[int]) -> int:
-    """A set of processes as one integer: thousands of pairs are compared."""
+    """Return a set of processes as one integer: thousands of pairs are compared."""
     return sum(1 << process for process in members)
 
 

@@ -1,15 +1,15 @@
-"""What the trace has put on record: the broadcast sequences β and the delivered sequences Δ.
+"""The record of a trace: the broadcast sequences β and the delivered sequences Δ.
 
-The properties of DSN 2011, III-A speak of the first deliveries of each process (Δ_f, definition VI.4) and of what each
-primary broadcast (β_e, definition IV.3). Both are kept once, here, and every property reads them.
+The properties of DSN 2011, III-A speak of the first deliveries of each process (Δ_f, definition VI.4) and of the
+broadcasts of each primary (β_e, definition IV.3). Both are kept once, here, and every property reads them.
 
 All delivered sequences together are a tree: each link (a `Chain`) is one sequence, its children are the sequences
-that somebody continued it to. As long as nothing is wrong, the tree is a single path, and a process is a position on
-it. So the memory needed is O(distinct transactions + processes), a delivery that follows where somebody else went
+that continue it. As long as nothing is wrong, the tree is a single path, and a process is a position on
+it. So the memory needed is O(distinct transactions + processes), a delivery that follows another process's
 costs two look-ups, and only a *new* link can break a property. Where the tree forks, total order or agreement is
 broken (and the reverse).
 
-An incarnation counts as a process of its own; so does what a process delivers after a `Restore`. Positions that were
+An incarnation counts as a process of its own; so does a process after a `Restore`. Positions that were
 left for one of these reasons stay on record for ever: a recovery cannot erase evidence. A `Restore` whose prefix is
 not on record yet makes its process wait, because in merged logs the deliveries of others may come later in the file.
 
@@ -39,7 +39,7 @@ def named(actor: Actor) -> str:
 
 
 class Sent:
-    """One transaction in β_e: who broadcast it, after what, and what that primary had delivered by then."""
+    """One transaction in β_e: its primary, the broadcast before it, and what that primary had delivered by then."""
 
     __slots__ = (
         "delivered",
@@ -78,9 +78,11 @@ class Sent:
         if other is not None:
             self.epochs = min(epoch, other.epochs[0]), max(epoch, other.epochs[1])
         self.delivered = delivered  # None if that was not on record then, see `Record.had`
-        self.longest = longest  # what the process had delivered by then in any incarnation, as far as on record then
+        self.longest = (
+            longest  # its process's longest delivered sequence by then, in any incarnation, as far as on record then
+        )
         self.segment = segment  # the number of the sequence that the process was in
-        self.rank = rank  # how many the process had broadcast before, in any incarnation
+        self.rank = rank  # the number of broadcasts that the process had made before, in any incarnation
 
 
 class Waiting:
@@ -95,7 +97,7 @@ class Waiting:
 
 
 class Standing(NamedTuple):
-    """What an incarnation had delivered at some moment; or `waiting`, with how much it had `done` after a `Restore`."""
+    """A position in time: the delivered sequence or, after a `Restore` of a prefix not on record, the wait so far."""
 
     at: Chain
     waiting: Waiting | None = None
@@ -107,7 +109,7 @@ class Record:
 
     Where the tree has forked, an event costs O(links of its transaction).
 
-    After each call, `new_links`, `new_sents` and `new_positions` hold what is new; who reads them empties them.
+    After each call, `new_links`, `new_sents` and `new_positions` hold the new entries; their readers empty them.
     """
 
     def __init__(self, quorums: Quorums | None = None) -> None:
@@ -120,16 +122,18 @@ class Record:
         self.actors = 0  # actors that delivered something; one that only took a snapshot over could not go wrong
         self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
         self.rewound = False  # a snapshot was taken over where something had been delivered or restored before
-        self.resumed = False  # a snapshot that somebody had taken over turned out later to be on record
+        self.resumed = False  # a snapshot that a process had taken over turned out later to be on record
         self.new_links: list[Chain] = []
         self.new_sents: list[Sent] = []
-        self.new_positions: list[Sent] = []  # what their primary had delivered is known now
+        self.new_positions: list[Sent] = []  # broadcasts whose primary's delivered sequence is known now
         self._at: dict[int, Chain | Waiting] = {}
         self._incarnation: dict[int, int] = {}
-        self._segment: dict[int, int] = {}  # how many sequences the process has begun
+        self._segment: dict[int, int] = {}  # the number of sequences that the process has begun
         self._passed: dict[int, list[tuple[int, int, Chain]]] = {}  # segment, incarnation and sequence that it left
         self._longest: dict[int, Chain] = {}  # of these
-        self._only_restored: dict[int, None] = {}  # processes that have what a snapshot held, and nothing after it
+        self._only_restored: dict[
+            int, None
+        ] = {}  # processes that have taken over a snapshot, and delivered nothing after it
         self._ranks: dict[int, int] = {}
         self._left: dict[int, tuple[Actor, Chain]] = {}  # by chain hash: the least actor that ended there
         self._first_child: dict[int, Chain] = {}
@@ -137,10 +141,12 @@ class Record:
         self._link_of: dict[Txn, Chain] = {}
         self._more_links: dict[Txn, list[Chain]] = {}  # only where the tree forked
         self._last: dict[Primary, Sent] = {}
-        self._others: dict[tuple[Txn, Primary], None] = {}  # who broadcast what others broadcast after them
+        self._others: dict[tuple[Txn, Primary], None] = {}  # primaries whose transaction others broadcast after them
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
         self._arrived: list[Chain] = []  # links that were awaited; empty between two events
-        self._had: dict[Sent, Chain] = {}  # where a broadcast came before what its primary had taken over
+        self._had: dict[
+            Sent, Chain
+        ] = {}  # for a broadcast before the prefix that its primary had taken over was on record
 
     # Building.
 
@@ -281,7 +287,7 @@ class Record:
         return None
 
     def _resume(self, link: Chain) -> None:
-        """Take in what processes did after they took over a prefix, now that somebody has delivered it."""
+        """Take in the events of processes after they took over a prefix, now that another process has delivered it."""
         awaited = self._awaited.pop(link.hash)
         self.resumed = True
         for actor, waiting in awaited:
@@ -306,23 +312,23 @@ class Record:
     # Reading.
 
     def links_of(self, txn: Txn) -> list[Chain]:
-        """Every link that ends in `txn`: one, unless the tree forked."""
+        """Return every link that ends in `txn`: one, unless the tree forked."""
         link = self._link_of.get(txn)
         return [] if link is None else [link, *self._more_links.get(txn, ())]
 
     def is_first_link(self, link: Chain) -> bool:
-        """Whether nobody had delivered `link.txn` after anything else before."""
+        """Return True if no process had delivered `link.txn` after anything else before."""
         return self._link_of[link.txn] is link
 
     def contains(self, at: Chain, txn: Txn) -> bool:
-        """Whether `txn` is in the sequence `at`. O(log length) for each link of `txn`."""
+        """Return True if `txn` is in the sequence `at`. O(log length) for each link of `txn`."""
         link = self._link_of.get(txn)
         if link is None:
             return False
         return at.starts_with(link) or any(at.starts_with(more) for more in self._more_links.get(txn, ()))
 
     def lacks(self, link: Chain, sent: Sent, whole: set[tuple[Primary, int]]) -> bool:
-        """Whether something that `sent`'s primary broadcast before it is missing before `link`.
+        """Return True if an earlier broadcast of `sent`'s primary is missing before `link`.
 
         `whole` holds the links before which nothing is missing, and is added to.
         """
@@ -338,38 +344,38 @@ class Record:
         return False
 
     def lacks_previous(self, link: Chain, sent: Sent) -> bool:
-        """Whether what the primary broadcast just before `sent` is missing before `link`. O(1) as a rule."""
+        """Return True if the same primary's broadcast just before `sent` is missing before `link`. O(1) as a rule."""
         previous = sent.previous
         if previous is None or link.previous.txn is previous.txn:
             return False  # the usual case
         return not self.contains(link.previous, previous.txn)
 
     def distinct(self) -> int:
-        """Return how many different transactions somebody delivered. O(1)."""
+        """Return the number of different transactions that were delivered. O(1)."""
         return len(self._link_of)
 
     def delivered(self) -> Iterator[Txn]:
-        """The distinct transactions that somebody delivered, in the order in which they turned up."""
+        """Iterate over the distinct delivered transactions, in the order in which they turned up."""
         return iter(self._link_of)
 
     def repeated(self) -> Iterator[Txn]:
-        """The transactions that were delivered after different sequences."""
+        """Iterate over the transactions that were delivered after different sequences."""
         return iter(self._more_links)
 
     def broadcasts(self, txn: Txn) -> Iterator[Sent]:
-        """Every broadcast of `txn`, each primary's first only."""
+        """Yield every broadcast of `txn`, each primary's first only."""
         sent = self.sent.get(txn)
         while sent is not None:
             yield sent
             sent = sent.other
 
     def epochs(self, txn: Txn) -> tuple[int, int] | None:
-        """The lowest and the highest epoch in which `txn` was broadcast, or None."""
+        """Return the lowest and the highest epoch in which `txn` was broadcast, or None."""
         sent = self.sent.get(txn)
         return None if sent is None else sent.epochs
 
     def had(self, sent: Sent) -> Chain | None:
-        """Return what the primary had delivered when it broadcast `sent`; None if it is not on record."""
+        """Return the sequence that the primary had delivered when it broadcast `sent`; None if it is not on record."""
         return self._had.get(sent) if sent.delivered is None else sent.delivered
 
     def incarnation(self, process: int) -> int:
@@ -377,7 +383,7 @@ class Record:
         return self._incarnation.get(process, -1)
 
     def known(self, sent: Sent) -> list[tuple[int, Chain]]:
-        """Return what the process had delivered when it broadcast `sent`, in any incarnation, if on record.
+        """Return the sequences that the process had delivered, in any incarnation, when it broadcast `sent`, if known.
 
         Each sequence comes with its incarnation, in the order of the process. One may be missing that is a prefix of
         an earlier one.
@@ -396,7 +402,7 @@ class Record:
         return at if isinstance(at, Chain) else None
 
     def standing(self, process: int, incarnation: int) -> Standing:
-        """Return what this incarnation has delivered so far, to be `resolved` later. O(1)."""
+        """Return the present position of this incarnation, to be `resolved` later. O(1)."""
         at = self._at.get(process, EMPTY)
         if self.incarnation(process) != incarnation:
             return Standing(EMPTY)
@@ -426,7 +432,7 @@ class Record:
         return list(ends.values())
 
     def least_actor(self, *links: Chain) -> tuple[Actor, list[tuple[Chain, Chain]]]:
-        """The least (process, incarnation) with a sequence through one of `links`; each such link of it, and its end.
+        """Return the least actor with a sequence through one of `links`; each such link of its sequences, and its end.
 
         These are more than one only if it has several sequences (see `Restore`).
         """
@@ -435,11 +441,11 @@ class Record:
         return least, [pair for actor, pair in passing if actor == least]
 
     def unmatched(self) -> list[tuple[Actor, Waiting]]:
-        """The restored prefixes that nobody delivered, with what was done after them."""
+        """Return the restored prefixes that were never delivered, with the events after them."""
         return [pair for pairs in self._awaited.values() for pair in pairs]
 
     def delivered_apart(self) -> dict[Txn, Actor]:
-        """Return what was delivered after a restored prefix that nobody delivered, with the least actor that did."""
+        """Return transactions delivered after a restored prefix that was never delivered, with their least actors."""
         found: dict[Txn, Actor] = {}
         for actor, waiting in self.unmatched():
             for done in waiting.done:
@@ -448,12 +454,12 @@ class Record:
         return found
 
     def fork(self) -> Self:
-        """An independent copy. O(size), in C."""
+        """Return an independent copy. O(size), in C."""
         copy = object.__new__(type(self))
         copy.__dict__ = {
             name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
         }
-        # The lists that are kept inside dicts, and what a waiting process did, grow in place.
+        # The lists inside dicts, and the events of a waiting process, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
         copy._passed = {process: passed.copy() for process, passed in self._passed.items()}
         copy._awaited = {}

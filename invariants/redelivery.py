@@ -4,15 +4,15 @@
     redelivered after a.
 
 It speaks of one process and all its incarnations, so it is judged on the deliveries as they are in the trace, repeats
-included. The successor of a is what the process first delivered directly after a, going forward: the delivery directly
-after a, in one incarnation, of something of no lower zxid that the process had never delivered before. What has been
-delivered comes in the order of the first deliveries of the process.
+included. The successor of a is the first transaction that the process delivered directly after a, going forward: in one
+incarnation, with no lower zxid, and never delivered by the process before. Transactions are ordered by their
+first delivery at the process.
 
-Going back is always allowed: with something that it has delivered before, or that has a lower zxid (a snapshot may have
-brought it), a process may begin to deliver again at any time, in the same incarnation too (step f.2.2 of DSN 2011
-delivers the whole initial history) and after a snapshot that is ahead of what is delivered next. Going forward, nothing
+Going back is always allowed: a process may begin to deliver again at any time, with a transaction that it has delivered
+before or that has a lower zxid (a snapshot may have brought it), in the same incarnation too (step f.2.2 of DSN 2011
+delivers the whole initial history) and after a snapshot that is ahead of the next delivery. Going forward, nothing
 may be left out. Whenever the process delivers a again, or takes over a snapshot up to a by a `Restore`, and a has a
-successor, what it delivers next in that incarnation is wrong if it is new to the process, and if it comes after the
+successor, its next delivery in that incarnation is wrong if it is new to the process, and if it comes after the
 successor in the order of first deliveries.
 
 A snapshot is up to a if its zxid is that of a, and of nothing else that the process has delivered. After a snapshot of
@@ -24,7 +24,7 @@ Detection: in the order of the process, at the delivery that is wrong.
 Witness, with the process p: p delivers a, p delivers its successor, p delivers a again (or the `Restore`), p delivers
 something that is new or comes after the successor; least by (a, p, incarnation), the first of an incarnation. In the
 incarnation in which the successor came first, a may have been taken over. Exercised by: a delivery after a repeat of
-what has a successor, if it does not go back.
+a transaction that has a successor, if it does not go back.
 Cost: O(1) an event; memory O(distinct transactions) for each process.
 """
 
@@ -49,7 +49,7 @@ class Redelivery(Invariant):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.repeats = 0
-        self.last: dict[int, Deliver] = {}  # by process; a snapshot is noted as a delivery of what it is up to
+        self.last: dict[int, Deliver] = {}  # by process; a snapshot counts as a delivery of its last transaction
         self.restored: dict[int, Restore] = {}  # the processes whose last of these was a snapshot
         self.positions: dict[int, dict[Txn, int]] = {}  # by process and transaction: the order of first deliveries
         self.successors: dict[int, dict[Txn, Deliver]] = {}  # by process and transaction
@@ -84,7 +84,7 @@ class Redelivery(Invariant):
             values[txn.zxid] = None
 
     def _after(self, last: Deliver, event: Deliver, new: bool, positions: dict[Txn, int]) -> bool:
-        """Whether this may not follow the last delivery. If the last has no successor yet, this may become it."""
+        """Return True if this must not follow the last delivery; a new one becomes its successor if that has none."""
         if event.txn.zxid < last.txn.zxid:
             return False  # it goes back
         successors = self.successors.setdefault(event.process, {})
@@ -93,7 +93,7 @@ class Redelivery(Invariant):
             if new:
                 successors[last.txn] = event
             return False
-        ahead = positions[event.txn] - positions[successor.txn]  # what is new is ahead of all
+        ahead = positions[event.txn] - positions[successor.txn]  # a new transaction is ahead of all
         if ahead < 0:
             return False
         self.repeats += 1

@@ -3,13 +3,13 @@
     If a message, m, is delivered by one server, then it will be eventually delivered by all correct servers.
 
 The correct servers are the members of the quorum of a `Stabilised`, and "eventually" is when the trace ends (see
-`invariants.stabilised` for what counts). What one server delivers is what any process delivered in any incarnation:
-whoever saw it, or was told of it by a client, relies on it.
+`invariants.stabilised` for the promises that count). A message counts as delivered if any process delivered it in any
+incarnation: clients that saw it rely on it.
 
 Detection: at the end, by the position of each member. Witness: the delivery of m, by the least actor, and the
 `Stabilised` of a quorum with a member q that lacks it; least by (zxid and value of m, q, leader).
-Exercised by: a `Stabilised` that counts, if a member lacked something that was delivered when it came (in merged logs
-nobody knows, and each counts if something was delivered). Cost: O(1) an event; at the end O(members) as long
+Exercised by: a `Stabilised` that counts, if a member lacked something that was delivered when it came (merged logs
+do not show this, and each counts if something was delivered). Cost: O(1) an event; at the end O(members) as long
 as nothing is missing, else O(n log n) for each of them and n distinct transactions.
 """
 
@@ -59,7 +59,7 @@ class ReliableDelivery(Liveness):
         )
 
     def _all_is_well(self, event: Stabilised) -> bool:
-        """Whether all members are where the only sequence ends. If not, a member may lack something."""
+        """Return True if all members are where the only sequence ends. If not, a member may lack something."""
         if self.record.forked or self.record.unmatched():
             return False
         longest = next(reversed(self.record.links.values()))

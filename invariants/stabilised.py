@@ -1,17 +1,17 @@
-"""What the environment promised: which `Stabilised` of a trace count, and what the members of a quorum have.
+"""The promises of the environment: the `Stabilised` events that count, and the transactions of a quorum's members.
 
-A `Stabilised` says that from there to the end of the trace the conditions of claim 7 (DSN 2011, VI-D) are kept. So the
-processes of its quorum are the ones that have to catch up, and what they have is asked when the trace ends.
+A `Stabilised` promises that from there to the end of the trace the conditions of claim 7 (DSN 2011, VI-D) are kept. So
+the processes of its quorum are the ones that have to catch up, and they are judged when the trace ends.
 
 It counts for nothing if a member of its quorum is down or halted at the end (by a `Crash` or `Halt` of its last
 incarnation, for a trace may lack the `Recover` after it), or if the leader itself crashed,
-recovered or halted after it, or went on in another incarnation: then the environment broke its promise. (When a
-member went down and came back cannot be told in merged logs; it must have caught up all the same.) A later one of the
+recovered or halted after it, or went on in another incarnation: then the environment broke its promise. (Merged logs
+do not show when a member went down and came back; it must have caught up all the same.) A later one of the
 same process takes its place.
 
-What a process has is what its last incarnation delivered, or took over with a snapshot. The last incarnation is the
-highest that its deliveries, broadcasts, snapshots and life events show, or its `Stabilised`. Where the prefix that a
-snapshot holds is not on record, nobody knows what the process has; that is integrity's business.
+A process has the transactions that its last incarnation delivered, or took over with a snapshot. The last incarnation
+is the highest that its deliveries, broadcasts, snapshots and life events show, or its `Stabilised`. If the prefix in a
+snapshot is not on record, the transactions of the process are unknown; that is left to integrity.
 """
 
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from invariants.record import Record
 Life = Crash | Recover | Halt
 
 _DOWN = (Crash, Halt)
-"""What was the last of an incarnation, if it is over; a tuple, as a search asks for it all the time."""
+"""The events that can be the last of an incarnation; a tuple, as a search uses it all the time."""
 
 
 class Liveness(Invariant):
@@ -39,7 +39,7 @@ class Liveness(Invariant):
         super().__init__(record, order)
         self.stabilised: dict[int, Stabilised] = {}  # by leader: the last
         self.life: dict[int, Life | Stabilised] = {}  # by process: the last
-        self.behind: dict[int, bool] = {}  # by leader: whether a member lacked something when it came
+        self.behind: dict[int, bool] = {}  # by leader: True if a member lacked something when it came
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Stabilised: self.on_stabilised, Crash: self._lives, Recover: self._lives, Halt: self._lives}
@@ -50,15 +50,15 @@ class Liveness(Invariant):
         return False
 
     def _is_behind(self, event: Stabilised) -> bool:
-        """Whether a member of the quorum lacks something that the others could lead it to have, and so could fail to.
+        """Return True if a member of the quorum lacks something that the others could, and so may fail to, give it.
 
-        True in merged logs, where nobody knows what a member had when the leader's log says `Stabilised`.
+        True in merged logs, which do not show what a member had when the leader's log has `Stabilised`.
         """
         return self.order != "global" or any(True for txn in self.wanted() for _ in self.lacking(event, txn))
 
     @abstractmethod
     def wanted(self) -> Iterable[Txn]:
-        """Return what a member may lack so far."""
+        """Return the transactions that a member may lack so far."""
 
     def _lives(self, event: Life) -> bool:
         self.life[event.process] = event
@@ -81,7 +81,7 @@ class Liveness(Invariant):
         return isinstance(life, _DOWN) and life.incarnation >= self.record.incarnation(process)
 
     def has(self, process: int) -> Chain | None:
-        """Return what the last incarnation of `process` has delivered; None if that is not on record."""
+        """Return the delivered sequence of the last incarnation of `process`; None if that is not on record."""
         life = self.life.get(process)
         if life is not None and life.incarnation > self.record.incarnation(process):
             return EMPTY
@@ -97,7 +97,7 @@ class Liveness(Invariant):
                 yield member
 
     def judged(self) -> int:
-        """Count the `Stabilised` that count and found a member behind; in any case what is violated."""
+        """Count the `Stabilised` that count and found a member behind; violated ones in any case."""
         return sum(self.behind[event.process] for event in self.counting()) or int(self.violation() is not None)
 
     def inconclusive(self) -> bool:

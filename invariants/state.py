@@ -1,8 +1,8 @@
 """State: replicas that applied equally many transactions are in the same state (DSN 2011, I and II).
 
-That is what the broadcast is for: a primary turns each request into a state change, and every backup that applies the
-same changes in the same order has the same state. So a divergence is seen in values here, whatever caused it: the
-broadcast, or an application that applied something else than what was delivered, or in another way.
+That is the purpose of the broadcast: a primary turns each request into a state change, and every backup that applies
+the same changes in the same order has the same state. So this property sees a divergence in values, whatever caused it:
+the broadcast, or an application that applied something else than it delivered, or in another way.
 
 Detection: one look-up by length. Witness: at the least length with two digests, the least event by (process,
 incarnation, digest, zxid, text), and the least with another digest. Exercised by: two `State` events of one length.

@@ -2,24 +2,24 @@
 
     If some process delivers ⟨v,z⟩ and ⟨v',z'⟩, then either ⟨v,z⟩ ≺_PO ⟨v',z'⟩ or ⟨v',z'⟩ ≺_PO ⟨v,z⟩.
 
-≺_PO is read as in `po_causal_order`; both transactions are such that somebody broadcast them. In what order they are
-delivered is the business of PO causal order.
+≺_PO is read as in `po_causal_order`; both transactions were broadcast. PO causal order judges the order of their
+deliveries.
 
 Detection: where each transaction of a sequence precedes the next one, any two are related, by transitivity. So it is
-enough to look at a new link and the one before it (what nobody broadcast is passed over): the primary broadcast them in
-a row, or its process had delivered the one when it broadcast the other. If neither is so, the relation may still go by
-way of what this process did not deliver, or a later broadcast may bring it about: such a link is a suspicion, which
-`violation` looks into. If a broadcast or a snapshot's prefix turns up later than what it explains (merged logs), the
-tree is gone through once at the end.
+enough to look at a new link and the one before it (transactions without a broadcast are passed over): the primary
+broadcast them in a row, or its process had delivered the one when it broadcast the other. If neither is so, the
+relation may still go through transactions that this process did not deliver, or a later broadcast may establish it:
+such a link is a suspicion, which `violation` examines. If a broadcast or a snapshot's prefix turns up later than the
+delivery that it explains (merged logs), the tree is traversed once at the end.
 
 Witness, with z = x and z' = y, x < y: the least primary of x broadcasts x, that of y broadcasts y, p delivers x, p
-delivers y; least by (x, y, p). Where more than `LARGE` transactions were broadcast, x and y are the least of those
-unrelated pairs that some process delivered one after the other (but for what nobody broadcast), if there is one.
-Exercised by: a process that delivers two transactions that somebody broadcast.
+delivers y; least by (x, y, p). If more than `LARGE` transactions were broadcast, x and y are the least of those
+unrelated pairs that some process delivered one after the other (except for transactions without a broadcast), if there
+is one. Exercised by: a process that delivers two transactions that were broadcast.
 
 Cost: O(1) an event. The witness of a small trace: O(r n^2 / 64 + E n^2) for n transactions, E different last positions,
 and r rounds, two of them unless the relation is at odds with the order of the trace. That of a large one: O(s n) for s
-suspicions, of which those after the least unrelated pair are not looked into; memory O(n). It costs as much as in a
+suspicions, of which those after the least unrelated pair are not examined; memory O(n). It costs as much as in a
 small trace (n^2 bits of memory) if all suspicions come to nothing and some process delivered y right before x, which
 precedes it: then only the pairs further apart can tell.
 """
@@ -30,7 +30,7 @@ from invariants.events import Deliver, Txn
 from invariants.record import Record, Sent, named
 
 LARGE = 1000
-"""Above so many transactions the witness is looked for among neighbours."""
+"""The number of transactions above which the witness is looked for among neighbours."""
 
 
 class StrictCausality(Invariant):
@@ -68,13 +68,13 @@ class StrictCausality(Invariant):
         return before
 
     def _last_broadcast(self, link: Chain) -> Chain | None:
-        """Return the longest prefix that ends in what somebody broadcast."""
+        """Return the longest prefix that ends in a broadcast transaction."""
         while link.length and link.txn not in self.record.sent:
             link = link.previous
         return link if link.length else None
 
     def _follows(self, sent: Sent, before: Chain) -> bool:
-        """Whether `before.txn` is an immediate predecessor of this broadcast; of its own primary, the neighbour."""
+        """Return True if `before.txn` immediately precedes this broadcast; of its own primary, a neighbour does."""
         record = self.record
         if before.length <= sent.longest.length and not (record.forked or record.resumed):
             return True  # the usual case: on a path, what is shorter is a prefix
@@ -90,7 +90,7 @@ class StrictCausality(Invariant):
         return True
 
     def _settle(self) -> None:
-        """Go through the tree again, if something turned up later than what it explains."""
+        """Traverse the tree again, if a broadcast or a snapshot's prefix came late."""
         record = self.record
         if not (record.late or record.resumed):
             return
@@ -111,7 +111,7 @@ class StrictCausality(Invariant):
         return self._least()
 
     def _least_neighbours(self) -> tuple[tuple[Txn, Txn] | None, bool]:
-        """Return the least unrelated neighbours; if there are none, whether a later one precedes an earlier one."""
+        """Return the least unrelated neighbours, or None, and True if a later one precedes an earlier one."""
         record, cases = self.record, self.cases
         pairs: set[tuple[Txn, Txn]] = set()
         for link in record.links.values():
@@ -155,7 +155,7 @@ class StrictCausality(Invariant):
 
 
 def _precedes(record: Record, x: Txn, y: Txn) -> bool:
-    """Whether x ≺_PO y: goes through what precedes y until x turns up. O(n)."""
+    """Return True if x ≺_PO y: searches the predecessors of y for x. O(n)."""
     seen = {y}
     links = {EMPTY.hash}
     waiting = [y]
@@ -185,7 +185,7 @@ def _below(record: Record, bit_of: dict[Txn, int]) -> list[int]:
     changed = True
     while changed:
         changed = False
-        closed = {EMPTY.hash: 0}  # by chain hash: what is in a sequence, and what precedes that
+        closed = {EMPTY.hash: 0}  # by chain hash: the transactions of a sequence, and their predecessors
         for txn, bit in bit_of.items():
             mask = below[bit]
             for sent in record.broadcasts(txn):

@@ -7,10 +7,10 @@ Detection: the property is broken if and only if some transaction is delivered a
 delivers b after x, and q delivers b after y, where x and y are the last before b: either one of the two lacks the
 other's predecessor, or one has x before y and the other y before x. So it is enough to look at new links of the tree.
 
-Witness, with z' = b and z = a: p delivers a, p delivers b, q delivers b (and q delivers a, if it does so later);
-least by (b, a, p, q).
-Exercised by: b delivered by two actors, by one of them not as its first transaction. What came with a snapshot counts
-for nothing: by its hash it is what somebody delivered. Cost: O(1) an event; the witness O(distinct transactions).
+Witness, with z' = b and z = a: p delivers a, p delivers b, q delivers b (and q delivers a, if it does so later); least
+by (b, a, p, q). Exercised by: b delivered by two actors, by one of them not as its first transaction. Transactions that
+came with a snapshot count for nothing: by its hash some process delivered them. Cost: O(1) an event; the witness
+O(distinct transactions).
 """
 
 from hashlib import blake2b

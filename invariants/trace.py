@@ -1,11 +1,11 @@
 """Traces on disk: JSON Lines, one event a line, a `Header` first and an `End` last.
 
-    {"event":"header","version":1,"processes":3,"protocol":"zab"}
-    {"event":"broadcast","process":1,"incarnation":0,"epoch":1,"txn":{"zxid":[1,1],"value":"x"}}
-    {"event":"deliver","process":1,"incarnation":0,"txn":{"zxid":[1,1],"value":"x"}}
-    {"event":"end","count":2}
+{"event":"header","version":1,"processes":3,"protocol":"zab"}
+{"event":"broadcast","process":1,"incarnation":0,"epoch":1,"txn":{"zxid":[1,1],"value":"x"}}
+{"event":"deliver","process":1,"incarnation":0,"txn":{"zxid":[1,1],"value":"x"}}
+{"event":"end","count":2}
 
-Every line is validated; what is wrong is reported as file, line, field, and what was expected.
+Every line is validated; a fault is reported with file, line, field, and the expected value.
 
 The logs of several processes need not be merged into one file first: `merge` reads them side by side, as one trace.
 """
@@ -38,7 +38,7 @@ MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
 
 Line = AnyEvent | Header | End
-"""What a line of a trace can be."""
+"""A line of a trace."""
 
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 _encode = msgspec.json.Encoder().encode
@@ -46,13 +46,13 @@ _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def dump(events: Iterable[Event]) -> Iterator[bytes]:
-    """The lines of a trace, each with its line feed. `events` includes header and end."""
+    """Yield the lines of a trace, each with its line feed. `events` includes header and end."""
     for event in events:
         yield _encode(event) + b"\n"
 
 
 def load(source: BinaryIO, name: str) -> Iterator[Event]:
-    """The events of a trace file, header and end included, validated; `name` is for messages.
+    """Yield the events of a trace file, header and end included, validated; `name` is for messages.
 
     TraceError, with name, line and field, for anything that is not a trace of this version. A missing end is not an
     error (the verdict is then inconclusive), but a last line that is cut off is.
@@ -78,7 +78,7 @@ def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
 def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:
     """Yield the lines, each valid by itself, while they make one trace; TraceError at the first that does not.
 
-    So the header comes first, an end last, and no line is at odds with the header.
+    So the header comes first, an end last, and no line contradicts the header.
     """
     header: Header | None = None
     ended = False
@@ -110,19 +110,19 @@ def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:
 
 
 def loads(data: bytes, name: str = "trace") -> list[Event]:
-    """The events of a trace held in memory; see `load`."""
+    """Return the events of a trace held in memory; see `load`."""
     return list(load(BytesIO(data), name))
 
 
 def decode(line: bytes, name: str, number: int) -> Event:
-    """One line of a trace by itself, validated; `name` and `number`, from 1, are for messages. TraceError as `load`."""
+    """Decode and validate one line of a trace; `name` and `number`, from 1, are for messages. May raise TraceError."""
     if len(line) > MAX_LINE:
         raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
     return _event(line, name, number)
 
 
 class Reader:
-    """A trace file while it is read: its events (see `load`), and where the one that came last stands."""
+    """A trace file while it is read: its events (see `load`), and the line of the last one."""
 
     def __init__(self, source: BinaryIO, name: str) -> None:
         self.source = source
@@ -155,13 +155,13 @@ class Reader:
 class Merged:
     """Reads several files, each with the events of some processes, as one trace; see `merge`.
 
-    `name` and `line` tell where the event that came last stands.
+    `name` and `line` are the place of the last event.
     """
 
     def __init__(self, readers: Iterable[Reader]) -> None:
         self.readers = list(readers)
         self._at = self.readers[0] if self.readers else None
-        self._home: dict[int, tuple[Reader, int]] = {}  # process: where its first event stands
+        self._home: dict[int, tuple[Reader, int]] = {}  # process: the place of its first event
 
     @property
     def name(self) -> str:
@@ -210,38 +210,38 @@ class Merged:
 
 _CUT_OFF = End(0, complete=False)
 _Turn = tuple[tuple[int, int], int, int, int, Event]
-"""The event that a file shows next, behind what tells whose turn it is: progress, rank, process, file."""
+"""The next event of a file, behind the key of its turn: progress, rank, process, file."""
 
 
 def merge(sources: Iterable[tuple[BinaryIO, str]]) -> Iterator[Event]:
-    """The one trace of several files, as `load` gives one; each file comes with its name.
+    """Yield the one trace of several files, as `load` gives one; each file comes with its name.
 
     Each is a trace of its own, with header and end, of order "per-process"; their headers agree, and the events of one
     process are in one file. TraceError otherwise. The trace is complete if each file is.
 
     The verdicts and their witnesses are the same for every order that keeps the order within each file. This one lets
     the file come next that is behind the others, by the highest zxid that it has shown; for one zxid the broadcast
-    comes first, and a snapshot last. So what follows a broadcast or completes a snapshot seldom comes before it: the
-    judge need not keep it waiting, and sees a violation early. The order of `sources` does not change it, unless events
-    that belong to no process tie. One event a file is held in memory, and O(log files) is the cost of one.
+    comes first, and a snapshot last. So an event that follows a broadcast or completes a snapshot seldom comes before
+    it: the judge need not keep it waiting, and sees a violation early. The order of `sources` does not change it,
+    unless events that belong to no process tie. Memory: one event a file. Cost: O(log files) an event.
     """
     return iter(Merged(Reader(source, name) for source, name in sources))
 
 
 def _progress(event: Event) -> tuple[int, int]:
-    """Return the zxid that an event is about; (0, 0) if it is about none."""
+    """Return the zxid of an event; (0, 0) if it has none."""
     txn = getattr(event, "txn", None)
     zxid = getattr(event, "zxid", None) if txn is None else txn.zxid
     return (0, 0) if zxid is None else (zxid.epoch, zxid.counter)
 
 
 def _rank(event: Event) -> int:
-    """Return the rank of an event among those about one zxid, the least first."""
+    """Return the rank of an event among those of one zxid, the least first."""
     return 0 if isinstance(event, Broadcast) else 2 if isinstance(event, Restore) else 1
 
 
 def _common_header(found: Sequence[tuple[Reader, Event]]) -> Header:
-    """The header of all files together. TraceError for the first that is not like the others."""
+    """Return the header of all files together. TraceError for the first that is not like the others."""
     if not found:
         raise TraceError("expected a trace at least, found nothing to merge")
     first, common = found[0]
@@ -278,7 +278,7 @@ def _quorums(header: Header, name: str) -> Quorums:
 
 
 def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
-    """Say what is wrong with the quorum of `event`; None if nothing is."""
+    """Return the fault of the quorum of `event`; None if it has none."""
     members = set(event.quorum)
     beyond = next((member for member in event.quorum if member > quorums.size), None)
     if beyond is not None:
@@ -293,7 +293,7 @@ def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
 
 
 def _reason(error: Exception, line: bytes, number: int) -> str:
-    """Name the field that is wrong, if one can be named, and say what is wrong with it."""
+    """Return the reason of an error, with the name of the faulty field if it is known."""
     if number == 1 and (found := foreign(line)):
         return f": expected {found}"
     if number == 1 and b'"choices"' in line:

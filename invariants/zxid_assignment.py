@@ -7,11 +7,11 @@
 So three things can be wrong with a broadcast of ⟨v,z⟩ by ρ_e:
 
 - epoch(z) is not e;
-- the last `Ready` of its process, in this incarnation, was of another epoch than e (where there is none before it, the
-  trace may simply not show these: nothing is said);
-- ρ_e has broadcast a higher zxid before. (The same zxid with another value is the business of zxid uniqueness.)
+- the last `Ready` of its process, in this incarnation, was of another epoch than e (if there is none before it, the
+  trace may simply not show these: nothing is judged);
+- ρ_e has broadcast a higher zxid before. (Zxid uniqueness judges the same zxid with another value.)
 
-What a primary broadcasts again counts as broadcast where it was first.
+Only a primary's first broadcast of a transaction counts.
 
 Detection: each broadcast is compared with the last `Ready` of its process, and with the highest zxid of its primary.
 Witness: of the least broadcast (by transaction, epoch, process and incarnation) with which something is wrong, the
@@ -43,7 +43,9 @@ class ZxidAssignment(Invariant):
         self.broadcasts = 0
         self.ready: dict[int, Ready] = {}  # by process: the last
         self.highest: dict[Primary, Zxid] = {}  # that it has broadcast
-        self.least: tuple[Sent, Ready | None] | None = None  # what is wrong, with the last `Ready` before it
+        self.least: tuple[Sent, Ready | None] | None = (
+            None  # the least wrong broadcast, with the last `Ready` before it
+        )
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Ready: self._ready}

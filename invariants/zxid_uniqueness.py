@@ -1,9 +1,9 @@
 """Zxid uniqueness: one value and one primary a zxid (DSN 2011, III: a zxid identifies a transaction).
 
-Here a transaction is the pair ⟨v,z⟩, so that two values under one zxid can be told apart at all; and that there are
-two is a finding of its own, whoever shows them: by a broadcast, a delivery, or the acceptance of a proposal. So is a
-transaction that two primaries broadcast, even with the same value: each of them took the zxid for its own. A primary
-that broadcasts the very same transaction again does so once, as for the other properties.
+Here a transaction is the pair ⟨v,z⟩, so that two values under one zxid can be told apart; and two values are a
+finding of their own, whether a broadcast, a delivery, or the acceptance of a proposal shows them. So is a
+transaction that two primaries broadcast, even with the same value: each of them took the zxid for its own. Repeated
+broadcasts of one transaction by one primary count once, as for the other properties.
 
 Detection: a value that is new to the record, or accepted for the first time, is looked up by its zxid. Deliveries
 after a snapshot that is not on record are settled at the end.

@@ -1,24 +1,24 @@
 """Traces in columns: the Parquet form, for many runs in one file, or for one that is too long for lines of text.
 
 A row is a line of the JSON Lines form (see `invariants.trace`), header and end included, so nothing is lost either way.
-Two columns tell which run and which line the row is; then come the columns that properties read, and `rest` with all
-else that the line holds. A column for which the kind of event has no field is null.
+Two columns have the numbers of the run and of the line; then come the columns that properties read, and `rest` with all
+other fields of the line. A column is null if the kind of event has no such field.
 
-    run           int64    which trace of the file the row belongs to, from 0
-    seq           int64    its line in that trace: 1 is the header
-    event         string   the kind: "header", "broadcast", "deliver", …, "end"
-    process       int32    where it happened, from 1
-    incarnation   int64    from 0
-    epoch         int64    the field `epoch`
-    zxid_epoch    int64    of the field `txn` or `zxid`
-    zxid_counter  int64
-    value         string   of the field `txn`
-    length        int64    the field `length`
-    hash          int64    the field `hash`, or `digest` of a state
-    rest          string   a JSON object of all other fields; null if there is none
+run           int64    the trace in the file that the row belongs to, from 0
+seq           int64    its line in that trace: 1 is the header
+event         string   the kind: "header", "broadcast", "deliver", …, "end"
+process       int32    from 1
+incarnation   int64    from 0
+epoch         int64    the field `epoch`
+zxid_epoch    int64    of the field `txn` or `zxid`
+zxid_counter  int64
+value         string   of the field `txn`
+length        int64    the field `length`
+hash          int64    the field `hash`, or `digest` of a state
+rest          string   a JSON object of all other fields; null if there is none
 
-The rows of a run stand together in its order; whoever reads row groups apart orders them by `seq`. As Parquet, run and
-seq are delta encoded, the rest by dictionary: a stored run takes a few bytes an event.
+The rows of a run stand together in its order; a program that reads row groups apart orders them by `seq`. As Parquet,
+run and seq are delta encoded, the rest by dictionary: a stored run takes a few bytes an event.
 
 Needs pyarrow: `pip install zabcheck[parquet]`.
 """
@@ -108,7 +108,7 @@ def kinds_by_tag() -> Mapping[str, type[Event]]:
 
 
 class Rows:
-    """Collects traces, and hands their rows out as one table. O(1) an event."""
+    """Collects traces, and returns their rows as one table. O(1) an event."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Any, ...]] = []

@@ -8,7 +8,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 
 _SHIFT = 40
-"""Bits of a place on a path; the rest of 63 tells which piece."""
+"""Bits of a place on a path; the upper ones, of 63, are the number of a piece."""
 
 
 class Grown:
@@ -37,7 +37,7 @@ class Grown:
 
 
 def beginnings(sorted_: Array) -> Array:
-    """Tell for each element whether it differs from the one before it."""
+    """Return for each element True if it differs from the one before it."""
     first = np.ones(len(sorted_), bool)
     first[1:] = sorted_[1:] != sorted_[:-1]
     return first

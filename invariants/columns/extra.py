@@ -1,4 +1,4 @@
-"""The header and the end of a run in a Parquet file: what their column `rest` holds.
+"""The column `rest` of a run's header and end in a Parquet file.
 
 That column has all fields of a line that have no column of their own, as JSON; here its content is called `extra`.
 """
@@ -13,14 +13,14 @@ from invariants.quorums import MAJORITY, quorums_of
 
 
 class Head(NamedTuple):
-    """What judging needs to know of a header: how many processes there are, and whether the order is that of time."""
+    """The part of a header that judging needs: the number of processes, and True if the order is that of time."""
 
     processes: int
     clocked: bool
 
 
 ODD = Head(0, False)
-"""Stands for the header of a run that has none."""
+"""The header of a run that has none."""
 
 
 class _HeaderExtra(msgspec.Struct, forbid_unknown_fields=True):

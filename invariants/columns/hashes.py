@@ -1,8 +1,8 @@
 """Hashes of a column of texts, 64 bits, without a Python object for each.
 
 A text is taken in eight bytes at a time, and each step can be undone, as long as the text is known up to there. So two
-texts of one length, of which only eight bytes differ, never have one hash; others have with a chance of 2^-64. What the
-hashes start from is different in each process, like Python's own.
+texts of one length, of which only eight bytes differ, never have one hash; others have with a chance of 2^-64. The
+initial value is different in each process, as for Python's own hashes.
 """
 
 from typing import Any

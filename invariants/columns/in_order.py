@@ -1,43 +1,43 @@
 """Traces in which nothing is wrong, proved to be so in arrays: no object an event, and many short traces at once.
 
-As long as nothing is wrong, all delivered sequences are one path (see `invariants.record`), and on a path what the
-properties ask for is arithmetic. So a trace is *in order* if
+As long as nothing is wrong, all delivered sequences are one path (see `invariants.record`), and on a path the
+properties are arithmetic. So a trace is *in order* if
 
-- the zxids of what was delivered ascend along the path, and each process delivers, in each of its sequences, either
-  what comes next on the path or something that it has already;
-- each snapshot that was taken over is a prefix of the path, told by its zxid, length and chain hash;
+- the zxids of the delivered transactions ascend along the path, and each process delivers, in each of its sequences,
+either the next transaction on the path or one that it has already;
+- each snapshot that was taken over is a prefix of the path, by its zxid, length and chain hash;
 - everything on the path was broadcast, by one primary, in the epoch of its zxid, and with one value a zxid; where the
-  order of the file is the order in time, before it was delivered;
+order of the file is the order in time, before it was delivered;
 - each process broadcasts in the order of its incarnations and epochs, and within an epoch in the order of the zxids,
-  which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
-- what a process broadcast is on the path in that order, and of each primary the path holds the first so many, without a
-  gap;
-- a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after what it
-  broadcast.
+which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
+- a process's broadcasts are on the path in their order, and each primary's broadcasts on the path are its first ones,
+without a gap;
+- a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after the broadcast
+transaction.
 
 None of the properties that look at broadcasts, deliveries and snapshots is broken in such a trace (strict causality
-asks for a little more, see `Proof.causal`), and how often each was exercised is a count:
+asks for a little more, see `Proof.causal`), and the number of times that each was exercised is a count:
 
-    N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
-    with the first transaction, r that go on from a snapshot of one transaction or more, M broadcasts
+N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
+with the first transaction, r that go on from a snapshot of one transaction or more, M broadcasts
 
-    integrity, clock       N                               total order              d - s - (N - 1)
-    agreement              s + r - 1                       global primary order     N - n
-    local primary order    those of the N before which     primary integrity        primaries of an epoch above the
-    and prefix             their primary broadcast                                  first on the path
-    po causal order        these, and those whose process  strict causality         N - 1
-                           had delivered something before  causal order             N - the processes that broadcast
-    zxid uniqueness        N                                                        the n
-    zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
+integrity, clock       N                               total order              d - s - (N - 1)
+agreement              s + r - 1                       global primary order     N - n
+local primary order    those of the N before which     primary integrity        primaries of an epoch above the
+and prefix             their primary broadcast                                  first on the path
+po causal order        these, and those whose process  strict causality         N - 1
+had delivered something before  causal order             N - the processes that broadcast
+zxid uniqueness        N                                                        the n
+zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
 
-A proof says nothing of a trace that is not in order: it may still break nothing, if it is of an unusual kind. Whoever
-asks has it judged by a `Judge` then, from its start. So a wrong verdict would take two values with one 64-bit hash
+Nothing follows for a trace that is not in order: if it is of an unusual kind, it may still break nothing. The caller
+then has it judged by a `Judge`, from its start. So a wrong verdict would take two values with one 64-bit hash
 (Python's, which is keyed).
 
-How the arrays are used: rows are sorted by process, stably, so that each process's rows stand together in its order.
+The arrays: rows are sorted by process, stably, so that each process's rows stand together in its order.
 A process is a *slot*, a pair of run and process. The path of all runs is one sorted array of *keys*, a number for each
-run and zxid, so a place on it is found with `searchsorted`, and a position of a process is a place on it too. What is
-known of a broadcast is kept until the end, when all are joined with the path.
+run and zxid, so a place on it is found with `searchsorted`, and a position of a process is a place on it too.
+Broadcasts are kept until the end, when all are joined with the path.
 
 Cost: O(log N) a row, in C. Memory O(distinct transactions + processes), about 100 bytes for each transaction and
 broadcast; the rows of a block are forgotten.
@@ -61,10 +61,10 @@ BROADCAST, DELIVER, RESTORE = range(3)
 """The kinds of event that a proof looks at."""
 
 MOST_RUNS = 1 << 15
-"""So many runs fit into the key of a zxid."""
+"""The number of runs that fit into the key of a zxid."""
 
 _PIECE = 1 << 18
-"""Broadcasts that are joined with the path at once."""
+"""The number of broadcasts that are joined with the path at once."""
 
 _LATE = np.iinfo(np.int64).max
 
@@ -80,7 +80,7 @@ class Keys:
         self.epoch_bits = 31 if runs == 1 else 24
 
     def fit(self, epoch: Array, counter: Array) -> Array:
-        """Tell which zxids have a key."""
+        """Return for each zxid True if it has a key."""
         fit: Array = (epoch < (1 << self.epoch_bits)) & (counter < (1 << self.counter_bits))
         return fit
 
@@ -90,11 +90,11 @@ class Keys:
         return key
 
     def first(self, run: Array) -> Array:
-        """The key of NO_ZXID in each run."""
+        """Return the key of NO_ZXID in each run."""
         return run << self.run_shift if self.runs > 1 else np.zeros_like(run)
 
     def epoch(self, key: Array) -> Array:
-        """The epoch in each key."""
+        """Return the epoch in each key."""
         epoch: Array = (key >> self.counter_bits) & ((1 << self.epoch_bits) - 1)
         return epoch
 
@@ -102,8 +102,8 @@ class Keys:
 class Block(NamedTuple):
     """Columns of the rows of several runs, or of a piece of one run, in the order of the file."""
 
-    rows: Array  # int64, ascending: which rows of the columns count, all of them broadcasts, deliveries or snapshots
-    first: int  # where the first row of the columns stands in the file
+    rows: Array  # int64, ascending: the rows of the columns that count, all of them broadcasts, deliveries or snapshots
+    first: int  # the place of the columns' first row in the file
     run: Array  # int64, ascending, from 0
     kind: Array  # uint8: BROADCAST, DELIVER or RESTORE
     process: Array  # int64
@@ -123,7 +123,7 @@ class _Sents(NamedTuple):
     value: Array
     slot: Array
     incarnation: Array
-    had: Array  # the place behind what its process had delivered in this sequence
+    had: Array  # the place behind the last transaction that its process had delivered in this sequence
     longest: Array  # in any sequence
     row: Array
 
@@ -133,13 +133,13 @@ class _Sents(NamedTuple):
 
 
 _SENTS_AS = (np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int64)
-"""How they are kept: a path has fewer than 2^31 places, or it would not fit into the memory."""
+"""The types of the fields as kept: a path has fewer than 2^31 places, or it would not fit into memory."""
 
 
 class Proof:
     """Proves that traces are in order. Takes in one block with all of `runs` traces, or one trace in blocks.
 
-    `clocked` tells for each run whether the order of the file is the order in time.
+    `clocked` is True for each run in which the order of the file is the order in time.
     """
 
     def __init__(self, runs: int, clocked: Array, redelivery: bool = True) -> None:
@@ -155,14 +155,16 @@ class Proof:
         self.incarnation = np.zeros(0, np.int64)  # -1: none so far
         self.position = np.zeros(0, np.int64)
         self.longest = np.zeros(0, np.int64)
-        self.only_restored = np.zeros(0, np.int64)  # 1: it has what a snapshot held, and has delivered nothing after it
+        self.only_restored = np.zeros(
+            0, np.int64
+        )  # 1: it has taken over a snapshot, and has delivered nothing after it
         self.path = Grown(np.int64)  # keys
         self.path_value = Grown(np.int64)
         self.path_row = Grown(np.int64)  # of its first delivery
-        self.path_first = Grown(np.bool_)  # whether some process delivered it where it comes next
+        self.path_first = Grown(np.bool_)  # True if some process delivered it where it comes next
         self.sents = [Grown(dtype) for dtype in _SENTS_AS]
-        self.texts: list[pa.Array] = []  # of the path, behind what is in `hashes`
-        self.hashes = [0]  # the chain hashes of the path, as far as somebody asked; of a single run
+        self.texts: list[pa.Array] = []  # of the path, behind those in `hashes`
+        self.hashes = [0]  # the chain hashes of the path, as far as needed so far; of a single run
         self.redeliveries = Redeliveries(runs) if redelivery else None
         self.taken = False
 
@@ -180,7 +182,7 @@ class Proof:
         place = self._extend_path(block, rows[delivers], run[delivers], key, delivers)
         base = self._base()
 
-        # Where each sequence begins, and how far it is on the path.
+        # The beginning of each sequence, and its last place on the path.
         first = beginnings(slot)
         last_incarnation = np.concatenate(([-1], incarnation[:-1]))
         last_incarnation[first] = self.incarnation[slot[first]]
@@ -208,7 +210,7 @@ class Proof:
         delivers_more = np.add.reduceat(news, begins) > 0
         self._count("resumed", run[begins][from_snapshot & delivers_more])
 
-        # The longest that a process had in the sequences before the one that begins there.
+        # The longest sequence that a process had before the one that begins there.
         opens = np.flatnonzero(first[begins])
         owner = slot[begins]
         ends_at = at[np.append(begins[1:], len(at)) - 1]
@@ -254,7 +256,9 @@ class Proof:
         """Return the slot of each row; a process that has none yet gets one."""
         run, process = block.run[block.rows], block.process[block.rows]
         highest = int(process.max())
-        if self.runs > 1 and self.runs * highest < 1 << 16:  # the usual case: each run has slots for so many processes
+        if (
+            self.runs > 1 and self.runs * highest < 1 << 16
+        ):  # the usual case: each run has a slot for every process up to the highest
             self._renumber(np.add.outer(np.arange(self.runs) << 32, np.arange(1, highest + 1)).ravel())
             return run * highest + process - 1
         process |= run << 32
@@ -281,7 +285,7 @@ class Proof:
     # The path.
 
     def _extend_path(self, block: Block, rows: Array, run: Array, key: Array, delivers: Array) -> Array:
-        """Add what was delivered for the first time; the place of each delivery on the path, -1 for what is none.
+        """Add transactions delivered for the first time. Return each delivery's place on the path, -1 for other rows.
 
         `rows` are those of the deliveries, and `run` is theirs.
         """
@@ -317,7 +321,7 @@ class Proof:
         return place
 
     def _restored(self, block: Block, rows: Array, run: Array, key: Array, base: Array) -> Array:
-        """Return for each of these snapshots the place after what it holds."""
+        """Return for each of these snapshots the place after its last transaction."""
         length, hash_ = block.length[rows], block.hash[rows]
         end = np.append(base, len(self.path))[1:]
         self._refute(run[length > (end - base)[run]])
@@ -347,7 +351,7 @@ class Proof:
         return self.hashes
 
     def _chained(self, hashes: list[int], first: int, texts: pa.Array) -> list[int]:
-        """`hashes`, with those of the next transactions of a path that begins at `first`."""
+        """Return `hashes` continued with those of the next transactions of a path that begins at `first`."""
         start = first + len(hashes) - 1
         keys = self.path.array[start : start + len(texts)]
         epochs = self.keys.epoch(keys).tolist()
@@ -375,7 +379,7 @@ class Proof:
             kept.extend(column)
 
     def _all_sents(self) -> _Sents:
-        """All broadcasts, by process and in its order, without repeats."""
+        """Return all broadcasts, by process and in its order, without repeats."""
         sents = _Sents(*[column.array for column in self.sents])
         if not (sents.key[1:] > sents.key[:-1]).all():
             by_key = np.argsort(sents.key, kind="stable")
@@ -394,7 +398,7 @@ class Proof:
         return sents.of(sort_by(sents.slot, len(self.processes)))
 
     def finish(self) -> dict[str, Array]:
-        """Return how often each run exercised each property. Of a run that is not `in_order` this means nothing."""
+        """Return how often each run exercised each property. For a run that is not `in_order` this means nothing."""
         sents = self._all_sents()
         runs, base = self.runs, self._base()
         size = np.append(base, len(self.path))[1:] - base
@@ -422,7 +426,7 @@ class Proof:
         nobody_delivered_it_in_turn = np.flatnonzero(~self.path_first.array)
         self._refute(np.searchsorted(base, nobody_delivered_it_in_turn, "right") - 1)
 
-        # What each process broadcast, and each primary.
+        # The broadcasts of each process, and of each primary.
         same_process = np.zeros(len(place), bool)
         same_process[1:] = sents.slot[1:] == sents.slot[:-1]
         epoch = self.keys.epoch(sents.key)
@@ -447,7 +451,7 @@ class Proof:
         gap[1:] &= ~delivered[:-1]
         self._refute(run[gap])
 
-        # What it had delivered by then.
+        # The deliveries of each primary by then.
         self._refute(run[delivered & (sents.longest > place)])
         firsts = np.flatnonzero(~same_primary)
         least = np.minimum.reduceat(sents.had, firsts) if len(firsts) else firsts
@@ -458,7 +462,7 @@ class Proof:
         begins_path = place == base[run]
         self.causal[run[delivered & ~in_a_row & ~begins_path & (sents.longest < place)]] = False
 
-        # How often each property was exercised.
+        # The number of times that each property was exercised.
         counts = self.counts
         some = size > 0
         first_epoch = np.full(runs, _LATE)

@@ -1,7 +1,7 @@
 """JSON Lines, judged block by block in arrays: for long traces, several times as fast as with a `Judge`.
 
-A file that is not a trace, or not in order, is left to the reader and the judge that go line by line: they say where
-and why. So nothing is reported here, and whatever is unusual gives up.
+A file that is not a trace, or not in order, is left to the reader and the judge that go line by line: they report the
+fault and its place. So nothing is reported here, and anything unusual gives up.
 
 Cost: about 1.5 microseconds a line; memory as in `invariants.columns.in_order`, and a few megabytes for a block.
 """
@@ -28,11 +28,11 @@ _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 
 
 class _GivenUp(Exception):
-    """Counting cannot tell whether this is a trace in order, or a trace at all."""
+    """Raised if counting cannot decide that this is a trace in order, or a trace at all."""
 
 
 class Readable(Protocol):
-    """A file, of which only the next bytes are asked for."""
+    """A file that is only read from its present place on."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next `size` bytes, or fewer; none at the end."""
@@ -139,12 +139,12 @@ _zxid = attrgetter("zxid")
 
 
 def _decode(data: bytes) -> list[Event]:
-    """The lines in `data`, which ends with a line feed."""
+    """Decode the lines in `data`, which ends with a line feed."""
     try:
         lines = _DECODER.decode_lines(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _GivenUp from None
-    # The decoder looks for objects. One stands in each line if there are as many, and each line feed is between two.
+    # The decoder looks for objects. Each line has one if there are as many as lines, and each line feed is between two.
     between = data.count(b"}\n{") + data.count(b"}\r\n{")
     if not len(lines) == between + 1 == data.count(b"\n") or not data.startswith(b"{"):
         raise _GivenUp

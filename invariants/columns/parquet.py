@@ -2,12 +2,12 @@
 
 A file is read batch by batch. The runs that lie within a batch are proved together (see `invariants.columns.in_order`);
 one that goes on beyond its batch is proved by itself, piece by piece, so it may be of any length. A run that is not in
-order, or has something unusual in it, is read again row by row, which also tells what is wrong in it.
+order, or has something unusual in it, is read again row by row, which also finds the fault.
 
-So two things are looked at here, in arrays: whether the rows are those of runs, one after the other; what is wrong
-with that is reported at once. And whether a row is a line of a trace; a run with a row that may be none is odd, and
-left to the reader that goes row by row. What stands in `rest` is only looked at in header and end, and where a property
-that is asked for looks at events of that kind.
+Two things are checked here, in arrays. First, the rows have to be those of runs, one after the other; a fault in that
+is reported at once. Second, each row has to be a line of a trace; a run with a row that may be none is odd, and
+left to the reader that goes row by row. `rest` is only read in header and end, and where a chosen property looks at
+events of that kind.
 
 Cost: about 0.2 microseconds a row of a run in order; memory for a batch, and for the longest run of several batches as
 in `invariants.columns.in_order`.
@@ -33,7 +33,7 @@ BATCH = 1 << 16
 """Rows that are read at once."""
 
 KEPT = 4
-"""Of a run that goes on beyond its batch, so many pieces are kept, so that they need not be read again."""
+"""The number of pieces of a run beyond one batch that are kept, so that they need not be read again."""
 
 
 class Disorder(TraceError):
@@ -48,7 +48,7 @@ class Broken(NamedTuple):
 
 
 class Summary:
-    """The verdicts on all runs of a file: how often each status came, and how often a property was exercised."""
+    """The verdicts on all runs of a file: how often each status came, and how often each property was exercised."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
@@ -78,7 +78,7 @@ class Summary:
                 self.broken.append(Broken(run, verdict.violation))
 
     def count(self, counts: Mapping[str, Array], complete: Array) -> None:
-        """Add runs in order: `counts` tells how often they exercised each property, `complete` which have their end."""
+        """Add runs in order: `counts` is how often each property was exercised, `complete` True if a run has an end."""
         if not len(complete):
             return
         self.runs += len(complete)
@@ -152,14 +152,14 @@ class File:
         return judge(self, properties, batch)
 
     def judge_run(self, run: int, properties: Iterable[type[Invariant]]) -> list[Verdict]:
-        """The verdicts on this run. TraceError as from `judge`, or if there is no such run."""
+        """Return the verdicts on this run. TraceError as from `judge`, or if there is no such run."""
         summary = _Reading(self, Selection(properties), BATCH).judge(run)
         if not summary.runs:
             raise TraceError(f"{self.name}: no run {run} in this file")
         return summary.last
 
     def events(self, run: int) -> Iterator[tuple[int, Event]]:
-        """The lines of this run with their numbers, header and end included. TraceError if there is no such run."""
+        """Yield the lines of this run with their numbers, from header to end. TraceError if there is no such run."""
         line = 0
         for _, line, event in events_of(self.rows_of(run), self.name):
             yield line, event
@@ -226,7 +226,7 @@ class _Open:
         """What was read of it, as long as it is short."""
 
     def take(self, rows: BatchArrays, begin: int, end: int, judged: Array) -> None:
-        """Take the next rows of the run; `judged` tells for each kind whether only a judge can tell about it."""
+        """Take the next rows of the run; `judged` is True for each kind that needs a judge."""
         kind = rows.kind[begin:end]
         self.size += end - begin
         if self.pieces is not None:
@@ -412,12 +412,12 @@ class _Reading:
         self._judge_one(run.number, self.source.rows_of(run.number) if run.pieces is None else run.pieces)
 
     def _judge_one(self, run: int, batches: Iterable[pa.RecordBatch]) -> None:
-        """Judge one run row by row. TraceError with file, run and line for what is no trace."""
+        """Judge one run row by row. TraceError with file, run and line for a row that is no line of a trace."""
         line = 0
 
         def events() -> Iterator[Event]:
             nonlocal line
-            for _, line, event in events_of(batches, self.source.name):  # noqa: B007  # it tells where we are
+            for _, line, event in events_of(batches, self.source.name):  # noqa: B007  # an error in it names the line
                 yield event
 
         self.summary.by_a_judge += 1
@@ -432,7 +432,7 @@ class _Reading:
 
 
 def _is_text(type_: pa.DataType) -> bool:
-    """Whether a column of this type holds text."""
+    """Return True if a column of this type holds text."""
     kept = type_.value_type if pa.types.is_dictionary(type_) else type_
     return bool(pa.types.is_string(kept) or pa.types.is_large_string(kept))
 

@@ -1,13 +1,13 @@
-"""Redelivery in a trace that is otherwise in order: how often a process repeated what has a successor.
+"""Redelivery in a trace that is otherwise in order: counts the repeats of transactions that have a successor.
 
-See `invariants.redelivery` for what is asked, and `invariants.columns.in_order` for the path. There a process goes on,
+See `invariants.redelivery` for the property, and `invariants.columns.in_order` for the path. There a process goes on,
 after the transaction at place i - 1, to the one at place i. If it delivered that for the first time then, it is the
 successor; whenever else the process goes from i - 1 to i, the property is exercised and not broken. A process that goes
 further at once may break it, which is left to the `Judge`.
 
-So for each process it has to be known what it delivered, and where it went on to that from the place before: a byte for
-each place. As long as a process has one sequence and repeats nothing, nothing need be kept for it: it delivered
-everything below its position, and each with the one before it.
+So for each process and place a byte is kept: if the process delivered the transaction there, and if it first did so
+from the place before. As long as a process has one sequence and repeats nothing, nothing need be kept for it: it
+delivered everything below its position, and each with the one before it.
 
 Cost: O(log n) a row; memory O(places on the path) for each process that repeated something, came back or took over a
 snapshot.
@@ -23,7 +23,7 @@ from invariants.columns.arrays import beginnings
 Array = npt.NDArray[Any]
 
 _NEVER, _ALONE, _IN_TURN = range(3)
-"""Whether a process delivered what is at a place; if so, whether it did so first from the place before."""
+"""The first delivery of a place at a process: none, not from the place before, or from the place before."""
 
 
 class Redeliveries:
@@ -31,15 +31,15 @@ class Redeliveries:
 
     def __init__(self, runs: int) -> None:
         self.repeats = np.zeros(runs, np.int64)
-        self.kept = np.zeros(0, bool)  # for each slot: whether its places are kept
-        self.begin = np.zeros(0, np.int64)  # where they are in `places`
+        self.kept = np.zeros(0, bool)  # for each slot: True if its places are kept
+        self.begin = np.zeros(0, np.int64)  # the index of its places in `places`
         self.room = np.zeros(0, np.int64)
-        self.last = np.zeros(0, np.int64)  # the place of what came last; -1: nothing
-        self.incarnation = np.zeros(0, np.int64)  # in which that was
-        self.places = np.zeros(1, np.uint8)  # one more than there is room for: -1 is the place of nothing
+        self.last = np.zeros(0, np.int64)  # the place of its last delivery or snapshot; -1: none
+        self.incarnation = np.zeros(0, np.int64)  # the incarnation of the last one
+        self.places = np.zeros(1, np.uint8)  # one more than needed: -1 is the place of nothing
 
     def renumber(self, old: Array, size: int) -> None:
-        """Make it `size` slots; those that there were move to the places `old`."""
+        """Change the number of slots to `size`, and move the present ones to the places `old`."""
         for name, initial in (("kept", False), ("begin", 0), ("room", 0), ("last", -1), ("incarnation", -1)):
             before = getattr(self, name)
             array = np.full(size, initial, before.dtype)
@@ -49,7 +49,7 @@ class Redeliveries:
     def keep(self, slots: Array, position: Array, incarnation: Array) -> None:
         """From now on keep the places of these slots, each of which had one sequence so far, without repeats.
 
-        `position` and `incarnation` tell for all slots how far on its path that is, and its incarnation, or -1.
+        `position` and `incarnation` have for all slots its length on its path, and its incarnation, or -1.
         """
         slots = slots[~self.kept[slots]]
         if not len(slots):
@@ -65,10 +65,10 @@ class Redeliveries:
             self.places[begin] = _ALONE
 
     def take(self, run: Array, slot: Array, delivers: Array, incarnation: Array, place: Array, size: Array) -> Array:
-        """The deliveries and snapshots of slots that are kept, in a block, by slot. Returns runs that may break it.
+        """Take in deliveries and snapshots of the kept slots in a block, by slot. Return runs that may break it.
 
-        `place` is of what was delivered, or is last in a snapshot, counted from the beginning of the run's path, the
-        length of which is `size`.
+        `place` is of the delivered transaction, or of a snapshot's last one, counted from the beginning of the run's
+        path, the length of which is `size`.
         """
         self._make_room(slot, size)
         cell = np.where(place < 0, -1, self.begin[slot] + place)
@@ -95,7 +95,7 @@ class Redeliveries:
         return run[skips]
 
     def _known(self, cell: Array, delivers: Array) -> Array:
-        """Tell for each row whether its process had already delivered what is at this place."""
+        """Return for each row True if its process had already delivered the transaction at this place."""
         known = np.zeros(len(cell), bool)
         order = np.argsort(cell, kind="stable")
         cells, delivered = cell[order], np.cumsum(delivers[order])

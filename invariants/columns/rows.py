@@ -1,4 +1,4 @@
-"""A batch of the rows of a Parquet file as arrays: what they say, and which of them may be no line of a trace."""
+"""A batch of the rows of a Parquet file as arrays: their values, and those that may be no line of a trace."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Res
 _NUMBERED = ("process", "incarnation", "epoch", "zxid_epoch", "zxid_counter", "length", "hash")
 _NULLABLE = (*_NUMBERED, "value")
 _ABOVE = {"epoch": 1 << 32, "zxid_epoch": 1 << 32, "zxid_counter": 1 << 32}
-"""What a number has to be below; all are 0 or more."""
+"""The bound of a number, which has to be below it; all are 0 or more."""
 
 # Kinds of event, by number.
 
@@ -43,7 +43,7 @@ for _kind, _number in ((Broadcast, BROADCAST), (Deliver, DELIVER), (Restore, RES
 
 
 class BatchArrays:
-    """A batch of rows in arrays: what its rows say, and which of them are odd."""
+    """A batch of rows in arrays: their values, and those that are odd."""
 
     def __init__(self, batch: pa.RecordBatch, first: int, name: str) -> None:
         self.batch = batch
@@ -89,7 +89,7 @@ class BatchArrays:
         return self._hashes
 
     def block(self, begin: int, end: int, run: Array, wanted: Array, keys: Keys) -> Block:
-        """Return the rows from `begin` to `end`, of which those that are `wanted` count; `run` numbers runs from 0."""
+        """Return the rows from `begin` to `end`, of which the `wanted` ones count; `run` numbers runs from 0."""
         here = slice(begin, end)
         columns = {name: column[here] for name, column in self.columns.items()}
         values = _plain(self.batch.column("value"))

@@ -1,8 +1,8 @@
-"""Which properties can be judged by counting, in a trace that is in order; see `invariants.columns.in_order`.
+"""The properties that can be judged by counting, in a trace that is in order; see `invariants.columns.in_order`.
 
 A property is either counted there, or looks at kinds of event of its own (`Invariant.looks_at`) and is not exercised
-in a trace without them. Where a trace has an event of a kind that one of the chosen properties looks at, only a `Judge`
-can tell; zxid uniqueness and zxid assignment, which are counted, look at `Accept` and at `Ready` besides.
+in a trace without them. If a trace has an event of a kind that one of the chosen properties looks at, it needs a
+`Judge`; zxid uniqueness and zxid assignment, which are counted, look at `Accept` and at `Ready` besides.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,7 +44,7 @@ class Selection:
 
 
 def _is_countable(kind: type[Invariant]) -> bool:
-    """Whether a trace in order, without the events that the property looks at, needs no judge to be judged by it."""
+    """Return True if the property needs no judge for a trace in order without the events that it looks at."""
     return kind.looks_at is not None and (bool(kind.looks_at) or kind.name in COUNTED)
 
 
@@ -56,5 +56,5 @@ def status(judged: int, complete: bool) -> Status:
 
 
 def verdicts(names: Iterable[str], counts: Mapping[str, int], complete: bool) -> list[Verdict]:
-    """Return the verdicts on a trace in order. `counts` tells how often a property was exercised; else it was not."""
+    """Return the verdicts on a trace in order. `counts` has how often each property was exercised; else it was not."""
     return [Verdict(name, status(counts.get(name, 0), complete), counts.get(name, 0)) for name in names]
