@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, field
 
+from zabcheck.zookeeper.debugger.fields import FIELDS
 from zabcheck.zookeeper.disk.contents import DiskError, scan
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Differed
@@ -253,7 +254,7 @@ def _packet(kind: str, zxid: int | None) -> str:
 def _value(name: str, value: int | None) -> str:
     if value is None:
         return "none"
-    return shown(value) if name.endswith(("Zxid", "Log", "Proposed", "Committed")) else str(value)
+    return shown(value) if FIELDS[name].zxid else str(value)
 
 
 def _zxids(zxids: Sequence[int]) -> str:
