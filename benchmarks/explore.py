@@ -19,9 +19,9 @@ from msgspec.structs import replace
 from invariants import Invariant, select
 from invariants.quorums import Quorums
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.explored import Explored
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.undisturbed import find_trap
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.shortest import search
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
@@ -119,8 +119,9 @@ def shortest() -> None:
         except WentOn:
             least = search(partial(make, False), reduction=True)
         told = f"{len(found.choices):>3} steps{seconds:>7.2f} s"
-        certain = "shortest" if least.tried == len(least.found.choices) - 1 else f"no shorter than {least.tried + 1}"
-        after = f"{len(least.found.choices):>3} steps, {certain}{process_time() - start:>8.2f} s, {least.found.broken}"
+        steps, seconds = len(least.result.choices), process_time() - start
+        certain = "shortest" if least.tried == steps - 1 else f"no shorter than {least.tried + 1}"
+        after = f"{steps:>3} steps, {certain}{seconds:>8.2f} s, {least.result.broken}"
         print(f"  {mutant:30}{named(bounds):14}{told}; {after}", flush=True)
 
 
@@ -172,7 +173,7 @@ def explored(
     properties: tuple[type[Invariant], ...] = TEN,
     symmetry: bool = True,
     reduction: bool = True,
-) -> tuple[Explored, float]:
+) -> tuple[SearchResult, float]:
     gc.collect()  # what the search before has left is not part of this one
     start = process_time()
     how: dict[str, Any] = {"mutant": mutant, "properties": properties, "symmetry": symmetry, "reduction": reduction}
@@ -188,7 +189,7 @@ def named(bounds: Bounds) -> str:
     return f"({bounds.processes}; {timeouts},{bounds.txns},{bounds.epochs},{crashes})"
 
 
-def figures(found: Explored, seconds: float) -> str:
+def figures(found: SearchResult, seconds: float) -> str:
     rate = found.transitions / seconds if seconds else 0.0
     size = f"{found.states:>10,}{found.transitions:>13,}{found.depth:>7}{found.components:>11,}"
     return f"{size}{seconds:>8.2f}{rate:>10,.0f}"

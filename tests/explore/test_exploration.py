@@ -9,7 +9,7 @@ from msgspec import structs
 import zabcheck
 from zabcheck.explore import Bounds, Exploration, Refused, certify, exploration, explore
 from zabcheck.explore.bounds import UNLIMITED
-from zabcheck.explore.explored import Progress
+from zabcheck.explore.results import Progress
 from zabcheck.explore.tables.symmetry import Symmetry
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import replay, schedule_of

@@ -17,8 +17,8 @@ from invariants.quorums import Quorums, quorums_of
 from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.explored import Explored, Progress
 from zabcheck.explore.judges import judged_in_every_state
+from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables import components
 from zabcheck.explore.tables.components import Components
@@ -48,13 +48,13 @@ each_space = pytest.mark.parametrize("name", sweep(SMALL, normal=("one process",
 
 
 @cache
-def space(name: str, symmetry: bool) -> tuple[Space, Explored]:
+def space(name: str, symmetry: bool) -> tuple[Space, SearchResult]:
     bounds, switches = SMALL[name]
     made = Space(mutated("zab"), Quorums(bounds.processes), switches, bounds, PROPERTIES, symmetry=symmetry)
     return made, made.explore()
 
 
-def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums: str = "majority") -> Explored:
+def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums: str = "majority") -> SearchResult:
     family = quorums_of(quorums, bounds.processes)
     return Space(mutated("zab", mutant), family, ATOMIC, bounds, PROPERTIES, symmetry=symmetry).explore()
 

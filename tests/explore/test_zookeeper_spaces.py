@@ -202,7 +202,7 @@ def test_nothing_is_reduced_where_a_leader_leaves_its_followers_by_itself() -> N
         space(bounds, {}, GIVES_UP, reduction=True).explore()
     found = search(lambda reduction: space(bounds, {}, GIVES_UP, reduction=reduction), True)
     assert not found.space.reduced
-    assert found.found.whole
+    assert found.result.whole
 
 
 def test_snapshots_are_only_written_as_often_as_the_bounds_say() -> None:

@@ -6,7 +6,7 @@ The numbers of components do; and many states at once are expanded in another or
 from collections import Counter
 from typing import Any
 
-from zabcheck.explore.explored import Explored
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.digests import Digests
 
@@ -25,7 +25,7 @@ def everything(searched: Space, **options: Any) -> tuple[object, ...]:
     return all_of(searched, searched.explore(**options))
 
 
-def all_of(searched: Space, explored: Explored) -> tuple[object, ...]:
+def all_of(searched: Space, explored: SearchResult) -> tuple[object, ...]:
     """Return the same after a search that has found this."""
     how = [searched.states.how(state) for state in range(explored.states)]
     filled = Counter(table for table, _ in searched.components.journal if table != "kinds")  # asked for early or late

@@ -41,7 +41,7 @@ from zabcheck.counterexample.saving import save
 from zabcheck.explore import UNLIMITED, Exploration, Refused, exploration, report
 from zabcheck.explore.bounds import MOST_SNAPSHOTS, Bounds
 from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
-from zabcheck.explore.explored import Progress
+from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
 from zabcheck.mutants.catalogue import mutated
@@ -153,7 +153,7 @@ Certified = Annotated[
         "--certify", metavar="SCHEDULE", help="Decide whether this counterexample is the shortest within what it uses."
     ),
 ]
-Checkpoints = Annotated[
+CheckpointFile = Annotated[
     Path | None,
     typer.Option(
         "--checkpoint", metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."
@@ -192,7 +192,7 @@ def explore(
     symmetry: Symmetry = True,
     por: PartialOrder = True,
     certify: Certified = None,
-    checkpoint: Checkpoints = None,
+    checkpoint: CheckpointFile = None,
     resume: Resume = False,
     memory: Memory = 4.0,
     out: Out = Path("reports"),

@@ -19,6 +19,6 @@ whether a leader gets on from there. `exploration` puts all this together, and r
 
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.exploration import Refused, certify, explore
-from zabcheck.explore.explored import Exploration
+from zabcheck.explore.results import Exploration
 
 __all__ = ["UNLIMITED", "Bounds", "Exploration", "Refused", "certify", "explore"]

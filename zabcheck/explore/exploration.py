@@ -25,11 +25,11 @@ from msgspec import Struct, structs
 from invariants import EpochProgress, Integrity, Invariant, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Exploration, Progress
 from zabcheck.explore.judges import WentOn, judged_in_every_state
-from zabcheck.explore.liveness.rests import LeftAlone, find_undone
-from zabcheck.explore.liveness.undisturbed import LIVENESS, Followed, find_trap
-from zabcheck.explore.shortest import NotTried, Shortest, search, shorter, used_by
+from zabcheck.explore.liveness.rests import RestResult, find_undone
+from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
+from zabcheck.explore.results import Exploration, Progress
+from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.mutants.catalogue import mutated
@@ -122,12 +122,12 @@ class _Limits(NamedTuple):
     look_for_interrupt: Callable[[], None]
 
 
-class _Found(NamedTuple):
+class _Result(NamedTuple):
     """What a search found: the property that `choices` break, if one; or the choices after which the code `raised`."""
 
-    shortest: Shortest
-    followed: Followed | None
-    alone: LeftAlone | None
+    shortest: ShortestResult
+    followed: UndisturbedResult | None
+    alone: RestResult | None
     broken: str | None
     choices: tuple[AnyChoice, ...]
     raised: bool
@@ -175,30 +175,7 @@ def explore(
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
     start = process_time()
-    try:
-        checked = _resolved(protocol, mutant)
-        wanted = select(checked.properties if properties is None else tuple(properties))
-    except ValueError as error:
-        raise Refused(None, None, str(error)) from error
-    for name, value in _UNKNOWN:
-        if getattr(switches, name) == value:
-            reason = "expected another value, an exhaustive search does not know that"
-            raise Refused("switches", f"{name}={value}", reason)
-    if not 1 <= bounds.processes <= MOST_PROCESSES:
-        raise Refused("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
-    schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
-    _refuse_other_channels(schedule, checked)
-    question = _Question(
-        checked,
-        schedule,
-        _quorums(schedule),
-        bounds,
-        _judged(wanted),
-        liveness=any(kind in LIVENESS for kind in wanted),
-        rests=EpochProgress in wanted and "quiesce" not in checked.environment.never,
-        symmetry=symmetry,
-        reduction=reduction,
-    )
+    question = _question(protocol, mutant, bounds, quorums, switches, properties, symmetry, reduction)
     limits = _Limits(memory, folder, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
@@ -235,29 +212,15 @@ def certify(
     except ValueError as error:
         raise Refused(None, None, str(error)) from error
     _refuse_other_channels(schedule, checked)
-    # An application changes nothing of what is broadcast and delivered. Where nobody votes, an election that is one
-    # choice is several here.
-    switches = structs.replace(schedule.switches, application="none")
-    if switches.elections == "together":
-        switches = structs.replace(switches, elections="apart")
-    schedule = structs.replace(schedule, switches=switches)
-    try:
-        steps, least = used_by(checked, schedule)
-    except NotTried as kind:
-        raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
-    if excess := least.excess():
-        raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
-    replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
-    broken = [verdict.property for verdict in replayed.verdicts if verdict.status == "violated"]
-    if not broken and (replayed.raised is None or not replayed.raised.is_modelled):
-        reason = f"expected a run that violates {schedule.violates or 'a property'}; it does not"
-        raise Refused("schedule", None, reason)
+    schedule = _in_fine_steps(schedule)
+    steps, least = _used_by(checked, schedule)
+    broken = _broken_by(checked, schedule)
     question = _Question(
         checked,
-        structs.replace(schedule, violates=next(iter(broken), None), choices=()),
+        structs.replace(schedule, violates=broken, choices=()),
         _quorums(schedule),
         structs.replace(least, **(limits or {})),
-        _judged(select([next(iter(broken), Integrity.name)]) if properties is None else asked_for),
+        _judged(select([broken or Integrity.name]) if properties is None else asked_for),
         liveness=False,
         rests=False,
         symmetry=symmetry,
@@ -268,6 +231,47 @@ def certify(
 
 
 # What is asked.
+
+
+def _question(
+    protocol: str | type[Process] | Protocol,
+    mutant: str | None,
+    bounds: Bounds,
+    quorums: str,
+    switches: Switches,
+    properties: Iterable[str] | None,
+    symmetry: bool,
+    reduction: bool,
+) -> _Question:
+    """Return what `explore` is asked. Refused as there."""
+    try:
+        checked = _resolved(protocol, mutant)
+        wanted = select(checked.properties if properties is None else tuple(properties))
+    except ValueError as error:
+        raise Refused(None, None, str(error)) from error
+    _refuse_unknown(switches, bounds)
+    schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
+    _refuse_other_channels(schedule, checked)
+    return _Question(
+        checked,
+        schedule,
+        _quorums(schedule),
+        bounds,
+        _judged(wanted),
+        liveness=any(kind in LIVENESS for kind in wanted),
+        rests=EpochProgress in wanted and "quiesce" not in checked.environment.never,
+        symmetry=symmetry,
+        reduction=reduction,
+    )
+
+
+def _refuse_unknown(switches: Switches, bounds: Bounds) -> None:
+    for name, value in _UNKNOWN:
+        if getattr(switches, name) == value:
+            reason = "expected another value, an exhaustive search does not know that"
+            raise Refused("switches", f"{name}={value}", reason)
+    if not 1 <= bounds.processes <= MOST_PROCESSES:
+        raise Refused("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
 
 
 def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> Protocol:
@@ -306,6 +310,40 @@ def _quorums(schedule: Schedule) -> Quorums:
         raise Refused("quorums", None, str(error)) from None
 
 
+def _in_fine_steps(schedule: Schedule) -> Schedule:
+    """Return the schedule with switches that an exhaustive search knows, which change nothing of what it shows.
+
+    An application changes nothing of what is broadcast and delivered. Where nobody votes, an election that is one
+    choice is several here.
+    """
+    switches = structs.replace(schedule.switches, application="none")
+    if switches.elections == "together":
+        switches = structs.replace(switches, elections="apart")
+    return structs.replace(schedule, switches=switches)
+
+
+def _used_by(checked: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
+    """Return what `used_by` does. Refused if a search does not know the choices, or cannot count them."""
+    try:
+        steps, least = used_by(checked, schedule)
+    except NotTried as kind:
+        raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
+    if excess := least.excess():
+        raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
+    return steps, least
+
+
+def _broken_by(checked: Protocol, schedule: Schedule) -> str | None:
+    """Return the property that a run violates; None if its code raises instead. Refused if it does neither."""
+    replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
+    broken = next((verdict.property for verdict in replayed.verdicts if verdict.status == "violated"), None)
+    if broken is None and (replayed.raised is None or not replayed.raised.is_modelled):
+        raise Refused(
+            "schedule", None, f"expected a run that violates {schedule.violates or 'a property'}; it does not"
+        )
+    return broken
+
+
 def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
     kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
     if not kinds:
@@ -341,36 +379,33 @@ def _answer(
     return _exploration(question, found, replayed, process_time() - start)
 
 
-def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Found:
-    """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
-    memory, folder, on_progress, on_followed, look = limits
+def _shortest(question: _Question, limits: _Limits, checkpoint: Path | None, resume: bool) -> ShortestResult:
+    """Search for what breaks something, or for a shorter run than the one that is to be certified."""
+    memory, folder, on_progress, _, look = limits
     if question.steps:
-        shortest = shorter(
-            question.space,
-            question.steps,
-            memory,
-            on_progress,
-            folder=folder,
-            look_for_interrupt=look,
-        )
-    else:
-        shortest = search(
-            question.space,
-            question.reduction,
-            memory,
-            on_progress,
-            checkpoint=checkpoint,
-            resume=resume,
-            folder=folder,
-            look_for_interrupt=look,
-        )
-    explored = shortest.found
+        return shorter(question.space, question.steps, memory, on_progress, folder=folder, look_for_interrupt=look)
+    return search(
+        question.space,
+        question.reduction,
+        memory,
+        on_progress,
+        checkpoint=checkpoint,
+        resume=resume,
+        folder=folder,
+        look_for_interrupt=look,
+    )
+
+
+def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Result:
+    """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
+    shortest = _shortest(question, limits, checkpoint, resume)
+    explored = shortest.result
     followed, alone, interrupted = None, None, explored.interrupted
 
     def told(done: int) -> None:
-        look()
-        if on_followed is not None:
-            on_followed(explored.states, done)
+        limits.look_for_interrupt()
+        if limits.on_followed is not None:
+            limits.on_followed(explored.states, done)
 
     if explored.whole and (question.liveness or question.rests) and checkpoint is not None:
         shortest.space.checkpoint(checkpoint)  # of the states alone: what follows them fills the tables, in no journal
@@ -386,11 +421,11 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
     for each in (followed, alone):
         if each is not None and each.trap is not None:
             trap = each.trap
-            return _Found(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
-    return _Found(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
+            return _Result(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
+    return _Result(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
 
 
-def _replayed(question: _Question, found: _Found) -> Replay | None:
+def _replayed(question: _Question, found: _Result) -> Replay | None:
     """Have the simulator execute the run that was found, if one was: under names of processes that make it real."""
     if not found.choices:
         return None
@@ -404,7 +439,7 @@ def _replayed(question: _Question, found: _Found) -> Replay | None:
     return replayed
 
 
-def _is_real(found: _Found, replayed: Replay | None) -> bool:
+def _is_real(found: _Result, replayed: Replay | None) -> bool:
     """Whether the simulator shows what was found."""
     if replayed is None:
         return True
@@ -413,9 +448,9 @@ def _is_real(found: _Found, replayed: Replay | None) -> bool:
     return replayed.verdicts[0].status == "violated"
 
 
-def _exploration(question: _Question, found: _Found, replayed: Replay | None, seconds: float) -> Exploration:
+def _exploration(question: _Question, found: _Result, replayed: Replay | None, seconds: float) -> Exploration:
     shortest, followed = found.shortest, found.followed
-    explored, schedule = shortest.found, question.schedule
+    explored, schedule = shortest.result, question.schedule
     exercised = [name for name, was in explored.exercised.items() if was]
     if followed is not None and followed.checked:
         exercised += [kind.name for kind in LIVENESS]

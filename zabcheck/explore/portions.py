@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.explore.at_once.index import Ints
-from zabcheck.explore.at_once.many import Found, Many
+from zabcheck.explore.at_once.many import Many, SuccessorRows
 from zabcheck.explore.judges import WentOn
 from zabcheck.explore.states.compact import Compact, InArrays
 from zabcheck.explore.states.spilled import Spilled
@@ -87,14 +87,14 @@ class Portions:
         transitions.hand_over()
         return Expanded(len(rows), transitions.count, None)
 
-    def _found(self, rows: Ints) -> Found:
+    def _found(self, rows: Ints) -> SuccessorRows:
         """Expand these states at once, but those that are left to be expanded one by one."""
         if self.many is None:
-            return Found.nothing(rows)
+            return SuccessorRows.nothing(rows)
         try:
             return self.many.of(rows)
         except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
-            return Found.nothing(rows)
+            return SuccessorRows.nothing(rows)
 
     def _expand(self, place: int, row: Row, transitions: "_Transitions") -> End | None:
         """Expand the state in this place, until something breaks."""
@@ -123,7 +123,7 @@ class _Transitions:
     Those that were `found` at once come between those that are added one by one.
     """
 
-    def __init__(self, states: InArrays, start: int, found: Found) -> None:
+    def __init__(self, states: InArrays, start: int, found: SuccessorRows) -> None:
         self.count = 0
         """How many there were so far."""
         self._states, self._start, self._found = states, start, found

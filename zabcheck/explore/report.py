@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Exploration
+from zabcheck.explore.results import Exploration
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
 

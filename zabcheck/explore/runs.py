@@ -10,7 +10,7 @@ from zabcheck.explore.tables.successors import Row, Successors
 from zabcheck.simulation.choices import AnyChoice
 
 
-class Searched(Protocol):
+class Search(Protocol):
     """A search, as far as it tells how its states were found."""
 
     local_states: LocalStates
@@ -24,7 +24,7 @@ class Searched(Protocol):
     def canonical(self, row: Row) -> tuple[Row, Names]: ...
 
 
-def run_to(space: Searched, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
+def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
 
     The state is counted from 0 on in the order of `Space.rows`. O(steps), and O(states) without numpy.
@@ -49,7 +49,7 @@ def run_to(space: Searched, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     return tuple(choices), originally
 
 
-def _path(space: Searched, row: Row, first: int, after: Row, names: Names) -> list[int]:
+def _path(space: Search, row: Row, first: int, after: Row, names: Names) -> list[int]:
     """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
     for found in space.successors.of(row):
         if found.first == first and (after, names) == space.canonical(tuple(found.row)):

@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 
 from invariants import Event
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Explored, Progress
+from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import highest_epoch
 from zabcheck.explore.tables.reduction import MayLeave
@@ -45,15 +45,15 @@ TRIED = (
 OnProgress = Callable[[Progress], None] | None
 
 
-class Shortest(Struct, frozen=True):
-    """What a search came to: `found` may have a run that breaks something. No run of up to `tried` steps does.
+class ShortestResult(Struct, frozen=True):
+    """The result of a search for the shortest run that breaks something."""
 
-    `space` is the search that `found` was found by.
-    """
-
-    found: Explored
+    result: SearchResult
+    """The result of the last search, perhaps with such a run."""
     tried: int
+    """No run of up to this number of steps breaks anything."""
     space: Space
+    """The last search."""
 
 
 def search(
@@ -66,16 +66,16 @@ def search(
     resume: bool = False,
     folder: Path | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
-) -> Shortest:
+) -> ShortestResult:
     """Search; if something breaks, search again for the shortest run that does.
 
-    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two.
-    For what the other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second
-    search leaves the run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is
-    searched without it, and without a checkpoint.
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For what the
+    other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second search leaves the
+    run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is searched without it, and
+    without a checkpoint.
     """
 
-    def explored(first: Space, checkpoint: Path | None, resume: bool) -> Explored:
+    def explored(first: Space, checkpoint: Path | None, resume: bool) -> SearchResult:
         return first.explore(
             memory,
             on_progress,
@@ -92,7 +92,7 @@ def search(
         first = space(False)
         found = explored(first, None, resume=False)
     if not found.choices or not first.reduced:
-        return Shortest(found, found.tried, first)
+        return ShortestResult(found, found.tried, first)
     del first  # what it has in memory is of no use any more, and the next one needs more
     second = shorter(
         space,
@@ -102,9 +102,9 @@ def search(
         folder=folder,
         look_for_interrupt=look_for_interrupt,
     )
-    if second.found.choices:
+    if second.result.choices:
         return second
-    return Shortest(structs.replace(found, interrupted=second.found.interrupted), second.tried, space(reduction))
+    return ShortestResult(structs.replace(found, interrupted=second.result.interrupted), second.tried, space(reduction))
 
 
 def shorter(
@@ -115,12 +115,12 @@ def shorter(
     *,
     folder: Path | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
-) -> Shortest:
+) -> ShortestResult:
     """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
     levels = len(known) - 1
     unreduced = space(False)
     found = unreduced.explore(memory, on_progress, levels=levels, folder=folder, look_for_interrupt=look_for_interrupt)
-    return Shortest(found, levels if found.whole else found.tried, unreduced)
+    return ShortestResult(found, levels if found.whole else found.tried, unreduced)
 
 
 class NotTried(ValueError):

@@ -17,14 +17,14 @@ from invariants import Invariant
 from invariants.quorums import Quorums
 from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Explored, Progress
 from zabcheck.explore.judges import WentOn, monitored
+from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.states.checkpoint import (
     EVERY,
-    Checkpoints,
+    Checkpoint,
+    CheckpointFile,
     Position,
-    Reached,
     settings_of,
 )
 from zabcheck.explore.states.memory import rare_collections, used
@@ -148,7 +148,7 @@ class Space:
         every: float = EVERY,
         folder: Path | None = None,
         look_for_interrupt: Callable[[], None] = lambda: None,
-    ) -> Explored:
+    ) -> SearchResult:
         """Search until every state is expanded, something breaks, or `levels` are expanded.
 
         Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, or 150 to 350.
@@ -161,39 +161,34 @@ class Space:
         `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
         that cannot be. `on_progress` is told at once what the checkpoint holds.
         """
-        checkpoints = Checkpoints(checkpoint, self._settings, every) if checkpoint is not None else None
+        file = CheckpointFile(checkpoint, self._settings, every) if checkpoint is not None else None
         on_progress = on_progress or (lambda _: None)
         if resume:
-            assert checkpoints is not None, "to go on there has to be a checkpoint"
-            reached = checkpoints.read()
-            at = reached.position
-            on_progress(Progress(reached.states, at.expanded, at.transitions, at.depth + 1))
-            self._restore(checkpoints, reached)
-            if self._expanded == self._end and not self._over:
-                self._begin_level()
+            assert file is not None, "to go on there has to be a checkpoint"
+            self._resume(file, on_progress)
         else:
             self._begin()
         looked = self._expanded
         while self._expanded < len(self.states) and self._depth != levels:
             for end in self._steps():
                 if end is not None:
-                    return self._found(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
+                    return self._result(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
                 interrupted = _came(look_for_interrupt)
                 if self._expanded - looked < _LOOK and not interrupted:
                     continue
                 looked = self._expanded
                 on_progress(self._progress)
                 full = used() > memory and not self._make_room(memory, folder)
-                if checkpoints is not None and (full or interrupted or checkpoints.is_due):
-                    checkpoints.write(self._reached())
+                if file is not None and (full or interrupted or file.is_due):
+                    file.write(self._checkpoint())
                 if full or interrupted:
                     self._settle()
-                    return self._found(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
+                    return self._result(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
             looked = min(looked, self._expanded)
         if self._expanded < len(self.states):
-            return self._found(self._depth, None, False, (), whole=False, tried=self._depth)
-        return self._found(self._depth - 1, None, False, ())  # the last level led to nothing new
+            return self._result(self._depth, None, False, (), whole=False, tried=self._depth)
+        return self._result(self._depth - 1, None, False, ())  # the last level led to nothing new
 
     @property
     def _progress(self) -> Progress:
@@ -306,21 +301,30 @@ class Space:
         self._transitions += transitions
         return None
 
-    # Checkpoints.
+    # CheckpointFile.
 
-    def _reached(self) -> Reached:
+    def _checkpoint(self) -> Checkpoint:
         """Return what a checkpoint has to hold, between two portions."""
         self._settle()
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
         in_file, width = states.portions(), 4 * self._width
-        return Reached(position, self._journal, len(states), width, in_file, self._sizes)
+        return Checkpoint(position, self._journal, len(states), width, in_file, self._sizes)
 
     def checkpoint(self, path: Path) -> None:
         """Write a checkpoint of the search as it is. OSError if that fails."""
-        Checkpoints(path, self._settings).write(self._reached())
+        CheckpointFile(path, self._settings).write(self._checkpoint())
 
-    def _restore(self, checkpoints: Checkpoints, reached: Reached) -> None:
+    def _resume(self, file: CheckpointFile, on_progress: Callable[[Progress], None]) -> None:
+        """Be as far as the search was that wrote this file."""
+        saved = file.read()
+        at = saved.position
+        on_progress(Progress(saved.states, at.expanded, at.transitions, at.depth + 1))
+        self._restore(file, saved)
+        if self._expanded == self._end and not self._over:
+            self._begin_level()
+
+    def _restore(self, file: CheckpointFile, saved: Checkpoint) -> None:
         """Fill the tables again, and restore the states that were visited."""
         fill: dict[Table, Callable[..., object]] = {
             "parts": self.local_states.parts,
@@ -336,16 +340,16 @@ class Space:
         if self.symmetry is not None:
             fill["kinds"] = self.symmetry.learn
         try:
-            for table, key in reached.journal:
+            for table, key in saved.journal:
                 fill[table](*key)
         except (LookupError, CannotTellApart, EpochUnknown, MayLeave, WentOn):
-            raise checkpoints.refuse() from None
-        if self._sizes != reached.sizes:
-            raise checkpoints.refuse()
-        self._expanded, self._end, self._depth, self._transitions, self._over = astuple(reached.position)
-        if reached.states >= LARGE:
+            raise file.refuse() from None
+        if self._sizes != saved.sizes:
+            raise file.refuse()
+        self._expanded, self._end, self._depth, self._transitions, self._over = astuple(saved.position)
+        if saved.states >= LARGE:
             self._keep_in_arrays()
-        for portion in reached.portions:
+        for portion in saved.portions:
             self.states.take(portion)
         if self._portions is None:
             self._visited.level = list(self._visited.rows(self._expanded, self._end))
@@ -369,7 +373,7 @@ class Space:
         """Return the representative of a row, and the renaming that makes it of this row."""
         return (row, self._unnamed) if self.symmetry is None else self.symmetry.canonical(row)
 
-    def _found(
+    def _result(
         self,
         depth: int,
         broken: str | None,
@@ -378,9 +382,9 @@ class Space:
         whole: bool = True,
         tried: int | None = None,
         interrupted: bool = False,
-    ) -> Explored:
+    ) -> SearchResult:
         components, switched_off = self._figures_before if broken is not None or raised else self._figures
-        return Explored(
+        return SearchResult(
             states=len(self.states),
             transitions=self._transitions,
             depth=depth,

@@ -237,9 +237,10 @@ class Known(NamedTuple):
 def alike(kinds: Sequence[type[Invariant]], variants: Sequence[Events], quorums: Quorums) -> Iterator[list[Known]]:
     """The variants that make one identity, if nothing is broken, and they differ in what these properties look at."""
     found: dict[Hashable, dict[Events, Known]] = {}
+    looks_at = Judge(kinds).looks_at
     for variant in variants:
         judge = MonitorJudge(kinds, quorums)
-        seen = tuple(event for event in variant if type(event) in judge.observers)
+        seen = tuple(event for event in variant if type(event) in looks_at)
         if broadcast_again(seen):
             continue
         for event in seen:

@@ -21,8 +21,8 @@ from invariants import (
 from invariants.quorums import Quorums
 from invariants.record import Record
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Explored
 from zabcheck.explore.judges import Monitored, judged_in_every_state, monitored, monitors
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
@@ -70,7 +70,7 @@ class Ascending(Invariant):
         return self._violation(f"p{least.process} delivered {least.txn} after something later", least)
 
 
-def explored(*properties: type[Invariant]) -> Explored:
+def explored(*properties: type[Invariant]) -> SearchResult:
     return Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 1, 2, 1, 1), properties, reduction=True).explore()
 
 

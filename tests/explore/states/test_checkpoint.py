@@ -15,8 +15,8 @@ from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Progress
 from zabcheck.explore.judges import judged_in_every_state
+from zabcheck.explore.results import Progress
 from zabcheck.explore.space import Space
 from zabcheck.explore.states.checkpoint import CheckpointError, steps_of
 from zabcheck.mutants.catalogue import CATALOGUE, mutated

@@ -14,7 +14,7 @@ from tests.explore.at_once.test_many import ABRUPT, ANY, SPACES, space
 from tests.explore.told import everything, states_of
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Progress
+from zabcheck.explore.results import Progress
 from zabcheck.explore.space import Space
 from zabcheck.explore.states import spilled as spilled_module
 from zabcheck.explore.states.compact import Compact, Tree

@@ -11,8 +11,8 @@ from tests.explore.told import states_of
 from tests.tiers import sweep
 from zabcheck.explore import Bounds, explore
 from zabcheck.explore.bounds import UNLIMITED
-from zabcheck.explore.explored import Explored
 from zabcheck.explore.judges import WentOn, judged_in_every_state
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import NO_CONNECTION, NOTHING, Components, Left
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -34,7 +34,7 @@ SPACES = {
 
 def searched(
     bounds: Bounds, switches: Switches, *, forgetful: bool, reduction: bool = True, protocol: Protocol | None = None
-) -> tuple[Space, Explored]:
+) -> tuple[Space, SearchResult]:
     checked = mutated("zab") if protocol is None else protocol
     quorums = Quorums(bounds.processes)
     space = Space(checked, quorums, switches, bounds, ALL, reduction=reduction, moments=False, forgetful=forgetful)

@@ -8,9 +8,9 @@ from invariants import EpochUniqueness, Prefix, Promise, Ready, select
 from invariants.quorums import Quorums
 from tests.tiers import sweep
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.explored import Explored
 from zabcheck.explore.judges import MonitorJudge, judged_in_every_state
 from zabcheck.explore.judges.identity import identity
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables import group_judges
 from zabcheck.explore.tables.group_judges import groups_of
@@ -29,7 +29,7 @@ CASES = {
 }
 
 
-def explored(bounds: Bounds, mutant: str | None) -> Explored:
+def explored(bounds: Bounds, mutant: str | None) -> SearchResult:
     return Space(
         mutated("zab", mutant), Quorums(bounds.processes), ABRUPT, bounds, (Prefix, EpochUniqueness), reduction=True
     ).explore()

@@ -11,8 +11,8 @@ from tests.explore.at_any_time import processes_at_any_time
 from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import CRASH, CUT, TIMEOUT, UNLIMITED, Bounds
-from zabcheck.explore.explored import Explored
 from zabcheck.explore.judges import judged_in_every_state
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.shortest import search, shorter
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.reduction import are_lasting
@@ -230,11 +230,11 @@ def test_the_shortest_run_is_searched_for_without_reduction() -> None:
 
     reduced = make(True).explore()
     found = search(make, reduction=True)
-    assert len(found.found.choices) == len(make(False).explore().choices) == found.tried + 1
-    assert len(reduced.choices) >= len(found.found.choices)
-    assert shorter(make, found.found.choices).found.choices == ()
-    longer = (*found.found.choices, found.found.choices[-1])
-    assert len(shorter(make, longer).found.choices) == len(found.found.choices)
+    assert len(found.result.choices) == len(make(False).explore().choices) == found.tried + 1
+    assert len(reduced.choices) >= len(found.result.choices)
+    assert shorter(make, found.result.choices).result.choices == ()
+    longer = (*found.result.choices, found.result.choices[-1])
+    assert len(shorter(make, longer).result.choices) == len(found.result.choices)
 
 
 def test_without_memory_it_is_said_how_many_steps_were_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,10 +245,10 @@ def test_without_memory_it_is_said_how_many_steps_were_tried(monkeypatch: pytest
 
     known = make(True).explore().choices
     found = shorter(make, known, memory=1)
-    assert found.found.choices == ()
+    assert found.result.choices == ()
     assert 0 < found.tried < len(known) - 1
 
 
 def test_levels_end_a_search() -> None:
-    explored: Explored = space(Bounds(2, 1, 1, 1, 0), ABRUPT, reduction=False).explore(levels=3)
+    explored: SearchResult = space(Bounds(2, 1, 1, 1, 0), ABRUPT, reduction=False).explore(levels=3)
     assert (explored.tried, explored.depth, explored.whole) == (3, 3, False)

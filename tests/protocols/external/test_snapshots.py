@@ -5,7 +5,7 @@ import pytest
 from tests.protocols.external.commands import KIT, replayed, wrong
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.exploration import COARSE, Refused, certify, explore
-from zabcheck.explore.explored import Exploration
+from zabcheck.explore.results import Exploration
 from zabcheck.protocols.external import pool
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.switches import Switches

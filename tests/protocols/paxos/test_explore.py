@@ -7,7 +7,7 @@ from invariants import Deliver, select
 from invariants.quorums import Quorums
 from tests.protocols.paxos.test_runs import load
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.explored import Explored
+from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
@@ -21,7 +21,7 @@ FIGURE_1 = Bounds(processes=3, epochs=3, txns=3, timeouts=2)
 
 def explored(
     protocol: str, bounds: Bounds, *properties: str, identity: bool = True, reduction: bool = True
-) -> Explored:
+) -> SearchResult:
     checked = PROTOCOLS[protocol]
     if not identity:
         checked = structs.replace(checked, identity=None)

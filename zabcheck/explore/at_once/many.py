@@ -36,7 +36,7 @@ The joins have the first `_MOVES` places, each process the next ones, and electi
 _MOVES = 1 << 7
 
 
-class Found:
+class SuccessorRows:
     """The successors of some states. `again`: which of these the search has to expand itself.
 
     By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
@@ -51,17 +51,17 @@ class Found:
         self.source, self.first, self.rows, self.naming = source, first, rows, naming
 
     @staticmethod
-    def nothing(rows: Ints) -> "Found":
+    def nothing(rows: Ints) -> "SuccessorRows":
         """Return that the search has to expand all these states itself."""
         none = np.empty(0, np.int64)
-        return Found(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
+        return SuccessorRows(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
 
     def ends(self, state: int) -> int:
         """Return how many successors are here of the states that come before this one."""
         return int(self._ends[state - 1]) if state else 0
 
 
-class _Part(NamedTuple):
+class _Pending(NamedTuple):
     """Successors that are on their way. Sorted by `keys` they are in order."""
 
     source: Ints
@@ -69,13 +69,13 @@ class _Part(NamedTuple):
     rows: Ints
     keys: Ints
 
-    def at(self, which: Ints | Bools) -> "_Part":
+    def at(self, which: Ints | Bools) -> "_Pending":
         """Return some of these successors; where a mask leaves out none of them, the same object."""
         if which.dtype == np.bool_:
             if which.all():
                 return self
             which = np.flatnonzero(which)
-        return _Part(*(each.take(which, axis=0) for each in self))
+        return _Pending(*(each.take(which, axis=0) for each in self))
 
 
 class Many:
@@ -112,7 +112,7 @@ class Many:
         self.portion = FEWEST
         """How many states to expand at once."""
 
-    def of(self, rows: Ints) -> Found:
+    def of(self, rows: Ints) -> SuccessorRows:
         """Return the successors of these states, each up to names. About a microsecond for each successor.
 
         Most of those that were found before, from one of these states, are left out.
@@ -137,9 +137,9 @@ class Many:
         count[self._again] = 0
         kept = np.flatnonzero(~self._again[part.source])
         columns = (each.take(kept, axis=0) for each in (part.source, part.first, after, naming))
-        return Found(self._again, count, *columns)
+        return SuccessorRows(self._again, count, *columns)
 
-    def _begun(self, before: Ints) -> _Part:
+    def _begun(self, before: Ints) -> _Pending:
         """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
         arrays, size = self._arrays, self._size
         masks = arrays.masks(before[:, size])
@@ -158,7 +158,7 @@ class Many:
         source, processes = states[each], processes[each]
         assert place.max(initial=0) < _MOVES, "a process has fewer moves"
         keys = source * _PLACES + (processes + 1) * _MOVES + place
-        part = _Part(source, arrays.moves.choice.take(moves), before.take(source, axis=0), keys)
+        part = _Pending(source, arrays.moves.choice.take(moves), before.take(source, axis=0), keys)
         after = self._moved(part, moves, processes)
         return _together([joined, after, elected])
 
@@ -169,7 +169,7 @@ class Many:
         place = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
         return each, start.take(each) + place, place
 
-    def _moved(self, part: _Part, moves: Ints, processes: Ints) -> _Part:
+    def _moved(self, part: _Pending, moves: Ints, processes: Ints) -> _Pending:
         """Make the moves. Where something breaks, the source is left to the search."""
         rows, breaks = self._arrays.move(part.rows, moves, processes)
         self._again[part.source[breaks]] = True
@@ -177,14 +177,14 @@ class Many:
 
     # Joins.
 
-    def _joined(self, before: Ints, where: Ints) -> _Part:
+    def _joined(self, before: Ints, where: Ints) -> _Pending:
         """Return the states after a leader has heard of a follower."""
         arrays, size = self._arrays, self._size
         where = where[arrays.may_join[before[where, :size]].any(axis=1)] if len(self._joins) else where[:0]
         ready = []
         for is_told, may_lead in enumerate((arrays.leads, arrays.may_join)):
             each, leaders = np.nonzero(may_lead[before[where, :size]])
-            part = _Part(where[each], leaders, before[where[each]], np.full(len(each), is_told))
+            part = _Pending(where[each], leaders, before[where[each]], np.full(len(each), is_told))
             ready.append(self._single(part, self._told[leaders], leaders) if is_told else part)
         part = _together(ready)
         possible = self._join_of[part.keys, part.first]
@@ -196,7 +196,7 @@ class Many:
         _, leaders, _, hear = self._joins[part.keys % _PLACES].T
         return self._single(part, hear, leaders)
 
-    def _single(self, part: _Part, choices: Ints, processes: Ints) -> _Part:
+    def _single(self, part: _Pending, choices: Ints, processes: Ints) -> _Pending:
         """Make a choice in each state, where the bounds allow it."""
         moves = self._arrays.singles(choices, part.rows, processes)
         possible = moves != MISSING
@@ -204,14 +204,14 @@ class Many:
 
     # Elections by vote.
 
-    def _elected(self, before: Ints, masks: Ints, where: Ints) -> _Part:
+    def _elected(self, before: Ints, masks: Ints, where: Ints) -> _Pending:
         """Return the states after an election by vote, and after a process has joined the leader of a quorum."""
         if self._elections is None:
-            return _Part(where[:0], where[:0], before[:0], where[:0])
+            return _Pending(where[:0], where[:0], before[:0], where[:0])
         voting, size, rows, place = self._elections, self._size, before[where], self._first_election
         states, elections = voting.possible(rows, masks[where])
         keys = where[states] * _PLACES + place + elections
-        part = _Part(where[states], voting.numbers[elections], rows[states], keys)
+        part = _Pending(where[states], voting.numbers[elections], rows[states], keys)
         for turn in range(size):
             part = self._after_leaving(part, voting, turn)
         part = part.at(voting.are_won(part.rows, part.keys % _PLACES - place))
@@ -223,10 +223,10 @@ class Many:
         states, processes, leaders = voting.joins(rows)
         keys = where[states] * _PLACES + place + len(voting.numbers) + processes * size + leaders
         told = voting.elect[processes, leaders]
-        joined = self._single(_Part(where[states], told, rows[states], keys), told, processes)
+        joined = self._single(_Pending(where[states], told, rows[states], keys), told, processes)
         return _together([part, joined])
 
-    def _after_leaving(self, part: _Part, voting: Elections, turn: int) -> _Part:
+    def _after_leaving(self, part: _Pending, voting: Elections, turn: int) -> _Pending:
         """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
         arrays, size = self._arrays, self._size
         members = voting.members[part.keys % _PLACES - self._first_election, turn]
@@ -241,7 +241,7 @@ class Many:
 
     # What is done at once.
 
-    def _settled(self, part: _Part) -> _Part:
+    def _settled(self, part: _Pending) -> _Pending:
         """Return the states in which no more move is to be made at once: what `Successors` settles."""
         arrays, depth, done = self._arrays, 0, [part.at(np.empty(0, np.int64))]
         while len(part.source):
@@ -260,7 +260,7 @@ class Many:
             depth += 1
         return _together(done)
 
-    def _at_once(self, part: _Part) -> tuple[Ints, Ints]:
+    def _at_once(self, part: _Pending) -> tuple[Ints, Ints]:
         """Return the expansion that is made at once in each state, or MISSING, and whose it is."""
         arrays, rows, size = self._arrays, part.rows, self._size
         asked, masks = arrays.may_be_eager(rows), arrays.masks(rows[:, size])
@@ -273,7 +273,7 @@ class Many:
         return expansions, processes
 
 
-def _with_short_keys(part: _Part, done: Sequence[_Part]) -> tuple[_Part, list[_Part]]:
+def _with_short_keys(part: _Pending, done: Sequence[_Pending]) -> tuple[_Pending, list[_Pending]]:
     """Return the same, in the same order, with keys that have room for more moves that are made at once."""
     together = _together([*done, part])
     rank = np.argsort(np.argsort(together.keys, kind="stable"))
@@ -288,6 +288,6 @@ def _first(table: Bools) -> Ints:
     return found
 
 
-def _together(parts: Sequence[_Part]) -> _Part:
+def _together(parts: Sequence[_Pending]) -> _Pending:
     """Return all parts as one."""
-    return _Part(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    return _Pending(*(np.concatenate(each) for each in zip(*parts, strict=True)))

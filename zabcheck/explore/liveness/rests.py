@@ -44,7 +44,7 @@ class Rest(NamedTuple):
     raised: bool
 
 
-class LeftAlone(NamedTuple):
+class RestResult(NamedTuple):
     """What came of leaving the ensemble alone in each state of a search: in how many, and the first trap.
 
     `exercised`: in one of them something could have been left undone.
@@ -55,7 +55,7 @@ class LeftAlone(NamedTuple):
     trap: Trap | None
 
 
-def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) -> LeftAlone:
+def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) -> RestResult:
     """Leave the ensemble alone in every state of a search that broke nothing, until something is left undone.
 
     States come in the order of the search. `on_progress` is called with the number of states that are done. ValueError
@@ -74,10 +74,10 @@ def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) 
                 steps, names = run_to(space, state)
                 run = tuple(renamed_choice(choice, names) for choice in rests.run_from(row))
                 kind: Kind = "raised" if ending.raised else "rest"
-                return LeftAlone(checked, True, Trap((*steps, *run), kind, ending.broken))
+                return RestResult(checked, True, Trap((*steps, *run), kind, ending.broken))
         if on_progress is not None and not (state + 1) % LOOK:
             on_progress(state + 1)
-    return LeftAlone(checked, rests.exercised, None)
+    return RestResult(checked, rests.exercised, None)
 
 
 class Rests:

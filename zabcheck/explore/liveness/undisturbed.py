@@ -64,7 +64,7 @@ class Trap(Struct, frozen=True):
     broken: str | None
 
 
-class Followed(Struct, frozen=True):
+class UndisturbedResult(Struct, frozen=True):
     """What came of all continuations.
 
     `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ. `trap` is the first one in
@@ -103,7 +103,7 @@ class StableQuorum:
         """By the places once all have chosen the leader: the events from there on, and whether a step raised."""
 
 
-def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> Followed:
+def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> UndisturbedResult:
     """Follow every Stabilise from every state of a search that broke nothing, until one is a trap.
 
     States come in the order of the search, so without reduction no run to a trap is shorter. `on_progress` is called
@@ -119,10 +119,10 @@ def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) ->
                 continue
             checked += 1
             if ending.is_trap:
-                return Followed(checked, len(continuations), continuations.trap(state, row, stable))
+                return UndisturbedResult(checked, len(continuations), continuations.trap(state, row, stable))
         if on_progress is not None and not (state + 1) % LOOK:
             on_progress(state + 1)
-    return Followed(checked, len(continuations), None)
+    return UndisturbedResult(checked, len(continuations), None)
 
 
 class Continuations:

@@ -57,7 +57,7 @@ class Position(Struct, frozen=True):
     over: bool = False
 
 
-class Reached(Struct):
+class Checkpoint(Struct):
     """All that a search has to know to go on.
 
     `states`: how many there are. They are in `portions`, PORTION at a time, with rows of `width` bytes each; it can be
@@ -85,8 +85,11 @@ class _Header(Struct):
     """The length of the journal, in bytes."""
 
 
-class Checkpoints:
-    """The checkpoint of one search, at `path`. `settings` must be the same, by name, when the search goes on."""
+class CheckpointFile:
+    """The file with the checkpoint of one search, at `path`.
+
+    `settings` must be the same, by name, when the search goes on.
+    """
 
     def __init__(self, path: Path, settings: Mapping[str, str], every: float = EVERY) -> None:
         self.path = path
@@ -99,14 +102,14 @@ class Checkpoints:
         """Whether it is time to write a checkpoint."""
         return monotonic() >= self._due
 
-    def write(self, reached: Reached) -> None:
+    def write(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, whole or not at all. OSError if that fails. O(states), a second for some millions."""
         start = monotonic()
         handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         digest = hashlib.sha256()
         try:
             with os.fdopen(handle, "wb") as file:
-                for piece in self._pieces(reached):
+                for piece in self._pieces(checkpoint):
                     digest.update(piece)
                     file.write(piece)
                 file.write(digest.digest())
@@ -120,25 +123,25 @@ class Checkpoints:
         end = monotonic()
         self._due = end + max(self.every, (end - start) * _SHARE)
 
-    def _pieces(self, reached: Reached) -> Iterator[bytes]:
-        journal = msgspec.msgpack.encode(reached.journal)
+    def _pieces(self, checkpoint: Checkpoint) -> Iterator[bytes]:
+        journal = msgspec.msgpack.encode(checkpoint.journal)
         header = _Header(
             FORMAT,
             version("zabcheck"),
             byteorder,
             self.settings,
-            reached.position,
-            reached.sizes,
-            reached.states,
-            reached.width,
+            checkpoint.position,
+            checkpoint.sizes,
+            checkpoint.states,
+            checkpoint.width,
             len(journal),
         )
         yield msgspec.json.encode(header) + b"\n"
         yield journal
-        for portion in reached.portions:
+        for portion in checkpoint.portions:
             yield from portion
 
-    def read(self) -> Reached:
+    def read(self) -> Checkpoint:
         """Return what the checkpoint holds.
 
         CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
@@ -157,7 +160,7 @@ class Checkpoints:
             file.close()
             raise
         portions = _portions(file, header.states, header.width)
-        return Reached(header.position, journal, header.states, header.width, portions, header.sizes)
+        return Checkpoint(header.position, journal, header.states, header.width, portions, header.sizes)
 
     def _refuse_if_damaged(self, file: BinaryIO) -> None:
         """CheckpointError if the digest at the end is not that of what comes before."""

@@ -102,7 +102,7 @@ class Outcome(NamedTuple):
     raised: bool
 
 
-class Executed(NamedTuple):
+class PairOutcome(NamedTuple):
     """What a choice made of a process and its links to the one that the choice names, all by number as in `Outcome`.
 
     `acts` has other processes, each with the number of what was done with the links to that one.
@@ -154,7 +154,7 @@ class Components:
         self._event_ids: dict[tuple[Event, ...], int] = {(): NOTHING}
         self._process_twins, self._link_twins = Twins(self._rename_process), Twins(self._rename_link)
         self._renamed_events: dict[tuple[int, Names], int] = {}
-        self.known_executed: dict[tuple[int, AnyChoice, int, Pair], Executed | None] = {}
+        self.known_executed: dict[tuple[int, AnyChoice, int, Pair], PairOutcome | None] = {}
         """By process, choice, and the two links to whom that names; None if the choice is not enabled."""
         self.acts: list[tuple[LocalProcess, int, tuple[Act, ...]]] = []
         """By number, from 1 on: a process, another one, and what the first does with their links."""
@@ -178,7 +178,7 @@ class Components:
         executed = self.executed(number, choice, requests, between(named, opened, links_to))
         return None if executed is None else self.outcome(executed, named, opened, links_to)
 
-    def executed(self, number: int, choice: AnyChoice, requests: int, before: Pair) -> Executed | None:
+    def executed(self, number: int, choice: AnyChoice, requests: int, before: Pair) -> PairOutcome | None:
         """Return what `choice` makes of a process and its links to whom that names; None if it is not enabled."""
         key = (number, choice, requests, before)
         try:
@@ -187,7 +187,7 @@ class Components:
             found = self.known_executed[key] = self._execute(number, choice, requests, named_by(choice), before)
             return found
 
-    def outcome(self, executed: Executed, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
+    def outcome(self, executed: PairOutcome, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
         """Return what was made of a process with these links by a choice that names this process, or NOBODY."""
         after, changed = list(opened), []
         if named:
@@ -210,7 +210,7 @@ class Components:
             found = self.known_acts[key] = self._after(acts, (opened, link_to))
         return found
 
-    def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> Executed | None:
+    def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> PairOutcome | None:
         """Return what `choice` makes of a process and its links to whom it names; None if it is not enabled."""
         process = self.processes[number]
         connections, cast = self._connections(process.id, named, before)
@@ -222,7 +222,7 @@ class Components:
         links = self._links(process.id, named, before, found.connections, found.cast, found.replaced)
         acts = self._acts_on_all(process, named, found.acts) if found.acts else ()
         events = self._intern_events(self._with_leaving(process, choice, found))
-        return Executed(after, links, acts, events, epoch, found.raised)
+        return PairOutcome(after, links, acts, events, epoch, found.raised)
 
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
         """Return the events of a choice; if it is to be told, also that the process has left its iteration.

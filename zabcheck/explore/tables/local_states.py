@@ -29,10 +29,10 @@ from zabcheck.explore.tables.components import (
     NO_CONNECTION,
     NOTHING,
     Components,
-    Executed,
     Link,
     Outcome,
     Pair,
+    PairOutcome,
     between,
     named_by,
 )
@@ -79,7 +79,7 @@ class Part(NamedTuple):
     choice: int
     cost: int
     kind: int
-    executed: Executed
+    executed: PairOutcome
 
 
 class Move(NamedTuple):
@@ -149,9 +149,15 @@ class LocalStates:
         self.faults = TIMEOUT | CRASH | CUT | overflows
         """The costs of all moves by which an iteration may end that is not about to end."""
         self.reads_at_once = reduced and not moments and self._votes and overflows == FREE
+        self._size = len(components.ids)
+        self._make_tables()
+        no_links = (NO_CONNECTION,) * self._size
+        self.start = tuple(self.numbered(process, *no_links) for process in components.start)
+
+    def _make_tables(self) -> None:
+        """Have empty tables."""
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
-        self._size = len(components.ids)
         links_to: list[list[int]] = [[] for _ in range(self._size + 1)]
         self._links_to = links_to
         """By process, then by the number of a local state: the link that this has opened to the process."""
@@ -189,8 +195,6 @@ class LocalStates:
         self.all_renamed: list[tuple[Names, int, int]] = []
         """The names, a local state, and what it is under these: all that was asked, in order."""
         self._masks: dict[int, int] = {}
-        no_links = (NO_CONNECTION,) * len(components.ids)
-        self.start = tuple(self.numbered(process, *no_links) for process in components.start)
 
     def _leads_on_alone(self, process: int) -> bool:
         """Whether a process does something as soon as it is told to lead, and not only when it hears of a follower."""
@@ -198,7 +202,7 @@ class LocalStates:
         outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
         return outcome is None or outcome.raised or not self._only_waits(start, outcome)
 
-    def _only_waits(self, process: int, outcome: Outcome | Executed) -> bool:
+    def _only_waits(self, process: int, outcome: Outcome | PairOutcome) -> bool:
         """Whether the process with this number showed nothing and wrote nothing."""
         before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
         return outcome.events == NOTHING and before == after
@@ -394,10 +398,10 @@ class LocalStates:
                 kind = self._kind(choice, number, before, executed)
                 yield Part(place, choice_number, self.bounds.counted(cost), kind, executed)
         if chosen.may_stop_reading and other == component.following and not mask & HELD:
-            unread = Executed(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
+            unread = PairOutcome(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
             yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
 
-    def _kind(self, choice: Any, number: int, before: Pair, executed: Executed) -> int:
+    def _kind(self, choice: Any, number: int, before: Pair, executed: PairOutcome) -> int:
         """Return what may make a move the only one to try."""
         component = self.components.processes[number]
         if not self.reduced or not component.leads or executed.events != NOTHING or executed.raised:

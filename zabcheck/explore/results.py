@@ -1,0 +1,111 @@
+"""How far a search is, its result, and what that shows."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from msgspec import Struct, field
+
+from zabcheck.search.run import Replay
+from zabcheck.simulation.choices import AnyChoice
+
+
+class Progress(NamedTuple):
+    """How far a search is."""
+
+    states: int
+    """The number of visited states."""
+    expanded: int
+    """The number of those that are expanded."""
+    transitions: int
+    depth: int
+    """The number of the level, from 1 on."""
+    on_disk: int = 0
+    """Bytes of the states that are in files."""
+
+
+class SearchResult(Struct, frozen=True):
+    """The result of one search. Figures are of levels that are over if something breaks."""
+
+    states: int
+    transitions: int
+    depth: int
+    """The number of levels."""
+    whole: bool
+    """Every state was expanded, and nothing is broken."""
+    tried: int
+    """Without partial-order reduction, every run of up to this number of steps was tried."""
+    broken: str | None
+    """The name of the property that the run of `choices` violates; it counts as exercised."""
+    raised: bool
+    """The protocol's code raised at the end of the run of `choices`."""
+    choices: tuple[AnyChoice, ...]
+    """The run; without partial-order reduction no other one that breaks something is shorter."""
+    switched_off: dict[str, int]
+    """By the name of a bound: the number of different moves that it forbade."""
+    exercised: dict[str, bool]
+    """By the name of a property: there was something to judge in a level that is over."""
+    goals: tuple[str, ...]
+    """The names of the goals that some run was seen to reach in a level that is over."""
+    components: int
+    """The number of different processes, connections and monitors that the states are made of."""
+    interrupted: bool = False
+    """Ctrl-C ended the search."""
+
+
+class Exploration(Struct, frozen=True):
+    """The result of an exhaustive search, with what follows it.
+
+    States, transitions, levels and components are of the last search: one for the shortest run, that follows if
+    something breaks, never reduces.
+    """
+
+    protocol: str
+    mutant: str | None
+    bounds: str
+    """In words, as in "3 processes, 2 epochs, …"."""
+    settings: tuple[str, ...]
+    """In words: the quorum system if it is no majority, and each switch whose value is not that of the paper."""
+    symmetry: bool
+    """States that differ in the names of processes alone were taken for one."""
+    reduction: bool
+    """Only one order of moves that commute was tried."""
+    states: int
+    transitions: int
+    depth: int
+    """The number of levels."""
+    components: int = field(name="parts")
+    """The number of different processes, connections and monitors that the states are made of."""
+    whole: bool
+    """Every state within the bounds was expanded, and none breaks anything; only then something is proved."""
+    broken: str | None
+    """The property that the counterexample violates; None if it does not, but the protocol's code raised."""
+    steps: int
+    """The length of the counterexample, 0 if there is none."""
+    tried: int
+    """No run of up to this number of steps breaks anything."""
+    certified: int
+    """The length of the run that was to be certified, or 0."""
+    followed: int
+    """The number of pairs of a state and a leader with a quorum that were followed, undisturbed; 0 if not asked for."""
+    trap: str | None
+    """The kind of the first of these that does not get on (`undisturbed.Trap`)."""
+    exercised: tuple[str, ...]
+    """The properties that had something to judge in some state."""
+    unexercised: tuple[str, ...]
+    """The other properties, of which nothing is proved."""
+    goals: tuple[str, ...]
+    """The goals that a run was seen to reach."""
+    unreached: tuple[str, ...]
+    """The other goals."""
+    switched_off: Mapping[str, int]
+    """By the name of a bound: the number of different moves that it forbade."""
+    seconds: float
+    """CPU time."""
+    counterexample: Replay | None
+    interrupted: bool = False
+    """Ctrl-C ended the search, or what follows it."""
+
+    @property
+    def raised(self) -> bool:
+        """Whether the counterexample is one because the protocol's code raises."""
+        return self.counterexample is not None and self.counterexample.raised is not None
