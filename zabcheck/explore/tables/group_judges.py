@@ -110,7 +110,9 @@ class GroupJudge(Watcher):
                     judge.leave(event.process)
                 elif isinstance(event, Local):
                     incarnation = incarnations[event.process]
-                    judge.observe(replace(event, incarnation=incarnation) if incarnation else event)
+                    # Not that of the event: a process starts in its second one to show a snapshot that it restores.
+                    told = event if event.incarnation == incarnation else replace(event, incarnation=incarnation)
+                    judge.observe(told)
                     incarnations[event.process] += isinstance(event, Crash)
         # What `Judge.finish` would say, but for the verdicts.
         if self._never_exercised:
