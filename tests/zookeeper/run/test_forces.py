@@ -22,7 +22,7 @@ from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops
-from zabcheck.zookeeper.run.undone import LessKept, PassedOver
+from zabcheck.zookeeper.run.undone import LessKept, NotApplicable
 from zabcheck.zookeeper.trace.observe import observe
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -210,5 +210,5 @@ def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
     assert isinstance(lost, PowerLost)
     assert (lost.server, lost.lost, lost.files) == (1, 0, {})
     stub.incarnation = -1
-    with pytest.raises(PassedOver, match="it was never started"):
+    with pytest.raises(NotApplicable, match="it was never started"):
         stops.cut_power(1, Kept())

@@ -31,7 +31,7 @@ from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.undone import PassedOver, Undone
+from zabcheck.zookeeper.run.undone import NotApplicable, Undone
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.judge import judge
@@ -164,7 +164,7 @@ def test_what_has_no_answer_when_a_session_moves_gets_none(served: Servers) -> N
 
 def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
     for choice in (Move("A", "B"), EndSession("A")):
-        with pytest.raises(PassedOver, match="it has not begun"):
+        with pytest.raises(NotApplicable, match="it has not begun"):
             choice.apply(served.running)
     with pytest.raises(Undone, match=r"^only 0 of them: nothing is answered, or nothing is left$") as undone:
         Delete("A").apply(served.running)

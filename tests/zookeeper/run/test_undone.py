@@ -2,13 +2,13 @@
 
 import pytest
 
-from zabcheck.zookeeper.run.undone import LessKept, NoAnswer, NobodyLeads, NothingCame, OnlySome, PassedOver, Undone
+from zabcheck.zookeeper.run.undone import LessKept, NoAnswer, NobodyLeads, NotApplicable, NothingCame, OnlySome, Undone
 
 
 @pytest.mark.parametrize(
     ("undone", "words", "idle", "ends_exact"),
     [
-        (PassedOver("it is up"), "passed over: it is up", True, True),
+        (NotApplicable("it is up"), "passed over: it is up", True, True),
         (NothingCame("no such packet came"), "no such packet came", True, True),
         (OnlySome(0, "nothing is answered"), "only 0 of them: nothing is answered", True, True),
         (OnlySome(17, "nothing is answered"), "only 17 of them: nothing is answered", False, False),

@@ -9,7 +9,7 @@ from typing import cast
 
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Closed, Opened, Record
-from zabcheck.zookeeper.run.links import Link, Pipe, Sink, Source
+from zabcheck.zookeeper.run.links import Inlet, Link, Pipe, Sink
 from zabcheck.zookeeper.wire.streams import Stream
 
 LOOPBACK = "127.0.0.1"
@@ -20,7 +20,7 @@ RETRY = 0.05
 new_socket = socket.socket  # by a name of its own: a test gives it a port
 
 
-class End(asyncio.Protocol, Sink, Source):
+class End(asyncio.Protocol, Sink, Inlet):
     """One of the two sockets."""
 
     def __init__(self, connection: "Connection", name: str) -> None:

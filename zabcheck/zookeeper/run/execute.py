@@ -19,7 +19,7 @@ from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import IN_STEP, reason
 from zabcheck.zookeeper.run.stops import Stops, with_agent
-from zabcheck.zookeeper.run.undone import PassedOver, Undone
+from zabcheck.zookeeper.run.undone import NotApplicable, Undone
 from zabcheck.zookeeper.trace.server_log import State, read_log
 
 UP_AT_FIRST = 30.0
@@ -183,7 +183,7 @@ class Execution:
             if LEADER in (role for _, role in choice.roles):
                 leader = self.running.leader()
                 if leader is None:
-                    raise PassedOver("nobody leads")
+                    raise NotApplicable("nobody leads")
                 leads = self.running.role_of(leader)
                 words += f" ({LEADER} is {leads})"
                 self.running.roles[LEADER] = leader

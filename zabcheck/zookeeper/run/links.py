@@ -98,7 +98,7 @@ class Sink:
         raise NotImplementedError
 
 
-class Source:
+class Inlet:
     """The end from which a pipe comes: the reading side of a socket."""
 
     def read_on(self, on: bool) -> None:
@@ -147,7 +147,7 @@ class Pipe:
         self._loop = asyncio.get_running_loop()
         link.pipes.append(self)
 
-    def join(self, source: Source, sink: Sink) -> None:
+    def join(self, source: Inlet, sink: Sink) -> None:
         """Say where the pipe comes from and where it leads."""
         self._source = source
         self._sink = sink

@@ -19,7 +19,7 @@ from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached,
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
-from zabcheck.zookeeper.run.undone import LessKept, NothingCame, PassedOver
+from zabcheck.zookeeper.run.undone import LessKept, NotApplicable, NothingCame
 
 AGENT_UP = 60.0
 """Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
@@ -89,26 +89,26 @@ class Stops:
             raise EnsembleError(f"server {number}: {error}") from None
 
     def stop(self, number: int, point: str, nth: int, act: Act = "held") -> None:
-        """Act on the nth thread of a server that comes to a point. PassedOver if that cannot be.
+        """Act on the nth thread of a server that comes to a point. NotApplicable if that cannot be.
 
         A server that is down gets its stop when it starts.
         """
         server = self._ensemble.servers[number]
         trap = self._traps.get((number, point))
         if (number, point) in self._wanted or (trap is not None and not trap.over):
-            raise PassedOver("something is to be stopped there already")
+            raise NotApplicable("something is to be stopped there already")
         if server.up:
             self._ask(number, lambda _: self._set(number, point, nth, act))
         else:
             self._wanted[number, point] = nth, act
 
     def cut_power(self, number: int, kept: Kept) -> None:
-        """Let the power of a server fail now. PassedOver if that cannot be, LessKept if less was there to be kept.
+        """Let the power of a server fail now. NotApplicable if that cannot be, LessKept if less was there to be kept.
 
         A server that is down loses the data that it has not forced as well. EnsembleError if its folder cannot be cut.
         """
         if self._ensemble.servers[number].incarnation < 0:
-            raise PassedOver("it was never started")
+            raise NotApplicable("it was never started")
         self._ensemble.servers[number].kill()
         self.forget(number)  # what it has forced is known when all that its agent said is handled
         self._cut(number, kept)
@@ -121,40 +121,40 @@ class Stops:
             raise self.short
 
     def wait(self, number: int, point: str, seconds: float, explain: bool = False) -> None:
-        """Wait until a thread has come to a point. PassedOver if none is to be stopped there, NothingCame if none came.
+        """Wait until a thread has come to a point. NotApplicable if none is to be stopped there, NothingCame if none came.
 
         With `explain` the latter says which threads wait for which.
         """
         trap = self._traps.get((number, point))
         if trap is None:
-            raise PassedOver("nothing is to be stopped there")
+            raise NotApplicable("nothing is to be stopped there")
         is_over = self._ensemble.await_all(seconds, lambda: self._is_over(trap))
         if not trap.done:
             ended = ": the server has ended" if is_over else ""
             raise NothingCame(f"no thread came{ended}{self.waiting() if explain else ''}")
 
     def step(self, number: int, point: str) -> None:
-        """Let a held thread go on by a line. PassedOver if none is held there."""
+        """Let a held thread go on by a line. NotApplicable if none is held there."""
         trap = self._traps.get((number, point))
         if trap is None or trap.held is None:
-            raise PassedOver("no thread is held there")
+            raise NotApplicable("no thread is held there")
         self._ask(number, lambda debugger: debugger.step(trap))
 
     def go(self, number: int, point: str) -> None:
-        """Let a held thread go on, and stop none there any more. PassedOver if none was to be stopped there."""
+        """Let a held thread go on, and stop none there any more. NotApplicable if none was to be stopped there."""
         trap = self._traps.pop((number, point), None)
         if trap is None:
-            raise PassedOver("nothing is to be stopped there")
+            raise NotApplicable("nothing is to be stopped there")
         self._ask(number, lambda debugger: debugger.go(trap))
 
     def read(self, number: int, fields: tuple[str, ...]) -> None:
-        """Record fields of a server's memory. PassedOver if the server is not there to be asked."""
+        """Record fields of a server's memory. NotApplicable if the server is not there to be asked."""
         self._ask(number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields))))
 
     def fields(self, number: int, names: Sequence[str]) -> dict[str, int | None] | None:
         """Return fields of a server's memory; None if the server has ended."""
         found: list[dict[str, int | None]] = []
-        with suppress(PassedOver):
+        with suppress(NotApplicable):
             self._ask(number, lambda debugger: found.append(read_fields(debugger, names)))
         return found[0] if found else None
 
@@ -166,11 +166,11 @@ class Stops:
             if main is not None:
                 debugger.interrupt(main)
 
-        with suppress(PassedOver):
+        with suppress(NotApplicable):
             self._ask(number, interrupt)
 
     def roll_over(self, number: int, left: int) -> None:
-        """Let a leader have only `left` transactions until its counter rolls over. PassedOver if it does not lead."""
+        """Let a leader have only `left` transactions until its counter rolls over. NotApplicable if it does not lead."""
         done: list[bool] = []
 
         def set_it(debugger: Debugger) -> None:
@@ -181,7 +181,7 @@ class Stops:
 
         self._ask(number, set_it)
         if not done:
-            raise PassedOver("it does not lead")
+            raise NotApplicable("it does not lead")
 
     def not_come(self) -> list[tuple[int, str]]:
         """Return the servers and points of all stops to which no thread has come yet."""
@@ -191,7 +191,7 @@ class Stops:
         """Say who waits for whom, in servers in which a thread is held."""
         found: list[Blocked] = []
         for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
-            with suppress(PassedOver):
+            with suppress(NotApplicable):
                 self._ask(number, lambda each: found.extend(each.blocked()))
         return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
@@ -217,7 +217,7 @@ class Stops:
             if where is not None:
                 said.append(f"its main thread is in {where}")
 
-        with suppress(PassedOver):
+        with suppress(NotApplicable):
             self._ask(number, look)
         return [f"server {number}: {each}" for each in said]
 
@@ -225,7 +225,7 @@ class Stops:
         """Let every thread go on, and stop none any more."""
         self._wanted.clear()
         for number, point in [*self._traps]:
-            with suppress(PassedOver):
+            with suppress(NotApplicable):
                 self.go(number, point)
 
     def check(self) -> None:
@@ -270,16 +270,16 @@ class Stops:
         self._record(PowerLost(now(), number, plan.lost, files, plan.short))
 
     def _ask(self, number: int, ask: Callable[[Debugger], object]) -> None:
-        """Ask a server's debugger for something. PassedOver if it cannot be asked, EnsembleError if it refuses."""
+        """Ask a server's debugger for something. NotApplicable if it cannot be asked, EnsembleError if it refuses."""
         if self._ensemble.servers[number].paused:
-            raise PassedOver("it stands still")
+            raise NotApplicable("it stands still")
         debugger = self._debuggers.get(number)
         if debugger is None:  # it ended before it could be attached to
-            raise PassedOver("it is down")
+            raise NotApplicable("it is down")
         try:
             ask(debugger)
         except AgentGone:
-            raise PassedOver("it is down") from None
+            raise NotApplicable("it is down") from None
         except AgentError as error:
             raise EnsembleError(f"server {number}: {error}") from None
 

@@ -12,7 +12,7 @@ class Undone(Exception):
         """True if an exact execution cannot go on."""
 
 
-class PassedOver(Undone):
+class NotApplicable(Undone):
     """The choice does not apply as things are, because of `why`."""
 
     def __init__(self, why: str) -> None:

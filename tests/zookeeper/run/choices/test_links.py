@@ -20,7 +20,7 @@ from zabcheck.zookeeper.run.choices.links import (
 )
 from zabcheck.zookeeper.run.choices.servers import Kill, KillAll, Pause, Resume, Start, StartAll
 from zabcheck.zookeeper.run.running import Running
-from zabcheck.zookeeper.run.undone import NothingCame, PassedOver
+from zabcheck.zookeeper.run.undone import NotApplicable, NothingCame
 
 A, B, C = 3, 2, 1
 
@@ -126,7 +126,7 @@ def test_a_server_that_was_cut_off_counts_as_leader_only_when_all_is_healed() ->
     ],
 )
 def test_what_does_not_apply_is_passed_over_and_changes_nothing(ensemble: Ensemble, choice: Choice, why: str) -> None:
-    with pytest.raises(PassedOver, match=f"^passed over: {why}$"):
+    with pytest.raises(NotApplicable, match=f"^passed over: {why}$"):
         choice.apply(ensemble.running)
     assert ensemble.asked == []
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
-from zabcheck.zookeeper.run.undone import NothingCame, PassedOver
+from zabcheck.zookeeper.run.undone import NotApplicable, NothingCame
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
@@ -172,7 +172,7 @@ class Heal(Choice, frozen=True):
 
 
 def _link(run: "Running", sender: Role, receiver: Role) -> tuple[int, int]:
-    """Return the numbers of two servers. PassedOver if they are one, as "leader" and its letter may be."""
+    """Return the numbers of two servers. NotApplicable if they are one, as "leader" and its letter may be."""
     if run.number(sender) == run.number(receiver):
-        raise PassedOver("one server has no link to itself")
+        raise NotApplicable("one server has no link to itself")
     return run.number(sender), run.number(receiver)

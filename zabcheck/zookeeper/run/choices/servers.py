@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
-from zabcheck.zookeeper.run.undone import NobodyLeads, PassedOver
+from zabcheck.zookeeper.run.undone import NobodyLeads, NotApplicable
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
@@ -20,7 +20,7 @@ class Kill(Choice, frozen=True):
     def apply(self, run: "Running") -> None:
         server = run.server(self.server)
         if not server.up:
-            raise PassedOver("it is down")
+            raise NotApplicable("it is down")
         server.kill()
 
 
@@ -45,7 +45,7 @@ class Start(Choice, frozen=True):
 
     def apply(self, run: "Running") -> None:
         if run.server(self.server).up:
-            raise PassedOver("it is up")
+            raise NotApplicable("it is up")
         run.start(run.number(self.server))
 
 
@@ -70,7 +70,7 @@ class Pause(Choice, frozen=True):
     def apply(self, run: "Running") -> None:
         server = run.server(self.server)
         if not server.up:
-            raise PassedOver("it is down")
+            raise NotApplicable("it is down")
         server.pause()
 
 
@@ -85,7 +85,7 @@ class Resume(Choice, frozen=True):
     def apply(self, run: "Running") -> None:
         server = run.server(self.server)
         if not server.paused:
-            raise PassedOver("it does not stand still")
+            raise NotApplicable("it does not stand still")
         server.resume()
 
 

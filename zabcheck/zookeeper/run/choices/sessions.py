@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Size
 from zabcheck.zookeeper.run.sessions import WINDOW, own_node
-from zabcheck.zookeeper.run.undone import OnlySome, PassedOver
+from zabcheck.zookeeper.run.undone import NotApplicable, OnlySome
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
@@ -120,7 +120,7 @@ class EndSession(SessionChoice, frozen=True):
 
     def apply(self, run: "Running") -> None:
         if run.sessions.begun(run.number(self.server)) is None:
-            raise PassedOver("it has not begun")
+            raise NotApplicable("it has not begun")
         client = run.sessions.ready(run.number(self.server))
         if client is None:
             raise OnlySome(0, NO_CONNECTION)
@@ -141,7 +141,7 @@ class Move(SessionChoice, frozen=True):
     def apply(self, run: "Running") -> None:
         client = run.sessions.begun(run.number(self.server))
         if client is None:
-            raise PassedOver("it has not begun")
+            raise NotApplicable("it has not begun")
         run.sessions.move(client, run.number(self.to))
 
 
