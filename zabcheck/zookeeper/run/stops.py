@@ -121,7 +121,7 @@ class Stops:
             raise self.short
 
     def wait(self, number: int, point: str, seconds: float, explain: bool = False) -> None:
-        """Wait until a thread has come to a point. NotApplicable if none is to be stopped there, NothingCame if none came.
+        """Wait until a thread has come to a point. NotApplicable if none is to stop there, NothingCame if none came.
 
         With `explain` the latter says which threads wait for which.
         """
@@ -170,7 +170,7 @@ class Stops:
             self._ask(number, interrupt)
 
     def roll_over(self, number: int, left: int) -> None:
-        """Let a leader have only `left` transactions until its counter rolls over. NotApplicable if it does not lead."""
+        """Leave a leader `left` transactions until its counter rolls over. NotApplicable if it does not lead."""
         done: list[bool] = []
 
         def set_it(debugger: Debugger) -> None:
