@@ -28,7 +28,7 @@ from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.own import Process
-from zabcheck.protocols.switches import checked
+from zabcheck.protocols.switch_settings import checked_for
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.tally import Tally
@@ -199,7 +199,7 @@ def question_of(
     tally = Tally(select(chosen))
 
     family = None if processes is None or quorums is None else quorums_of(quorums, processes)
-    fixed = checked(switches or {})
+    fixed = checked_for(switches or {}, searched.name, searched.switches)
     return Question(Search(searched, processes, chosen, runs, steps, seed, tally.add, family, fixed), tally)
 
 

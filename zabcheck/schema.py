@@ -10,26 +10,37 @@ from inspect import cleandoc
 from typing import Any
 
 import msgspec
+from msgspec.structs import fields as fields_of
 
 from invariants import trace
 from zabcheck.protocols.external.wire import LINES
-from zabcheck.simulation.schedule import Schedule
+from zabcheck.protocols.switch_settings import kinds
+from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.schedule import Schedule, with_switches
 
 SCHEMAS: dict[str, tuple[Any, str]] = {
     "trace": (trace.Line, "A line of a trace of zabcheck: the header, an event, or the end"),
     "schedule": (Schedule, "A schedule of zabcheck"),
     "node": (LINES, "A line between zabcheck and a node, in either direction"),
 }
-"""Each schema's type and title, by name; LINES stands for its lines."""
+"""Each schema's type and title, by name; LINES stands for its lines, Schedule for those of any protocol."""
 
 
 def schema(name: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of this name. KeyError if there is none."""
     kind, title = SCHEMAS[name]
-    root, definitions = _lines() if kind is LINES else _one(kind)
+    root, definitions = _lines() if kind is LINES else _one(_of_any_protocol() if kind is Schedule else kind)
     for definition in definitions.values():
         definition["description"] = _told(definition["description"])
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **root, "$defs": definitions}
+
+
+def _of_any_protocol() -> Any:
+    """Return the type of a schedule with the switches of every protocol."""
+    fields = {field.name: (field.name, field.type, field.default) for kind in kinds() for field in fields_of(kind)}
+    named = {"__doc__": Switches.__doc__}
+    every = msgspec.defstruct("Switches", fields.values(), bases=(Switches,), frozen=True, namespace=named)
+    return with_switches(every)
 
 
 def _one(kind: Any) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -7,7 +7,7 @@ from msgspec import Struct
 from docs.generators import commands
 from docs.generators.properties import table
 from invariants.events import EVENTS, End, Header
-from zabcheck.protocols.switches import MEANINGS, values_in_words
+from zabcheck.protocols.switch_settings import values_and_meanings
 from zabcheck.simulation.choices import KINDS
 
 SCHEDULES = """# Schedules: choices and switches
@@ -40,7 +40,7 @@ def pages() -> dict[str, str]:
 
 def schedules() -> str:
     """Return the page with every kind of choice and every switch, in the words of the code."""
-    switches = ((f"`{name}`", values_in_words(name), meaning) for name, meaning in MEANINGS.items())
+    switches = ((f"`{name}`", values, meaning) for name, (values, meaning) in values_and_meanings().items())
     return (
         SCHEDULES
         + table(("choice", "fields", "meaning"), map(row, KINDS))

@@ -12,9 +12,9 @@ from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.switches import Switches
 from zabcheck.search.goals import GOALS
 from zabcheck.search.settings import Settings
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 LISTED: dict[str, Iterable[str]] = {
@@ -24,7 +24,7 @@ LISTED: dict[str, Iterable[str]] = {
     "groups": GROUPS,
     "goals": GOALS,
     "scenarios": SCENARIOS,
-    "switches": Switches.__struct_fields__,
+    "switches": ZooKeeperSwitches.__struct_fields__,
     "clients": CLIENT_PROPERTIES,
     "search": Settings.__struct_fields__,
 }

@@ -245,9 +245,9 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         ("counter_limit=x", "--switch: counter_limit: expected a number from 1 to 4294967295, found `x`"),
         (
             "x=1",
-            "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
-            "closing, version, defects, window, grain, errors",
+            "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, closing",
         ),
+        ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`"),
     ],
 )
 def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabcheck: Command) -> None:

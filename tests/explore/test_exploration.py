@@ -15,6 +15,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.schedule import Schedule, load
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 TWO = Bounds(processes=2, epochs=1, txns=1, timeouts=1)
 ATOMIC = Switches(sync="atomic")
@@ -318,7 +319,7 @@ def test_an_election_that_elects_nobody_is_a_timeout_for_each_process_that_leave
 
 
 def test_a_run_of_elections_by_messages_is_certified() -> None:
-    switches = Switches(sync="atomic", closing="abrupt", elections="fle", version="3.4.0-rc0", defects="1319")
+    switches = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="fle", version="3.4.0-rc0", defects="1319")
     known = explore("zookeeper", bounds=Bounds(processes=2), switches=switches, properties=["core"])
     assert known.counterexample is not None
     found = certify(known.counterexample.schedule)

@@ -20,10 +20,11 @@ from zabcheck.explore.tables.reduction import MayLeave
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Protocol
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, completed
 from zabcheck.simulation.choices import Lead
 from zabcheck.zookeeper.model import messages
 from zabcheck.zookeeper.model.server import Server, give_up
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
 
@@ -182,7 +183,7 @@ def test_a_property_is_violated_if_and_only_if_it_is_in_an_unreduced_search(name
 @pytest.mark.slow
 def test_with_symmetry_the_shortest_run_of_n2_is_found_and_is_real() -> None:
     """Under some names of the servers only: the greatest id wins the ties."""
-    switches = structs.replace(BY_VOTE, version="3.9.5", defects="n2")
+    switches = structs.replace(completed(BY_VOTE, ZooKeeperSwitches), version="3.9.5", defects="n2")
     found = explore("zookeeper", bounds=Bounds(3, 2, 2, 0, 1), switches=switches, properties=("core",))
     assert (found.broken, found.steps, found.tried, found.symmetry) == ("primary integrity", 24, 23, True)
     assert found.counterexample is not None

@@ -14,8 +14,8 @@ from invariants import PROPERTIES
 from invariants.events import EVENTS, End, Header
 from tests.cli.test_help import parsed
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 HELP, SCHEDULES, EVENTS_OF_TRACES = (f"reference/{name}.md" for name in ("commands", "schedules", "events"))
 PAGES = {
@@ -62,7 +62,7 @@ def test_the_reference_on_the_site_has_every_command_choice_switch_and_event() -
     choices, _, switches = pages[SCHEDULES].partition("## Switches")
     assert fields_in(choices) == fields_of(get_args(AnyChoice))
     assert fields_in(pages[EVENTS_OF_TRACES]) == fields_of((Header, End, *EVENTS))
-    assert [name for name in Switches.__struct_fields__ if f"\n| `{name}` | " not in switches] == []
+    assert [name for name in ZooKeeperSwitches.__struct_fields__ if f"\n| `{name}` | " not in switches] == []
 
 
 def test_every_property_is_in_the_overview() -> None:

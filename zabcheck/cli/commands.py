@@ -186,9 +186,9 @@ def known_bugs(incomplete: str) -> list[str]:
 
 def switches(incomplete: str) -> list[str]:
     """Return the settings of switches that begin so, as in `sync=atomic`, for the completion of a shell."""
-    from zabcheck.protocols.switches import SETTINGS
+    from zabcheck.protocols.switch_settings import all_settings
 
-    return [setting for setting in SETTINGS if setting.startswith(incomplete)]
+    return [setting for setting in all_settings() if setting.startswith(incomplete)]
 
 
 def scenarios(incomplete: str) -> list[str]:

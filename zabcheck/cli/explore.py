@@ -48,7 +48,8 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import StepRaised
-from zabcheck.protocols.switches import switches_of
+from zabcheck.protocols.switch_settings import switches_of
+from zabcheck.protocols.switches import Switches, completed
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.nodes import option_of
@@ -262,9 +263,11 @@ def _explored(
     how: Mapping[str, Any],
 ) -> Exploration:
     """Visit every state within `bounds`. ProtocolFailed if no process can start, so that there is no first state."""
-    votes = protocol in PROTOCOLS and PROTOCOLS[protocol].vote is not None
+    known = PROTOCOLS.get(protocol)
+    usual = COARSE if known is None or known.vote is None else BY_VOTE
+    kind = Switches if known is None else known.switches
     with bad_input_for(ValueError, "--switch: "):
-        chosen = structs.replace(BY_VOTE if votes else COARSE, **switches_of(settings))
+        chosen = structs.replace(completed(usual, kind), **switches_of(settings, protocol, kind))
     try:
         return exploration.explore(protocol, mutant=mutant, bounds=bounds, quorums=quorums, switches=chosen, **how)
     except StepRaised as raised:

@@ -16,7 +16,7 @@ from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.switches import MEANINGS, values_in_words
+from zabcheck.protocols.switch_settings import values_and_meanings
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import DEFAULT_PROCESSES
 from zabcheck.search.settings import described
@@ -80,7 +80,8 @@ def _entries(kind: Kinds) -> dict[str, tuple[str, str]]:
         case Kinds.scenarios:
             return {each.name: (each.title, each.source) for each in SCENARIOS.values()}
         case Kinds.switches:
-            return {name: (f"{text}; {values_in_words(name)}", "docs/output.md") for name, text in MEANINGS.items()}
+            told = values_and_meanings().items()
+            return {name: (f"{meaning}; {values}", "docs/output.md") for name, (values, meaning) in told}
         case Kinds.clients:
             from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 

@@ -40,7 +40,7 @@ from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.switches import switches_of
+from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.report import summary as summaries
@@ -90,7 +90,7 @@ def run(
     with bad_input_for(ValueError, "--quorums: "):
         family = None if processes is None or quorums is None else quorums_of(quorums, processes)
     with bad_input_for(ValueError, "--switch: "):
-        fixed = switches_of(switch or ())
+        fixed = switches_of(switch or (), checked.name, checked.switches)
     keep = (*fixed, *(["quorums"] if quorums is not None else []))
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed

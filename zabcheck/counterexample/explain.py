@@ -13,7 +13,6 @@ from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage
-from zabcheck.protocols.switches import LETTER
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation.schedule import Schedule, dump
@@ -123,7 +122,8 @@ def _settings(schedule: Schedule) -> tuple[str, ...]:
     """Return the quorum system, unless it is the majority, and the switches that differ from the paper's letter."""
     quorums = [schedule.quorums] if schedule.quorums != MAJORITY else []
     switches = schedule.switches
-    changed = [name for name in switches.__struct_fields__ if getattr(switches, name) != getattr(LETTER, name)]
+    letter = type(switches)()
+    changed = [name for name in switches.__struct_fields__ if getattr(switches, name) != getattr(letter, name)]
     return (*quorums, *(f"{name} {getattr(switches, name)}" for name in changed))
 
 

@@ -81,7 +81,7 @@ class Space:
         forgetful = forgetful and any(monitored(kind).forgets_what_is_left() for kind in properties)
         self._journal: Journal = []
         self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful, journal=self._journal)
-        moments = moments or not are_lasting(properties) or switches.errors == "raised"
+        moments = moments or not are_lasting(properties) or switches.ends_at_errors
         self.local_states = LocalStates(self.components, switches, bounds, reduced=self.reduced, moments=moments)
         self._properties, self._forgetful = tuple(properties), forgetful
         self._can_rename = symmetry and protocol.rename is not None and pays(protocol, switches, quorums)

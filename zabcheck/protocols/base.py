@@ -350,6 +350,7 @@ class Protocol(Struct, frozen=True):
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
+    `switches` is the kind of its switches; a subclass where it has more than all have.
     `plant(name)` returns the protocol with one of its own known bugs, which `bugs` names, and raises ValueError if it
     has none of that name. None: its bugs are those of `zabcheck.mutants`.
     """
@@ -379,6 +380,7 @@ class Protocol(Struct, frozen=True):
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None
     bugs: tuple[str, ...] = ()
+    switches: type[Switches] = Switches
 
 
 _AROUND_A_STEP = (

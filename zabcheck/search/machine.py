@@ -110,7 +110,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     """
     if not machine.ring:
         drawn = draw_switches(lambda: draw(_PICK), machine.search.protocol)
-        machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, Switches))
+        machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, machine.search.protocol.switches))
         if rejoins := machine.search.protocol.environment.rejoins:
             share, habits = draw(_PICK), draw(_PICK)
             if share < rejoins:

@@ -20,7 +20,6 @@ from invariants import Judge, select
 from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.step_limit import time_spent
-from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import dispatch, simulate
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice, least
@@ -278,8 +277,9 @@ class Minimiser:
 
         Writes and syncs, and elections, are made separate choices only if the run takes no more steps.
         """
-        for switch in ("histories", "application", "counter_limit", "closing", "window", "grain"):
-            letter = getattr(LETTER, switch)
+        paper = type(self.best.switches)()
+        for switch in paper.set_back:
+            letter = getattr(paper, switch)
             if switch not in self.keep and getattr(self.best.switches, switch) != letter:
                 self._accept_longer(self._switched(**{switch: letter}))
         if self._has("sync", "atomic"):

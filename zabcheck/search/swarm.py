@@ -182,7 +182,7 @@ def _switches(random: Callable[[], float], search: Search) -> Switches:
     drawn = draw_switches(lambda: int(random() * 100), search.protocol)
     if SameState not in select(search.properties):
         drawn.pop("application", None)
-    return msgspec.convert({**drawn, **search.fixed}, Switches)
+    return msgspec.convert({**drawn, **search.fixed}, search.protocol.switches)
 
 
 def _one(items: Sequence[Any], random: Callable[[], float]) -> Any:

@@ -9,13 +9,15 @@ Hypothesis. `Simulator.executed` lists the fine choices of a run, so a saved sch
 
 import re
 from collections.abc import Collection
-from typing import Annotated, Literal
+from functools import cache
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from invariants.diagnosis import foreign, with_alternatives
 from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
@@ -41,12 +43,37 @@ class Schedule(Struct, frozen=True, forbid_unknown_fields=True):
     switches: Switches = LETTER
 
 
+class _Named(Struct):
+    """The part of a schedule that names its protocol."""
+
+    protocol: str
+
+
 class ScheduleError(ValueError):
     """A schedule that cannot be executed. The message is one line."""
 
 
-_DECODER = msgspec.json.Decoder(Schedule)
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
+
+
+@cache
+def with_switches(kind: type[Switches]) -> Any:
+    """Return the type of the schedules whose switches are of this kind, for JSON."""
+    named = {"__doc__": Schedule.__doc__}
+    return msgspec.defstruct("Schedule", [("switches", kind, kind())], bases=(Schedule,), frozen=True, namespace=named)
+
+
+def _switches_in(data: bytes) -> type[Switches]:
+    """Return the kind of switches that the protocol of a schedule has, as far as `data` names one."""
+    try:
+        protocol = PROTOCOLS.get(msgspec.json.decode(data, type=_Named).protocol)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        protocol = None
+    return Switches if protocol is None else protocol.switches
+
+
+def _as_schedule(decoded: Any) -> Schedule:
+    return Schedule(**{name: getattr(decoded, name) for name in Schedule.__struct_fields__})
 
 
 def dump(schedule: Schedule) -> bytes:
@@ -69,8 +96,9 @@ def load(data: bytes, name: str) -> Schedule:
     """
     if len(data) > MAX_BYTES:
         raise ScheduleError(f"{name}: expected a schedule of at most {MAX_BYTES} bytes")
+    kind = with_switches(_switches_in(data))
     try:
-        schedule = _DECODER.decode(data)
+        schedule = _as_schedule(msgspec.json.decode(data, type=kind))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         if data.lstrip().startswith(b'{"event"'):
             raise ScheduleError(f"{name}: expected a schedule, this looks like a trace") from None
@@ -88,7 +116,7 @@ def load(data: bytes, name: str) -> Schedule:
         if path == "version":
             raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
         where = f", field `{path}`" if path else ""
-        said = with_alternatives(_PATH.sub("", message), path, Schedule)
+        said = with_alternatives(_PATH.sub("", message), path, kind)
         raise ScheduleError(f"{name}{_line(data, path)}{where}: {said}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)

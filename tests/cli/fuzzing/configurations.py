@@ -14,11 +14,11 @@ from tests.cli.fuzzing.calling import answers
 from tests.cli.fuzzing.changes import VALUES, change_bytes, change_lines, change_start, cut_off
 from tests.cli.fuzzing.files import formats
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 CHOICES = [inspect.type_info(kind) for kind in get_args(AnyChoice)]
-SWITCHES = inspect.type_info(Switches)
+SWITCHES = inspect.type_info(ZooKeeperSwitches)
 
 
 def number(rng: Random) -> str:

@@ -15,9 +15,10 @@ from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 ABRUPT = Switches(sync="atomic", closing="abrupt")
-VOTES = Switches(sync="atomic", closing="abrupt", elections="oracle", defects="none")
+VOTES = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="oracle", defects="none")
 PROPERTIES = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ONE_BY_ONE = 1 << 60
 

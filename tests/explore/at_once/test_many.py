@@ -26,10 +26,11 @@ from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import Switches
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 ANY = UNLIMITED
 NEVER = 1 << 40
-ORACLE = replace(ABRUPT, elections="oracle")
+ORACLE = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="oracle")
 
 SPACES: dict[str, tuple[Bounds, Switches, dict[str, bool]]] = {
     "reduction": (Bounds(3, 1, 1, 1, 1), ABRUPT, {}),

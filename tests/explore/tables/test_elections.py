@@ -13,7 +13,7 @@ from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.exploration import COARSE
 from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.switches import Grain
+from zabcheck.protocols.switches import completed
 from zabcheck.simulation.choices import (
     AnyChoice,
     Crash,
@@ -29,9 +29,10 @@ from zabcheck.simulation.choices import (
     Timeout,
 )
 from zabcheck.simulation.simulator import Simulator
+from zabcheck.zookeeper.model.switches import Grain, ZooKeeperSwitches
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
-ORACLE = structs.replace(COARSE, elections="oracle")
+ORACLE = structs.replace(completed(COARSE, ZooKeeperSwitches), elections="oracle")
 BOUNDS = Bounds(processes=3, epochs=9, txns=9, timeouts=UNLIMITED, crashes=UNLIMITED)
 
 
@@ -105,7 +106,7 @@ def test_nothing_is_found_there_where_2845_is_repaired() -> None:
     assert found.broken is None
 
 
-FLE = structs.replace(COARSE, elections="fle")
+FLE = structs.replace(completed(COARSE, ZooKeeperSwitches), elections="fle")
 MOVES = (Receive, Hear, Run, Timeout, Crash, Recover, Request, Notice, Reset)
 
 

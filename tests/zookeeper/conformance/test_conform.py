@@ -12,7 +12,6 @@ from docs.generators.zookeeper import extracted
 from invariants import EMPTY, NO_ZXID, Txn, Zxid
 from invariants.quorums import Quorums
 from tests.tiers import sweep
-from zabcheck.protocols.switches import Release, Switches
 from zabcheck.search.run import Replay, replay_on
 from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.conform import Conformance, SeenPacket, conform, release_of
@@ -21,6 +20,7 @@ from zabcheck.zookeeper.conformance.refusals import Refused, compare_log, on_dis
 from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.database import Snapshot
 from zabcheck.zookeeper.model.server import Phase, start
+from zabcheck.zookeeper.model.switches import Release, ZooKeeperSwitches
 from zabcheck.zookeeper.recording.folder import RECORDING
 
 RECORDINGS = Path(__file__).parents[1]
@@ -274,7 +274,7 @@ def test_after_a_power_failure_snapshots_are_not_compared(tmp_path: Path) -> Non
 
 def test_a_leader_may_end_before_it_has_written_its_snapshot() -> None:
     """Its log says first that it leads. Any other one is written before the server does something else."""
-    server = start(1, 0, Quorums(3), {}, Switches(version="3.8.0", grain="G5"))
+    server = start(1, 0, Quorums(3), {}, ZooKeeperSwitches(version="3.8.0", grain="G5"))
     server.snapshots = (Snapshot(NO_ZXID, EMPTY), Snapshot(Zxid(1, 2), EMPTY))
     both, first = (NO_ZXID, Zxid(1, 2)), (NO_ZXID,)
     server.leader, server.phase = 1, Phase.DISCOVERY
@@ -287,7 +287,7 @@ def test_a_leader_may_end_before_it_has_written_its_snapshot() -> None:
 
 def test_a_record_that_trunc_has_kept_may_be_overwritten() -> None:
     """N2 keeps ⟨2,1⟩, and the next file is named after ⟨2,1⟩, too: it is there once, if its file began with it."""
-    server = start(1, 0, Quorums(3), {}, Switches(version="3.8.0", grain="G5"))
+    server = start(1, 0, Quorums(3), {}, ZooKeeperSwitches(version="3.8.0", grain="G5"))
     first, kept, later = Txn(Zxid(1, 1), "v1"), Txn(Zxid(2, 1), "v2"), Txn(Zxid(2, 2), "v3")
     attempt = Attempt(server, 0)
     server.log = twice = (first, kept, kept)

@@ -8,12 +8,13 @@ from msgspec.structs import replace
 
 from invariants import Zxid
 from tests.tiers import sweep
-from zabcheck.protocols.switches import Release, Switches, switches_of
+from zabcheck.protocols.switches import parsed
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, Translation, as_servers_are, translate
+from zabcheck.zookeeper.model.switches import Release, ZooKeeperSwitches
 from zabcheck.zookeeper.run.choices.in_step import Expect, LetThrough
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, Stop
 from zabcheck.zookeeper.run.choices.servers import Kill
@@ -51,7 +52,7 @@ def run_of(*done: AnyChoice, processes: int = 3, quorums: str = "majority", **sw
         processes,
         done,
         quorums=quorums,
-        switches=Switches(**switches_of([f"{name}={value}" for name, value in named.items()])),
+        switches=ZooKeeperSwitches(**parsed([f"{name}={value}" for name, value in named.items()], ZooKeeperSwitches)),
     )
 
 
@@ -142,7 +143,7 @@ def test_a_connection_that_ended_with_an_iteration_cannot_be_had_in_the_next() -
 
 def test_the_counters_of_servers_do_not_end_so_soon() -> None:
     run = as_servers_are(run_of(*ESTABLISHED, counter_limit="2"), "3.9.5")
-    assert run.switches.counter_limit == Switches().counter_limit
+    assert run.switches.counter_limit == ZooKeeperSwitches().counter_limit
 
 
 def test_what_is_compared_after_a_request() -> None:

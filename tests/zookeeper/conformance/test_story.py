@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from tests.tiers import sweep
 from tests.zookeeper.conformance.test_conform import ALTERED, HEALTHY, LOST_WRITE, QUICK, altered
 from zabcheck.counterexample.story import states_after
-from zabcheck.protocols.switches import switches_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Recover
 from zabcheck.zookeeper.conformance.conform import conform
 from zabcheck.zookeeper.conformance.on_servers import as_servers_are, translate
 from zabcheck.zookeeper.conformance.story import Where, of_execution, of_recording
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 KEPT = Path(__file__).parents[1] / "model/schedules"
 
@@ -79,7 +79,7 @@ def test_what_servers_had_instead_of_the_model_ends_the_run_that_they_executed()
 
 
 def test_servers_may_differ_before_the_first_choice() -> None:
-    run = schedules.Schedule(1, "zookeeper", 3, (), switches=schedules.Switches(**switches_of(["elections=oracle"])))
+    run = schedules.Schedule(1, "zookeeper", 3, (), switches=ZooKeeperSwitches(elections="oracle"))
     story = of_execution(run, (), Where(-1, "", 1, "up", "True", "False"), "3.9.5")
     assert [(each.step, each.process) for each in story.moments] == [(1, 1)]
     assert story.mismatch is not None

@@ -6,9 +6,9 @@ from typing import Any
 from invariants import NO_ZXID, Chain, Event, Txn, Zxid
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import Buffer, Effect, Message, Send, Write
-from zabcheck.protocols.switches import Defects, Grain, Release, Switches
 from zabcheck.zookeeper.model.database import Database, Snapshot
 from zabcheck.zookeeper.model.server import Link, Mode, Phase, Server
+from zabcheck.zookeeper.model.switches import Defects, Grain, Release, ZooKeeperSwitches
 
 
 def txn(epoch: int, counter: int) -> Txn:
@@ -23,13 +23,13 @@ def memory(*txns: Txn, lpz: Zxid | None = None, cache: Iterable[Txn] | None = No
     return Database(Chain.of(txns), last if lpz is None else lpz, txns if cache is None else tuple(cache))
 
 
-def switches(version: Release = "3.9.5", defects: Defects = "all", window: int = 500) -> Switches:
-    return Switches(version=version, defects=defects, window=window)
+def switches(version: Release = "3.9.5", defects: Defects = "all", window: int = 500) -> ZooKeeperSwitches:
+    return ZooKeeperSwitches(version=version, defects=defects, window=window)
 
 
-def raising(version: Release, grain: Grain = "G0") -> Switches:
+def raising(version: Release, grain: Grain = "G0") -> ZooKeeperSwitches:
     """With errors of the server's code as the end of the run."""
-    return Switches(version=version, grain=grain, errors="raised")
+    return ZooKeeperSwitches(version=version, grain=grain, errors="raised")
 
 
 def server(process: int = 2, *log: Txn, **fields: Any) -> Server:

@@ -13,17 +13,17 @@ from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Cast, Connect, TimedOut
-from zabcheck.protocols.switches import Switches
 from zabcheck.search import machine
 from zabcheck.search.run import MAX_STEPS, Search, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model import election
 from zabcheck.zookeeper.model.server import Phase, Server, vote
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.model.votes import Election, Notification, State, Vote
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
-FLE = Switches(sync="atomic", elections="fle")
+FLE = ZooKeeperSwitches(sync="atomic", elections="fle")
 
 
 def looking(*log: Any, **fields: Any) -> Server:

@@ -19,7 +19,6 @@ from tests.zookeeper.model.builders import (
     written,
 )
 from zabcheck.protocols.base import Elected, GiveUp, Lost, Message, Request
-from zabcheck.protocols.switches import Defects, Release, Switches
 from zabcheck.zookeeper.model import describe, leader, messages
 from zabcheck.zookeeper.model.database import FIRST
 from zabcheck.zookeeper.model.leader import (
@@ -30,6 +29,7 @@ from zabcheck.zookeeper.model.leader import (
     on_lost,
 )
 from zabcheck.zookeeper.model.server import Link, Outstanding, Phase, Server, ServerError
+from zabcheck.zookeeper.model.switches import Defects, Release, ZooKeeperSwitches
 from zabcheck.zookeeper.model.threads import with_threads
 
 # With all that the threads of the server do because of it, at once.
@@ -185,7 +185,7 @@ def test_propose_sends_before_it_logs() -> None:
 
 
 def test_propose_ends_with_the_counters() -> None:
-    leader = leading(A, counter=7, switches=Switches(counter_limit=7))
+    leader = leading(A, counter=7, switches=ZooKeeperSwitches(counter_limit=7))
     assert isinstance(on_request(leader, 1, Request("x"))[0], GiveUp)
 
 

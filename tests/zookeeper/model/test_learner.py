@@ -24,7 +24,6 @@ from tests.zookeeper.model.builders import (
     written,
 )
 from zabcheck.protocols.base import Buffer, Connect, GiveUp, Lost, Started, Write
-from zabcheck.protocols.switches import Defects
 from zabcheck.zookeeper.model import learner, messages
 from zabcheck.zookeeper.model.database import FIRST
 from zabcheck.zookeeper.model.learner import (
@@ -36,6 +35,7 @@ from zabcheck.zookeeper.model.learner import (
     on_trunc,
 )
 from zabcheck.zookeeper.model.server import Mode, Phase, ServerError, append, load, on_started, vote
+from zabcheck.zookeeper.model.switches import Defects
 from zabcheck.zookeeper.model.threads import separate, with_threads, write_back
 
 # With all that the threads of the server do because of it, at once.

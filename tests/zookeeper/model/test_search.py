@@ -12,7 +12,6 @@ from tests.zookeeper.model.builders import D
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.search import machine, swarm
 from zabcheck.search.run import ProtocolRaised, Replay, Search, replay, schedule_of
 from zabcheck.search.tally import Tally
@@ -20,6 +19,7 @@ from zabcheck.simulation.choices import Elect, Heal, Lead, Request, Settle, Seve
 from zabcheck.simulation.schedule import Schedule, load
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model import KINDS, messages, show
+from zabcheck.zookeeper.model.switches import Grain, Release, ZooKeeperSwitches
 from zabcheck.zookeeper.model.versions import ON_REQUEST, REPAIRS, VERSIONS
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
@@ -235,7 +235,7 @@ BEHIND_A_SNAP = (
 
 @pytest.mark.parametrize(("defects", "kept"), [("n2", True), ("all", True), ("none", False)])
 def test_trunc_behind_a_snap_keeps_one_record_too_many(defects: Any, kept: bool) -> None:
-    switches = Switches(sync="atomic", elections="oracle", defects=defects)
+    switches = ZooKeeperSwitches(sync="atomic", elections="oracle", defects=defects)
     run = replay(schedule_of("zookeeper", None, 3, BEHIND_A_SNAP, switches=switches), ZOOKEEPER.properties)
     packets = [event.text for event in run.events if isinstance(event, Send) and event.kind in ("SNAP", "TRUNC")]
     assert packets == ["⟨1,1⟩", "⟨1,1⟩"]
@@ -321,7 +321,7 @@ def test_every_packet_has_a_name() -> None:
 
 
 def test_an_election_names_the_greatest_vote_of_a_quorum() -> None:
-    run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=Switches(sync="atomic", elections="oracle"))
+    run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=ZooKeeperSwitches(sync="atomic", elections="oracle"))
     assert run.execute(Lead(1, (2,))) == 0, "2 has the greater vote"
     assert run.execute(Lead(3, ())) == 0, "no quorum"
     assert run.execute(Elect(1, 3)) == 0, "3 leads nobody"

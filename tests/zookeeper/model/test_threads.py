@@ -27,7 +27,6 @@ from tests.zookeeper.model.test_search import KEPT, kept
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Flush, GiveUp, Lost, Request, TimedOut
 from zabcheck.protocols.base import Run as Turn
-from zabcheck.protocols.switches import Grain, Release, Switches
 from zabcheck.search import swarm
 from zabcheck.search.run import Run, Search, schedule_of
 from zabcheck.simulation import choices
@@ -35,6 +34,7 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model import leader, messages
 from zabcheck.zookeeper.model.server import Link, Mode, Outstanding, Phase, Server, Todo, leave, on_timed_out
+from zabcheck.zookeeper.model.switches import Grain, Release, ZooKeeperSwitches
 from zabcheck.zookeeper.model.synchronisation import queued
 from zabcheck.zookeeper.model.threads import HANDLING, SEPARATE, THREADS, on_run, separate, with_threads
 
@@ -43,8 +43,8 @@ FINE: tuple[Grain, ...] = ("G1", "G2", "G3", "G4")
 C = txn(2, 2)
 
 
-def grained(grain: Grain, version: Any = "3.9.5") -> Switches:
-    return Switches(grain=grain, version=version)
+def grained(grain: Grain, version: Any = "3.9.5") -> ZooKeeperSwitches:
+    return ZooKeeperSwitches(grain=grain, version=version)
 
 
 def turn(f: Server, thread: str) -> list[Any]:

@@ -2,7 +2,8 @@
 
 from docs.generators.zookeeper_versions import MEANINGS, PAGE, SAME, made
 from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT
-from zabcheck.protocols.switches import Switches, switches_of
+from zabcheck.protocols.switches import parsed
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.model.versions import REPAIRS, VERSIONS, Version, version_of
 
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -46,9 +47,9 @@ def test_defects_are_all_none_or_one_alone() -> None:
 
 
 def test_a_defect_is_named_by_its_number() -> None:
-    assert switches_of(["defects=2846", "version=3.9.5", "window=2"]) == {
+    assert parsed(["defects=2846", "version=3.9.5", "window=2"], ZooKeeperSwitches) == {
         "defects": "2846",
         "version": "3.9.5",
         "window": 2,
     }
-    assert Switches().defects == "all"
+    assert ZooKeeperSwitches().defects == "all"

@@ -14,17 +14,17 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Cast
-from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import Moves
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import drive, run_seed
 from zabcheck.simulation import choices
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model import election
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.model.votes import Election, Notification, Vote
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
-ORACLE = Switches(sync="atomic", closing="abrupt", elections="oracle", defects="none")
+ORACLE = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="oracle", defects="none")
 QUORUMS = quorums_of("weights 1,1,0", 3)
 
 

@@ -12,13 +12,13 @@ from zabcheck.campaign.results import ConfigurationRow, Kind
 from zabcheck.campaign.tables import ratios
 from zabcheck.campaign.tables.counts import MILLION
 from zabcheck.campaign.tables.engines import Ask
-from zabcheck.protocols.switches import LETTER
+from zabcheck.protocols.switch_settings import kinds
 from zabcheck.search.settings import SETTINGS
 
 FAULTS = (*SETTINGS.optional, *SETTINGS.seldom)
 """The moves that a run may leave out."""
 
-LETTERS = tuple(f"{name} {value}" for name, value in msgspec.structs.asdict(LETTER).items())
+LETTERS = tuple(f"{name} {value}" for kind in kinds() for name, value in msgspec.structs.asdict(kind()).items())
 """The switches as in the paper, each with its value, as in "sync separate"; these are not compared."""
 
 

@@ -11,7 +11,7 @@ from zabcheck.cli.campaign.report import needed
 from zabcheck.cli.commands import STEPS, BadInput, named
 from zabcheck.cli.files import bad_input_for
 from zabcheck.mutants.catalogue import bugs_of, mutated
-from zabcheck.protocols.switches import switches_of
+from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.text.nodes import PREFIX, option_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def new_plan(wishes: Mapping[str, Any]) -> "Plan":
         checked = [mutated(protocol, mutant) for mutant in mutants]
         kinds = select(wishes.get("property") or checked[0].properties)
     with bad_input_for(ValueError, "--switch: "):
-        switches = switches_of(wishes.get("switch", ()))
+        switches = switches_of(wishes.get("switch", ()), protocol, checked[0].switches)
     processes, quorums = wishes.get("processes"), wishes.get("quorums")
     if quorums is not None:
         if processes is None:

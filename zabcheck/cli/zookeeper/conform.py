@@ -20,7 +20,6 @@ from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import Recordings, recordings_in
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.page import page as page_of
-from zabcheck.protocols.switches import Release
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.files import write as write_file
@@ -29,6 +28,7 @@ from zabcheck.zookeeper.conformance.conform import Broken, Conformance, Differen
 from zabcheck.zookeeper.conformance.conform import conform as compare
 from zabcheck.zookeeper.conformance.story import of_recording
 from zabcheck.zookeeper.model import ZOOKEEPER
+from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.recording.folder import RecordingError
 
 SCHEDULE = "model.schedule.json"

@@ -15,11 +15,13 @@ from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
+from zabcheck.protocols.switches import completed
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.bugs.executed import not_executable
 from zabcheck.zookeeper.conformance.conform import Conformance, broken_by
 from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, as_servers_are, translate
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
@@ -76,7 +78,8 @@ class Failure:
         if self.minimal is None:
             return None
         try:
-            run = translate(as_servers_are(self.minimal, self.minimal.switches.version)).schedule
+            version = completed(self.minimal.switches, ZooKeeperSwitches).version
+            run = translate(as_servers_are(self.minimal, version)).schedule
         except CannotBeHad as error:
             self.said.append(f"servers cannot be made to do that: {error}")
             return None

@@ -24,7 +24,6 @@ from zabcheck.cli.zookeeper.failure import Failure
 from zabcheck.cli.zookeeper.shorten import MEASURED
 from zabcheck.gate import report
 from zabcheck.gate.checks import Outcome, Status
-from zabcheck.protocols.switches import Release
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.catalogue import BUGS, Bug
 from zabcheck.zookeeper.bugs.executed import Executed, not_executable
@@ -42,6 +41,7 @@ from zabcheck.zookeeper.conformance.gate import (
     of_conformance,
     of_search,
 )
+from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw

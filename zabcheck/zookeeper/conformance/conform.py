@@ -7,7 +7,6 @@ from typing import Literal
 from msgspec import Struct
 
 from invariants import Chain
-from zabcheck.protocols.switches import Release
 from zabcheck.search.minimise import minimise
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import Schedule
@@ -19,6 +18,7 @@ from zabcheck.zookeeper.conformance.observations import Sends, ServerRecord, in_
 from zabcheck.zookeeper.conformance.packets import in_parts
 from zabcheck.zookeeper.conformance.search import MOST_STATES, Search
 from zabcheck.zookeeper.model import ZOOKEEPER, describe
+from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.recording.records import Sent
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 

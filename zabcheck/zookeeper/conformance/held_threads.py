@@ -8,9 +8,9 @@ thread before it applies. A leader starts to serve as soon as it may: it is not 
 
 from collections.abc import Callable
 
-from zabcheck.protocols.switches import Switches
 from zabcheck.zookeeper.model import leader, learner
 from zabcheck.zookeeper.model.server import Server, Todo
+from zabcheck.zookeeper.model.switches import Grain
 from zabcheck.zookeeper.model.threads import SEPARATE
 from zabcheck.zookeeper.run.choices.choice import Choice, Role
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, Stop
@@ -22,8 +22,8 @@ _APPLY, _APPLIED = "commit-apply", "commit-applied"
 class HeldThreads:
     """The threads of all servers. What is to be done with them is handed to `emit`."""
 
-    def __init__(self, switches: Switches, emit: Callable[[Choice], None], role: Callable[[int], Role]) -> None:
-        self._separate = SEPARATE[switches.grain]
+    def __init__(self, grain: Grain, emit: Callable[[Choice], None], role: Callable[[int], Role]) -> None:
+        self._separate = SEPARATE[grain]
         self._emit = emit
         self._role = role
         self._main: dict[int, str] = {}

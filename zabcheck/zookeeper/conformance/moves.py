@@ -12,7 +12,6 @@ from invariants import Chain, Halt, Zxid
 from invariants.quorums import Quorums
 from zabcheck.protocols import base
 from zabcheck.protocols.base import Message, Stimulus
-from zabcheck.protocols.switches import Release, Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.zookeeper.conformance.attempt import Attempt, raised
@@ -43,6 +42,7 @@ from zabcheck.zookeeper.conformance.refusals import (
 )
 from zabcheck.zookeeper.model import ZOOKEEPER, messages, threads
 from zabcheck.zookeeper.model.server import Link, Server, abandon, start
+from zabcheck.zookeeper.model.switches import Release, ZooKeeperSwitches
 from zabcheck.zookeeper.run.server import COMMITTED_LOG
 from zabcheck.zookeeper.trace.names import Names
 
@@ -63,7 +63,7 @@ class Moves:
         self.record = record
         self.names = names
         self.trees = trees
-        self.switches = Switches(version=release, grain="G5", window=COMMITTED_LOG)
+        self.switches = ZooKeeperSwitches(version=release, grain="G5", window=COMMITTED_LOG)
         self.quorums = Quorums(servers)
         self._threads = threads.separate(self.switches)
         self._disks = [each for each in record.observations if isinstance(each, Ends)]

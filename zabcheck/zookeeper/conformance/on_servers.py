@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from invariants import Event, Halt, Zxid
 from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.base import Message, Send
-from zabcheck.protocols.switches import COUNTER_LIMIT, Release
+from zabcheck.protocols.switches import COUNTER_LIMIT, completed
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.network import End
@@ -27,6 +27,7 @@ from zabcheck.zookeeper.conformance.held_threads import HeldThreads
 from zabcheck.zookeeper.model import KINDS, ZOOKEEPER, messages
 from zabcheck.zookeeper.model.leader import start_server
 from zabcheck.zookeeper.model.server import Link, Server, finish, vote
+from zabcheck.zookeeper.model.switches import Release, ZooKeeperSwitches
 from zabcheck.zookeeper.model.versions import ON_REQUEST, VERSIONS
 from zabcheck.zookeeper.run.choices.choice import ROLES, Role
 from zabcheck.zookeeper.run.choices.choice import Choice as Done
@@ -62,17 +63,18 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
 
     CannotBeHad if the schedule is of another release, or if there is no such run that breaks the same.
     """
-    if VERSIONS[schedule.switches.version] != VERSIONS[release]:
-        raise CannotBeHad(f"its version is {schedule.switches.version}, the servers are {release}, as the model has it")
+    its = completed(schedule.switches, ZooKeeperSwitches)
+    if VERSIONS[its.version] != VERSIONS[release]:
+        raise CannotBeHad(f"its version is {its.version}, the servers are {release}, as the model has it")
     if schedule.processes not in SIZES:
         raise CannotBeHad(f"it has {schedule.processes} processes; an ensemble has 3 or 5 servers")
     if schedule.quorums != MAJORITY:
         raise CannotBeHad(f"its quorums are `{schedule.quorums}`; an ensemble has majorities")
-    if schedule.switches.defects in ON_REQUEST:
+    if its.defects in ON_REQUEST:
         raise CannotBeHad("a disk fails in it, or loses a file; a schedule for servers says which file, and when")
-    window = max(schedule.switches.window, _WINDOW)
+    window = max(its.window, _WINDOW)
     switches = replace(
-        schedule.switches, version=release, defects="all", window=window, counter_limit=COUNTER_LIMIT, errors="handled"
+        its, version=release, defects="all", window=window, counter_limit=COUNTER_LIMIT, errors="handled"
     )
     run = replace(schedule, switches=switches)
     if run.switches.elections == "fle":
@@ -130,7 +132,8 @@ class _Translator:
         """(leader, follower): the leader is to notice that the follower has gone, once it would not give up then."""
         self._ended: list[tuple[int, int]] = []
         """(leader, follower): their connection ended with the leader's last iteration; in the model it still waits."""
-        self._threads = HeldThreads(schedule.switches, self._emit, self._role)
+        self._switches = completed(schedule.switches, ZooKeeperSwitches)
+        self._threads = HeldThreads(self._switches.grain, self._emit, self._role)
 
     def translation(self) -> Translation:
         """Return what servers do."""
@@ -152,7 +155,7 @@ class _Translator:
             "zookeeper",
             self._schedule.processes,  # type: ignore[arg-type]  # it was checked
             tuple(self._done),
-            zookeeper=self._schedule.switches.version,
+            zookeeper=self._switches.version,
             finds=self._schedule.violates or "",
         )
         return Translation(schedule, self._executed, tuple(self._sources))

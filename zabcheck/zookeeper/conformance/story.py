@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Flight, Mismatch, Moment, Story
+from zabcheck.protocols.switches import completed
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.words import counted, name
 from zabcheck.zookeeper.conformance.conform import NOTHING, Conformance, SeenPacket, state_in_words
 from zabcheck.zookeeper.model import ZOOKEEPER
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 
 class Where(NamedTuple):
@@ -39,7 +41,7 @@ def of_recording(compared: Conformance) -> Story:
     """
     first, before = compared.differences[0], compared.before
     assert before is not None, "there is a difference"
-    version = before.switches.version
+    version = completed(before.switches, ZooKeeperSwitches).version
     observed = f"{first.explained} of {counted(first.observations, 'observation', 'observations')}"
     mismatch = Mismatch(
         first.server,

@@ -34,6 +34,7 @@ from zabcheck.protocols.environment import Environment
 from zabcheck.zookeeper.model import election, leader, learner, messages, server, snapshots, threads, votes
 from zabcheck.zookeeper.model.identity import identity, rename
 from zabcheck.zookeeper.model.server import Server
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 KINDS: dict[type[Message], str] = {
     messages.FollowerInfo: "FOLLOWERINFO",
@@ -183,6 +184,7 @@ ZOOKEEPER = Protocol(
     ),
     threads=threads.separate,
     vote=server.vote,
+    switches=ZooKeeperSwitches,
 )
 
 PROTOCOLS = (ZOOKEEPER,)

@@ -24,7 +24,7 @@ from zabcheck.protocols.base import (
     TimedOut,
     Write,
 )
-from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.switches import Switches, completed
 from zabcheck.zookeeper.model.database import (
     FIRST,
     Database,
@@ -34,6 +34,7 @@ from zabcheck.zookeeper.model.database import (
     fast_forwarded,
     loaded,
 )
+from zabcheck.zookeeper.model.switches import LETTER, ZooKeeperSwitches
 from zabcheck.zookeeper.model.versions import Version, version_of
 from zabcheck.zookeeper.model.votes import NO_ELECTION, Election
 
@@ -96,7 +97,7 @@ class Server(Struct, gc=False):
     id: ProcessId
     incarnation: int
     quorums: Quorums
-    switches: Switches = LETTER
+    switches: ZooKeeperSwitches = LETTER
 
     # Durable: two files, the log, the snapshots by label.
     accepted_epoch: int = 0
@@ -212,7 +213,7 @@ def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Server:
     """Return a server at its start, with the contents of its disk; `on_started` loads the database."""
-    return Server(process, incarnation, quorums, switches, **durable)
+    return Server(process, incarnation, quorums, completed(switches, ZooKeeperSwitches), **durable)
 
 
 def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:

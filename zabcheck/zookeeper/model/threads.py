@@ -10,7 +10,7 @@ from functools import cache, wraps
 
 from invariants import Halt
 from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send, Step, Threads
-from zabcheck.protocols.switches import Grain, Switches
+from zabcheck.protocols.switches import Switches, completed
 from zabcheck.zookeeper.model import election, leader, messages
 from zabcheck.zookeeper.model.database import Exit
 from zabcheck.zookeeper.model.server import (
@@ -25,6 +25,7 @@ from zabcheck.zookeeper.model.server import (
     raises,
 )
 from zabcheck.zookeeper.model.snapshots import write_snapshots
+from zabcheck.zookeeper.model.switches import Grain, ZooKeeperSwitches
 from zabcheck.zookeeper.model.versions import handlers_take_turns, version_of
 
 
@@ -226,17 +227,18 @@ _ALL = {**THREADS, **HANDLING, **RECORDED, **DYING, **FAILING, **WRITING, **ELEC
 @cache
 def separate(switches: Switches) -> Threads:
     """Return the threads that take turns of their own, as in `THREADS`."""
-    names = SEPARATE[switches.grain]
-    version = version_of(switches.version, switches.defects)
+    own = completed(switches, ZooKeeperSwitches)
+    names = SEPARATE[own.grain]
+    version = version_of(own.version, own.defects)
     if "late sync" in names and version.sync_dies:
         names = (*names, *DYING)
-    if "sync" in names and version.outlives_disk_error and switches.defects == "4882":
+    if "sync" in names and version.outlives_disk_error and own.defects == "4882":
         names = (*names, *FAILING)
-    if handlers_take_turns(version, switches.defects):
+    if handlers_take_turns(version, own.defects):
         names = (*names, *HANDLING)
-    if not version.forces_cut_snapshot and switches.defects == "n3":
+    if not version.forces_cut_snapshot and own.defects == "n3":
         names = (*names, *WRITING)
-    if switches.elections == "fle":
+    if own.elections == "fle":
         names = (*names, *ELECTION)
     return {name: _ALL[name][0] for name in names}
 

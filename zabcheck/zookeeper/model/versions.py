@@ -12,7 +12,7 @@ from typing import Literal, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.protocols.switches import Defects, Release
+from zabcheck.zookeeper.model.switches import Defects, Release
 
 
 class Version(Struct, frozen=True):
