@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _Callable(ModuleType):
-    """This package, which whoever imports a module of it finds as `zabcheck.search`, in the place of the function."""
+    """This package, which callers that import a module of it find as `zabcheck.search`, in place of the function."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module("zabcheck.counterexamples").search(*arguments, **options)

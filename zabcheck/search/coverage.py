@@ -1,13 +1,13 @@
 """Measure coverage: the abstract states that a run was in, from its events alone.
 
-A concrete state hardly ever comes twice, so to count those says nothing. An abstract state keeps what decides how the
-algorithm goes on, and forgets the rest. It is the set of these situations, over all processes:
+A concrete state hardly ever comes twice, so counting those is useless. An abstract state keeps the features that decide
+how the algorithm goes on, and forgets the rest. It is the set of these situations, over all processes:
 
-- the phase: down, halted, looking for a leader, promised, synchronised, in broadcast; and whether the process leads;
-- how its epochs stand to those of the others: whether f.p is the highest there is;
-- how its log does: empty, the furthest, or behind.
+- the phase: down, halted, looking for a leader, promised, synchronised, in broadcast; and leading or not;
+- its epochs compared with those of the others: f.p is the highest there is, or not;
+- its log compared with theirs: empty, the furthest, or behind.
 
-Which process is which does not count, nor how many are in the same situation. Many runs that reach no new abstract
+Neither the identities of processes count, nor how many are in the same situation. Many runs that reach no new abstract
 state are a sign that more of them would not find much; it is no proof of anything.
 """
 
@@ -31,7 +31,7 @@ from invariants import (
 )
 
 DOWN, HALTED, LOOKING, PROMISED, SYNCHRONISED, BROADCAST = range(6)
-"""The phase of a process, as far as its events show it."""
+"""The phases of a process, as far as its events show them."""
 
 State = tuple[int, ...]
 """An abstract state: the numbers of the situations that processes are in, sorted."""
@@ -67,7 +67,7 @@ class Coverage:
         self._changed(0)
 
     def _changed(self, process: int) -> None:
-        """Note the state, after the process numbered from 0 has changed."""
+        """Record the state, after the process numbered from 0 has changed."""
         accepted, last = self._accepted[process], self._last[process]
         if accepted > self._epoch or last > self._zxid:
             self._epoch, self._zxid = max(accepted, self._epoch), max(last, self._zxid)

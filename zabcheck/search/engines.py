@@ -1,4 +1,4 @@
-"""The engines that search, by name: what chooses the moves of each run."""
+"""The engines that search, by name: each chooses the moves of each run in its own way."""
 
 from enum import StrEnum
 
@@ -15,7 +15,8 @@ class Engine(StrEnum):
 
 DEFAULT = Engine.swarm
 """The engine of every command unless another is named. Each run of it draws its number of processes and its quorums, so
-that it also finds what takes five processes, or weights."""
+that it also finds bugs that need five processes, or weights.
+"""
 
 
 def find(engine: Engine, search: Search) -> PropertyBroken | None:

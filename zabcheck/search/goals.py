@@ -1,7 +1,7 @@
-"""`sometimes` goals: what a search has to have seen before its silence means anything.
+"""`sometimes` goals: situations that a search has to have seen before its silence means anything.
 
-A property that holds because nothing happened is worth nothing. So each run tells which of these situations it
-reached, from its events alone, and a search names the goals that no run reached. (After the `sometimes` properties of
+A property that holds because nothing happened is worth nothing. So each run finds from its own events which of these
+situations it reached, and a search names the goals that no run reached. (After the `sometimes` properties of
 Stateright, and Antithesis' "sometimes assertions".)
 """
 
@@ -45,7 +45,7 @@ GOALS: dict[str, str] = {
     "received snapshot": "a process took over the snapshot of another, whose log no longer went back far enough",
     "altered record": "a process found a record altered, and halted",
 }
-"""Each goal with what it means, in a line."""
+"""Each goal with its meaning, in a line."""
 
 
 class Goals:
@@ -59,17 +59,17 @@ class Goals:
         self.reached: dict[str, None] = {}
         self._established: dict[int, int] = {}  # epoch -> leader
         self._down: set[int] = set()
-        self._fresh: set[int] = set()  # recovered, and nothing delivered or taken over since
+        self._fresh: set[int] = set()  # recovered, with no delivery or snapshot since
         self._all_down = False
         self._promised: dict[int, int] = {}
         self._last: dict[int, Zxid] = {}  # process -> the last zxid of its durable history
         self._holders: dict[Txn, set[int]] = {}
         self._adopted = 0  # the highest epoch whose initial history is known
         self._newest_epoch = 0  # that was established
-        self._partial = False  # whether something was on too few disks when the last initial history was chosen
-        self._last_broadcast: dict[int, Zxid] = {}  # process -> its last
+        self._partial = False  # True if something was on too few disks when the last initial history was chosen
+        self._last_broadcast: dict[int, Zxid] = {}  # process -> the zxid of its last
         self._delivered: dict[int, Zxid] = {}  # process -> the highest ever
-        self._position: dict[int, Zxid] = {}  # the last that its incarnation delivered or restored
+        self._position: dict[int, Zxid] = {}  # the last zxid that its incarnation delivered or restored
 
     def _reach(self, goal: str) -> None:
         assert goal in GOALS
@@ -156,7 +156,7 @@ class Goals:
 
     @property
     def observers(self) -> dict[type[Event], Callable[[Any], None]]:
-        """A function for each kind of event that is looked at, made anew."""
+        """A function for each kind of event that goals look at, made anew."""
         return {kind: MethodType(looks, self) for kind, looks in _LOOKS.items()}
 
     def observe(self, event: Event) -> None:
@@ -176,7 +176,7 @@ class Goals:
         return twin
 
     def identity(self, but: Collection[str] = ()) -> tuple[Hashable, ...]:
-        """Return what decides which goals, `but` for these, a continuation reaches. O(processes + transactions).
+        """Return the values that decide which goals, except `but`, a continuation reaches. O(processes + transactions).
 
         A search asks for each step that is new, so this has to be fast.
         """
@@ -199,17 +199,17 @@ _NEEDED_FOR = {
     "_delivered": ("single survivor", "loaded late joiner", "repeated delivery"),
     "_position": ("several outstanding",),
 }
-"""By the name of what is kept of a run: the goals that it may decide about. The other goals are seen in one event."""
+"""For each attribute the goals that it may decide. The other goals are seen in one event."""
 
 
 @lru_cache
 def _needed(but: frozenset[str]) -> frozenset[str]:
-    """Return the names of what decides about any goal `but` these."""
+    """Return the attributes that decide any goal except `but`."""
     return frozenset(name for name, goals in _NEEDED_FOR.items() if not but.issuperset(goals))
 
 
 def _hashable(value: Any) -> Hashable:
-    """Return a number, or a dict or set, perhaps of sets, so that it can be hashed."""
+    """Return a number, or a dict or set, perhaps of sets, in a form that can be hashed."""
     if type(value) is dict:
         return frozenset([(key, frozenset(each)) if type(each) is set else (key, each) for key, each in value.items()])
     return frozenset(value) if type(value) is set else value
@@ -228,6 +228,6 @@ _LOOKS: dict[type[Event], Callable[[Goals, Any], None]] = {
     Restore: Goals._restore,
     Truncate: Goals._truncate,
 }
-"""By the kind of an event, what is done with it."""
+"""The function for each kind of event."""
 LOOK_AT = frozenset(_LOOKS)
 """The kinds of event that matter to goals."""

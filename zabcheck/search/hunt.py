@@ -1,4 +1,4 @@
-"""Hunt for a known bug: how soon a search finds it, and how short its counterexample becomes."""
+"""The hunt for a known bug: how soon a search finds it, and how short its counterexample becomes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import median
@@ -18,7 +18,7 @@ from zabcheck.simulation.schedule import Schedule
 
 
 class Budget(Struct, frozen=True):
-    """How far a hunt goes: at most `runs` runs of at most `steps` steps each, in about `seconds` CPU seconds."""
+    """The limits of a hunt: at most `runs` runs of at most `steps` steps each, in about `seconds` CPU seconds."""
 
     runs: int = 20_000
     steps: int = 200
@@ -44,7 +44,7 @@ class Hunt(Struct, frozen=True):
 
 
 class Spread(Struct, frozen=True):
-    """How a figure varies over several seeds."""
+    """The spread of a figure over several seeds."""
 
     median: float
     least: float
@@ -67,7 +67,7 @@ class MutantSummary(Struct, frozen=True):
     seconds: Spread | None
     minimised: Spread | None
     minimising: Spread | None
-    """CPU seconds that minimising took."""
+    """CPU seconds of minimising."""
 
 
 def spread(figures: Sequence[float]) -> Spread | None:
@@ -89,14 +89,14 @@ def hunt(
     shorten: Callable[[Protocol, Schedule, str], Schedule] = shortest,
     over: Callable[[], bool] = lambda: False,
 ) -> Hunt:
-    """Search for `mutant` until it breaks one of `properties` (None: any that is said of it), or the budget is used up.
+    """Search for `mutant` until it breaks one of `properties` (None: any of its protocol), or the budget is used up.
 
-    `on_run` is called with each run when it ends; `over` tells whether something other than the budget ends the hunt.
+    `on_run` is called with each run when it ends; `over` returns True if something other than the budget ends the hunt.
     `shorten` makes the schedule that was found shorter: `minimise` takes less time than `shortest`.
     """
     protocol = mutated(mutant.protocol, mutant.name)
     if protocol.plant is not None and properties is None:
-        properties = protocol.properties  # nobody says that it is judged by any other
+        properties = protocol.properties  # it is not expected to break any other
     tally = Tally(select(properties))
     start = process_time()
 

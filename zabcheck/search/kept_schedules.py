@@ -17,14 +17,14 @@ from zabcheck.simulation.schedule import Schedule, load
 
 
 class Recorded(Struct, frozen=True):
-    """What came of the searches for a mutant that breaks `property`; no schedule if none of them found one."""
+    """The result of searches for a mutant that breaks `property`; no schedule if none of them found one."""
 
     property: str
     schedule: Schedule | None
     steps: int
     """The steps of the schedule; 0 if there is none."""
     is_new: bool
-    """Whether the schedule is better than the one that was there, or there was none."""
+    """True if the schedule is better than the one that was there, or there was none."""
 
 
 def file_name(mutant: str, property_: str) -> str:
@@ -83,10 +83,10 @@ class _Candidate(NamedTuple):
 def not_told_apart(
     mutant: Mutant, schedules: Iterable[Schedule], of_other: Callable[[Mutant], Iterable[Schedule]]
 ) -> list[str]:
-    """Return the other mutants of the protocol that no schedule tells from `mutant`.
+    """Return the other mutants of the protocol that no schedule distinguishes from `mutant`.
 
-    Another mutant is told from it by one of these `schedules` of `mutant`, if that breaks its property with `mutant`
-    alone. Those that `mutant` is `within` break all of these; they are told by a schedule that is kept `of_other`.
+    Another mutant is distinguished by one of these `schedules` of `mutant`, if that breaks its property with `mutant`
+    alone. Those that `mutant` is `within` break all of these; a schedule that is kept `of_other` distinguishes them.
     """
     others = [each for each in CATALOGUE.values() if each.protocol == mutant.protocol and each.name != mutant.name]
     alike = [each for each in others if each.name not in mutant.within]
@@ -98,13 +98,13 @@ def not_told_apart(
 
 
 def _breaks_as(mutant: str, schedule: Schedule) -> bool:
-    """Whether the property that a schedule names breaks with this mutant, too."""
+    """Return True if the property that a schedule names breaks with this mutant, too."""
     assert schedule.violates is not None
     return _breaks(structs.replace(schedule, mutant=mutant), schedule.violates) is not None
 
 
 def broken_without(schedules: Iterable[Schedule]) -> list[str]:
-    """Return the properties of those schedules that break theirs without any bug: there is something else wrong."""
+    """Return the properties of those schedules that break theirs without any bug: something else is wrong."""
     return [
         schedule.violates
         for schedule in schedules

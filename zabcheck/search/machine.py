@@ -1,16 +1,16 @@
 """The search by Hypothesis: a `RuleBasedStateMachine` whose rules choose, and the simulator does the rest.
 
-No rule runs the protocol on its own: a rule picks one choice of the schedule's vocabulary, fine or coarse. How
-Hypothesis is used here has reasons:
+No rule runs the protocol on its own: a rule picks one choice of the schedule's vocabulary, fine or coarse. The use
+of Hypothesis has reasons:
 
-- A seed has to mean the same run, whether CI is set or not, and whatever other modules are loaded. So `derandomize`
-  and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
-  integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
-  too, because Hypothesis' own draws from a wider range.
-- Where a protocol says so (`Environment.rejoins`), most runs are those of `rejoining`: a rule makes the next few
-  choices of such a run, and what these draw comes from a seed that Hypothesis draws.
+- A seed has to mean the same run, with CI set or not, and whatever other modules are loaded. So `derandomize`
+and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
+integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
+too, because Hypothesis' own draws from a wider range.
+- If a protocol has `Environment.rejoins`, most runs are those of `rejoining`: a rule makes the next few
+choices of such a run, and their draws come from a seed that Hypothesis draws.
 - Reducing a failing run is left to `minimise`: dropping choices from a schedule gives a schedule, which the byte
-  sequence behind an example knows nothing of. So Hypothesis' own shrinking, which may take five minutes, is off.
+sequence behind an example cannot express. So Hypothesis' own shrinking, which may take five minutes, is off.
 """
 
 import os
@@ -54,10 +54,10 @@ class Machine(RuleBasedStateMachine):
         self.run: Run
         self.moves: Moves
         self.ring: list[Any] = []  # the rules that the run has, and the same again
-        self.table: list[int] = []  # the place of each in it, as often as it weighs
+        self.table: list[int] = []  # the place of each in it, repeated by its weight
         self.rest: Any = None
         self.last: Any = None
-        self.rejoining: Rejoining | None = None  # what makes the choices of the run, if that is not the rules of moves
+        self.rejoining: Rejoining | None = None  # the source of the run's choices, if that is not the rules of moves
         self.rejoin: Any = None
         self.choices: Iterator[Choice] = iter(())  # of `rejoining`
         self.left = choices_a_run(self.search)
@@ -91,7 +91,7 @@ class Machine(RuleBasedStateMachine):
         if self.raised or self.run.broken is not None or self.left:
             return  # counted already, or cut off by the protocol or by Hypothesis
         self.search.on_run(self.run)
-        # Integrity and convergence are settled only by the end of the run.
+        # Only the end of the run settles integrity and convergence.
         for verdict in self.run.judge.finish():
             if verdict.status == "violated":
                 raise PropertyBroken(verdict.property, self.run)
@@ -151,7 +151,7 @@ _PICK = st.integers(0, 99)
 
 
 class Rules(Machine):
-    """The rules: one for each move, one for what is left of a run that has had its steps, and one for its end."""
+    """The rules: one for each move, one for the rest of a run that has had its steps, and one for its end."""
 
     @rule(pick=_PICK)
     def rest(self, pick: int) -> None:
@@ -160,7 +160,7 @@ class Rules(Machine):
     @rule(pick=_PICK)
     def rejoin(self, pick: int) -> None:
         """Make the next choices of a run in which processes fall behind and come back; some may not be enabled."""
-        if self.rejoining is not None:  # else there are no choices
+        if self.rejoining is not None:  # otherwise there are no such choices
             self.rejoining.random = Random(pick).random
         for choice in islice(self.choices, SETTINGS.steps_a_choice):
             self.choose(choice)
@@ -236,7 +236,7 @@ def find(search: Search) -> PropertyBroken | None:
 def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None:
     """Search as `find` does, with other settings.
 
-    Where Hypothesis runs under `--hypothesis-seed` that is the seed, unless the search has one of its own.
+    If Hypothesis runs under `--hypothesis-seed` that is the seed, unless the search has one of its own.
     """
     try:
         # Without a least number of steps, the variations that Hypothesis makes of earlier examples end half of the runs
@@ -245,8 +245,8 @@ def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None
     except PropertyBroken as broken:
         return broken
     except FlakyFailure as flaky:
-        # Hypothesis executes a failing run once more, and that did something else. What is not deterministic about the
-        # protocol is told by whoever executes the schedule of the first.
+        # Hypothesis executes a failing run once more, and that had another outcome. Executing the schedule of the first
+        # run shows which part of the protocol is not deterministic.
         [failed, *_] = [each for each in flaky.exceptions if isinstance(each, Failed)]
         if isinstance(failed, PropertyBroken):
             return failed
@@ -254,13 +254,13 @@ def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None
     return None
 
 
-# What a test suite knows of earlier runs.
+# A test suite's memory of earlier runs.
 
 
 class Memory:
     """The failing schedules of one test, in Hypothesis' database: that of the active profile, which may have none.
 
-    It is not used under `--hypothesis-seed`, like by other tests: such a run searches what the seed says.
+    It is not used under `--hypothesis-seed`, as in other tests: such a run searches by that seed alone.
     """
 
     def __init__(self, search: Search) -> None:
@@ -270,7 +270,7 @@ class Memory:
         self.database = settings().database if core.global_force_seed is None else None
 
     def schedules(self) -> list[tuple[int, bytes]]:
-        """Return what was kept: for each schedule, in its JSON form, the seed with which it was found."""
+        """Return the kept schedules in their JSON form, each with the seed that found it."""
         found = sorted(self.database.fetch(self.key)) if self.database is not None else []
         split = [(data, *data.partition(b"\n")) for data in found]
         for data, number, _, _ in split:
@@ -279,7 +279,7 @@ class Memory:
         return [(int(number), schedule) for _, number, _, schedule in split if number.isdigit()]
 
     def keep(self, number: int | str, schedule: bytes) -> bool:
-        """Keep a schedule, and the seed with which it was found; return whether there is a database for it."""
+        """Keep a schedule, and the seed that found it. Return True if there is a database for it."""
         if self.database is None:
             return False
         self.database.save(self.key, f"{number}\n".encode() + schedule)

@@ -2,9 +2,9 @@
 
 To fail is to break a property, or to make the protocol's code raise. Because a choice that is not enabled is skipped,
 any sub-sequence can be tried. The passes leave out processes, epochs, runs of choices from long to short (delta
-debugging, Zeller and Hildebrandt 2002), single ones and pairs; they make what is left plainer, and coarser where that
-takes fewer steps: a write that is synced at once, an election as one choice. They are repeated until none of them helps
-any more. The property that breaks, or what is raised and where, stays the same.
+debugging, Zeller and Hildebrandt 2002), single ones and pairs; they make the remaining choices plainer, and coarser
+where that takes fewer steps: a write that is synced at once, an election as one choice. They are repeated until none of
+them helps any more. The property that breaks, or the exception and its place, stays the same.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from zabcheck.simulation.choices import Choice, least
 from zabcheck.simulation.schedule import Schedule
 
 SECONDS = 10.0
-"""How much CPU time a schedule is worth; most take a tenth of a second."""
+"""CPU seconds that a schedule is worth; most take a tenth of one."""
 MOST_FOR_SUBSETS = 7
 """The most processes of which every subset is tried."""
 MOST_FOR_PAIRS = 60
@@ -34,11 +34,11 @@ MOST_FOR_PAIRS = 60
 
 
 Place = tuple[type[Exception], str, int]
-"""The kind of exception that was raised, in which file and line."""
+"""The kind of exception that was raised, with its file and line."""
 
 
 class Failure(NamedTuple):
-    """How a schedule failed: the fine choices that were executed until then, and how many steps they took."""
+    """The failure of a schedule: the fine choices that were executed until then, and how many steps they took."""
 
     choices: tuple[Choice, ...]
     steps: int
@@ -49,7 +49,7 @@ _HINT = "if it did before, the protocol is not deterministic"
 
 
 def broken_by(protocol: Protocol, schedule: Schedule, property_: str) -> Failure:
-    """Return how `schedule` breaks `property_`. ValueError if it does not."""
+    """Execute `schedule` until it breaks `property_`. ValueError if it does not."""
     failure = breaks(protocol, schedule, property_)
     if failure is None:
         raise ValueError(f"the schedule does not break {property_}; {_HINT}")
@@ -92,10 +92,9 @@ def minimise(
 ) -> Schedule:
     """Reduce `schedule` to a 1-minimal one, of fine choices, that breaks `property_` on the same protocol.
 
-    `keep` names what stays as it is: switches, or "quorums".
-    After `seconds` of CPU time the best one so far is returned, 1-minimal or not; an execution that has begun is ended.
-    ValueError if `schedule` does not break the property. Cost: O(n^2) runs for n choices that are left, each of O(n);
-    O(n log n) runs to get there, as a rule.
+    `keep` names the parts that stay as they are: switches, or "quorums". After `seconds` of CPU time the best one so
+    far is returned, 1-minimal or not; an execution that has begun is ended. ValueError if `schedule` does not break the
+    property. Cost: O(n^2) runs for the n choices of the result, each of O(n); O(n log n) runs to get there, as a rule.
     """
     deadline = time_spent() + seconds
     failure = broken_by(protocol, schedule, property_)
@@ -105,7 +104,7 @@ def minimise(
 
 
 def raised_by(protocol: Protocol, schedule: Schedule, place: Place) -> Failure:
-    """Return how `schedule` makes a step of the protocol raise at `place`. ValueError if it does not."""
+    """Execute `schedule` until a step of the protocol raises at `place`. ValueError if none does."""
     failure = raises(protocol, schedule, place)
     if failure is None:
         raise ValueError(f"the schedule does not raise {place[0].__name__} at {place[1]}:{place[2]}; {_HINT}")
@@ -167,13 +166,13 @@ class Minimiser:
         return self.best
 
     def _accept(self, candidate: Schedule, most: int) -> bool:
-        """Take `candidate` as the best one if it fails in at most `most` steps; return whether it does."""
+        """Take `candidate` as the best one if it fails in at most `most` steps. Return True if it does."""
         return self._try(candidate, lambda failure: failure.steps <= most)
 
     def _shortens(self, choices: Sequence[Choice]) -> bool:
-        """Take these choices if they fail and are fewer; return whether they are.
+        """Take these choices if they fail and are fewer. Return True if they are.
 
-        What is left of a `Stabilise` may take more steps than it did.
+        The rest of a `Stabilise` may take more steps than it did.
         """
         return self._try(self._with(choices), lambda failure: len(failure.choices) < len(self.best.choices))
 
@@ -231,7 +230,7 @@ class Minimiser:
         size = max(1, len(self.best.choices) // 2)
         while not self.over:
             before = len(self.best.choices)
-            # From the end: what comes last depends on what comes first, and seldom the other way round.
+            # From the end: later choices depend on earlier ones, and seldom the other way round.
             start = before - size
             while start > -size:
                 choices = self.best.choices
@@ -293,7 +292,7 @@ class Minimiser:
             self._accept_longer(structs.replace(self.best, quorums=MAJORITY))
 
     def _has(self, switch: str, value: str) -> bool:
-        """Tell whether this switch has this value, and may be changed."""
+        """Return True if this switch has this value, and may be changed."""
         return switch not in self.keep and getattr(self.best.switches, switch) == value
 
     def _accept_longer(self, candidate: Schedule) -> None:
@@ -344,7 +343,7 @@ def _among(schedule: Schedule, kept: Sequence[int]) -> Schedule:
 
 
 def _least(choice: Choice, quorums: Quorums) -> Choice | None:
-    """Reduce the quorum of a `Stabilise` to one that nobody can be left out of; None if there is none."""
+    """Reduce the quorum of a `Stabilise` to one without a needless member; None if there is none."""
     if not isinstance(choice, choices.Stabilise):
         return choice
     quorum = least(quorums, choice.leader, choice.quorum)
@@ -365,7 +364,7 @@ def _begins_epoch(choice: Choice) -> bool:
 
 
 def _together(steps: Sequence[Choice]) -> tuple[Choice, ...]:
-    """Make each change of leader one choice: who follows that leader before it leads again follows at once."""
+    """Make each change of leader one choice: processes that follow that leader before it leads again follow at once."""
     found: list[Choice] = []
     place: dict[int, int] = {}  # of the last election of a leader
     for choice in steps:

@@ -1,6 +1,6 @@
-"""What may be chosen next in a run: each move gives a choice of its kind, or None where that is not possible now.
+"""The possible next choices of a run: each move gives a choice of its kind, or None if it is not possible now.
 
-A move decides by `pick`, any number from 0 on, of which it takes the remainders by the number of things to choose from.
+A move decides by `pick`, any number from 0 on, of which it takes the remainders by the number of options.
 So an engine draws one number for each move: Hypothesis one below 100, the swarm one of 30 bits.
 """
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -> dict[str, object]:
-    """What a run sets, by numbers from 0 to 99: one for each switch, so that none moves the draw of another."""
+    """Draw the switches of a run by numbers from 0 to 99: one a switch, so that none moves the draw of another."""
     drawn = {}
     for switch, shares in {**SETTINGS.switches, **(protocol.environment.switches if protocol else {})}.items():
         left = number() if shares else 0
@@ -29,14 +29,14 @@ def draw_switches(number: Callable[[], int], protocol: Protocol | None = None) -
 
 
 _ONE_END = 100 // len(SETTINGS.ends)
-"""The number of picks below 100 that lead to each end. Who leads then is drawn by the same pick."""
+"""The number of picks below 100 that lead to each end. The same pick also draws the leader."""
 _PLAIN_BITS = 5
 _SPREAD = 2654435761
 """Spreads the few bits of a draw over many processes (Knuth's multiplicative hashing)."""
 
 
 class Moves:
-    """The moves that there are in the run of `simulator`, as it is at the moment."""
+    """The moves that are possible in the run of `simulator` at the moment."""
 
     __slots__ = ("by_vote", "ids", "simulator", "together")
 
@@ -92,7 +92,7 @@ class Moves:
     # The oracle.
 
     def follow(self, pick: int) -> Choice | None:
-        """An oracle changes its mind: to another leader than before, if there is one."""
+        """Return a choice by which an oracle changes its mind: to another leader than before, if there is one."""
         leaders, following = self.leaders(), self.simulator.following
         if self.together or not leaders or len(leaders) == len(self.ids):
             return None
@@ -107,7 +107,7 @@ class Moves:
         return choices.Lead(leader, self.some_but(leader, pick // len(self.ids)))
 
     def elected(self, pick: int) -> Choice | None:
-        """An election by vote among some processes that are a quorum; the leader is who has the greatest vote now."""
+        """Return an election by vote among some processes that are a quorum; the one with the greatest vote leads."""
         awake, simulator = self.awake(), self.simulator
         vote, quorums = simulator.protocol.vote, simulator.quorums
         if vote is None or not quorums.contains(awake):
@@ -237,7 +237,7 @@ class Moves:
         quorum = least(simulator.quorums, leader, able[first:] + able[:first])
         return None if quorum is None else choices.Stabilise(leader, quorum)
 
-    # What there is to choose from.
+    # The options.
 
     def leaders(self) -> list[int]:
         """Return the processes that lead, as far as they know."""
@@ -259,7 +259,7 @@ class Moves:
         return [process for process in self.ids if states[process] is not None and process not in paused]
 
     def unfinished(self) -> list[int]:
-        """Return the processes that have something to lose by a crash: a write, or what a thread has yet to do."""
+        """Return the processes that have something to lose by a crash: a write, or a thread's work."""
         busy = dict.fromkeys(process for process, _ in self.simulator.threads())
         return sorted({**dict.fromkeys(self.simulator.unsynced()), **busy})
 
@@ -292,7 +292,7 @@ def _one(items: Sequence[T], pick: int) -> T:
 
 
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
-    """Return how often each move is tried with this protocol; without the moves that the protocol does not have."""
+    """Return how often each move is tried with this protocol, without the moves that the protocol does not have."""
     usual = SETTINGS.weights
     if not protocol.environment.fifo:
         usual = {**usual, **SETTINGS.weights_without_order}

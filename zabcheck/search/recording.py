@@ -1,8 +1,8 @@
-"""A run recorded: a schedule executed once more, with all that a report tells of it.
+"""A run recorded: a schedule executed once more, with all that a report needs of it.
 
-A search keeps nothing of its runs, and `replay` only the events. What a report needs besides, each step with the
-variables of the processes after it, is kept here and nowhere else. The second execution has another use: what does not
-happen again is not told.
+A search keeps nothing of its runs, and `replay` only the events. A report also needs each step with the
+variables of the processes after it, which are kept here and nowhere else. The second execution has another use: events
+that do not happen again are not reported.
 """
 
 from collections import deque
@@ -24,15 +24,15 @@ NOT_DETERMINISTIC = "the same schedule does something else each time: the protoc
 
 
 class RecordedStep(Struct, frozen=True):
-    """One step of a run, and what there was after it."""
+    """One step of a run, with the state after it."""
 
     choice: Choice
     events: tuple[Event, ...]
-    """What the step showed, messages included."""
+    """The events of the step, messages included."""
     variables: Mapping[int, Variables | None]
     """The variables of each process; None: the process is down."""
     unsynced: Mapping[int, int]
-    """How many writes of each process are not synced."""
+    """The number of unsynced writes of each process."""
 
 
 class Prefix(NamedTuple):
@@ -51,7 +51,7 @@ class Recording(Struct, frozen=True):
 
     replay: Replay
     started: tuple[Event, ...]
-    """What the processes showed when they started."""
+    """The events of the processes' start."""
     initial: Mapping[int, Variables | None]
     steps: tuple[RecordedStep, ...]
     prefixes: tuple[Prefix, ...]
@@ -59,11 +59,11 @@ class Recording(Struct, frozen=True):
 
 
 def record(replayed: Replay, prefixes: int = 0) -> Recording:
-    """Execute the schedule of `replayed` once more, on the same protocol, and record what it does.
+    """Execute the schedule of `replayed` once more, on the same protocol, and record it.
 
     The last `prefixes` prefixes of the run are kept, the whole run among them.
-    ValueError if the events are others than those of `replayed`: the protocol is not deterministic. The message says
-    which step differs, and how.
+    ValueError if the events are others than those of `replayed`: the protocol is not deterministic. The message names
+    the step that differs, and the difference.
     Cost: one execution, and for each step O(processes + length of the histories).
     """
     schedule = replayed.schedule
@@ -72,7 +72,7 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
     initial: dict[int, Variables | None] = {}
     steps: list[RecordedStep] = []
     kept: deque[Prefix] = deque(maxlen=prefixes)
-    told = 0  # how many events belong to a step, or to the start
+    told = 0  # the number of events that belong to a step, or to the start
 
     def on_step(choice: Choice) -> None:
         nonlocal told
@@ -105,16 +105,16 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
 def _difference(
     replayed: Replay, recorded: Sequence[Sequence[Event]], steps: Sequence[RecordedStep], shown: Sequence[Event]
 ) -> str:
-    """Say in which step a second execution, of these steps, showed something else than `replayed`, and what it was.
+    """Return as text the step in which a second execution, of these steps, differed from `replayed`, and how.
 
-    `recorded` has the events of the start and of each step; what the step that raised has shown is only in `shown`.
+    `recorded` has the events of the start and of each step; the events of the step that raised are only in `shown`.
     """
     first = replayed.events[1:-1]
     same = next((i for i, (a, b) in enumerate(zip(first, shown, strict=False)) if a != b), min(len(first), len(shown)))
     ends = list(accumulate(map(len, recorded)))
     place = next((number for number, end in enumerate(ends) if same < end), len(recorded))
     choice = steps[place - 1].choice if 0 < place <= len(steps) else None
-    if choice is None and place == len(recorded) and len(ends) > 1:  # the second execution shows nothing more
+    if choice is None and place == len(recorded) and len(ends) > 1:  # the second execution shows fewer events
         place, choice = len(steps), steps[-1].choice
     where = "when the processes start" if choice is None else f"in step {place}, {choice!r},"
     one, other = (_told(events[same]) if same < len(events) else "shows nothing more" for events in (first, shown))
@@ -135,7 +135,7 @@ def _variables(simulator: Simulator) -> dict[int, Variables | None]:
 
 
 def _fork(simulator: Simulator) -> Simulator:
-    """Return a copy that remembers no choices, and does not show messages: nobody draws what comes after a prefix."""
+    """Return a copy that remembers no choices, and does not show messages: nothing after a prefix is drawn."""
     fork = simulator.fork(lambda _: None)
     fork.remember, fork.executed, fork.on_step = False, [], None
     fork.network = fork.processes.network = False

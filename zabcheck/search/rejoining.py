@@ -1,9 +1,9 @@
 """Runs in which a process falls behind, comes back, and is interrupted while the others bring it up to date.
 
-What goes wrong there takes a sequence that moves by weight seldom make: a transaction that one process lacks, an
-election or a new connection that brings it back, a crash between two of the things that it then does, and an election
-without the process that had everything. Here a run is a sequence of *rounds*, each of which may have all of these. Who
-takes part, who is interrupted and where, and which links and threads are slow for how long, is drawn.
+Bugs there take a sequence that moves by weight seldom make: a transaction that one process lacks, an election or a new
+connection that brings it back, a crash between two of its next steps, and an election without the process that had
+everything. Here a run is a sequence of *rounds*, each of which may have all of these. The participants, the interrupted
+process and the place, and the links and threads that are slow, and for how long, are drawn.
 
 For protocols whose processes vote and have threads (`Environment.rejoins`). Of their threads one called "main" reads
 the messages.
@@ -43,10 +43,10 @@ class Rejoining:
         while not all(self.simulator.halted[1:]):
             yield from self._round()
 
-    # What a round consists of.
+    # The parts of a round.
 
     def _round(self) -> Iterator[Choice]:
-        """An election, requests, a process that comes back, a crash; each may be left out, or interrupted."""
+        """Yield an election, requests, a process that comes back, a crash; each may be left out, or interrupted."""
         left_out = self.left_out
         for process in self.moves.down():
             if process != left_out or self._often(0.5):
@@ -59,7 +59,7 @@ class Rejoining:
         assert vote is not None
         if not voters:
             return
-        # Where none of them may lead nobody is elected, and the run goes on, or it would never end.
+        # If none of them may lead, no process is elected, and the run goes on, or it would never end.
         candidates = [process for process in voters if self.simulator.quorums.may_lead(process)] or voters
         leader = max(candidates, key=lambda process: vote(self.simulator.states[process]))
         followers = [process for process in voters if process != leader]
@@ -91,9 +91,9 @@ class Rejoining:
             yield from self._crash(self._one(self.simulator.ids))
 
     def _requests(self, leader: int) -> Generator[Choice, None, bool]:
-        """Requests, of which some processes do not hear for a while, and which some threads leave undone.
+        """Yield requests that some processes do not hear of for a while, and that some threads leave undone.
 
-        Returns whether there is one of which nobody but the leader hears.
+        Return True if there is one that only the leader has heard of.
         """
         others = [process for process in self.simulator.ids if process != leader]
         is_alone = False
@@ -116,7 +116,7 @@ class Rejoining:
         return is_alone
 
     def _come_back(self, leader: int, process: int, is_idle: bool) -> Iterator[Choice]:
-        """A process connects to the leader again, and is stuck or interrupted; then it may take part, and crash."""
+        """Let a process connect to the leader again, and be stuck or interrupted; then it may take part, and crash."""
         yield from self._join(leader, process)
         self.slow_links = []
         if self._often(0.33):
@@ -151,9 +151,9 @@ class Rejoining:
         yield choices.Elect(process, leader)
 
     def _interrupted(self, leader: int, follower: int, timeouts: float = 0.0) -> Iterator[Choice]:
-        """The leader brings the follower up to date, and something happens in the midst of that.
+        """Let the leader bring the follower up to date, and interrupt that.
 
-        `timeouts`: how often it is a time-out of the follower without asking what else it could be.
+        `timeouts` is the share of interruptions that are a time-out of the follower, drawn before any other.
         """
         if self._often(0.5):
             others = [each for each in self.simulator.ids if each not in (leader, follower)]
@@ -172,7 +172,7 @@ class Rejoining:
                 pass
 
     def _stuck(self, leader: int, follower: int) -> Iterator[Choice]:
-        """The follower stands still while the leader brings it up to date, and all others go on."""
+        """Let the follower stand still while the leader brings it up to date, and all others go on."""
         yield from self._progress((follower, 2 + int(self.random() * 8)))
         self.slow_links = [(leader, follower), (follower, leader)]
         self.slow_threads = [(follower, name) for name in ("main", *self.names)]
@@ -184,7 +184,7 @@ class Rejoining:
             yield choices.Recover(process)
 
     def _progress(self, until: tuple[int, int] = (0, 0)) -> Iterator[Choice]:
-        """Messages and threads, in any order, but none that is slow.
+        """Yield messages and turns of threads, in any order, except for slow ones.
 
         With `until` (process, number) only till this process has taken that number of steps.
         """
@@ -217,7 +217,7 @@ class Rejoining:
     def _nothing_is_slow(self) -> None:
         self.slow_links, self.slow_threads = [], []
 
-    # What is drawn from.
+    # Draws.
 
     def _serves(self, process: int) -> bool:
         return process in self.moves.primaries()

@@ -82,7 +82,7 @@ class Run:
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
     def execute(self, choice: Choice) -> int:
-        """Execute `choice`; return how many steps it took. StepRaised if the protocol's code raises."""
+        """Execute `choice` and return the number of its steps. StepRaised if the protocol's code raises."""
         return self.simulator.execute(choice)
 
     @property
@@ -132,7 +132,7 @@ class PropertyBroken(Failed):
 
 
 class ProtocolRaised(Failed):
-    """A step of the protocol raised, as `raised` tells; `choices` include the one that led to it.
+    """A step of the protocol raised `raised`; `choices` include the one that led to it.
 
     No property is judged in such a run.
     """
@@ -151,12 +151,12 @@ class ProtocolRaised(Failed):
 
 
 class Search(Struct, frozen=True):
-    """What to search, and how far, with any engine.
+    """The protocol to search, and the limits, for any engine.
 
     The search makes `runs` runs of up to `most_steps` steps each. If `processes` or `quorums` is None, the engine
     chooses the number of processes, or the quorum system. `on_run` is called with each run when it ends. `rng` is the
-    seed; with None the swarm takes one by chance, and Hypothesis that of `pytest --hypothesis-seed`. Each run draws its
-    switches, but for those in `fixed`.
+    seed; with None the swarm draws one, and Hypothesis takes that of `pytest --hypothesis-seed`. Each run draws its
+    switches, except for those in `fixed`.
     """
 
     protocol: Protocol
@@ -171,14 +171,14 @@ class Search(Struct, frozen=True):
 
     @property
     def most_steps(self) -> int:
-        """The most steps of a run, about: `steps`, and as many again where the messages of elections are steps."""
+        """The most steps of a run, about: `steps`, or twice as many if the messages of elections are steps."""
         return min(2 * self.steps, MAX_STEPS) if self.fixed.get("elections") == "fle" else self.steps
 
 
 class Replay(Struct, frozen=True):
     """A schedule executed again, with everything that the run showed.
 
-    `protocol` and `quorums` are what the schedule names.
+    `protocol` and `quorums` are those that the schedule names.
     """
 
     protocol: Protocol
@@ -189,9 +189,9 @@ class Replay(Struct, frozen=True):
     goals: list[str]
     steps: int
     skipped: int
-    """How many choices were not enabled when their turn came."""
+    """The number of choices that were not enabled when their turn came."""
     raised: StepRaised | None = None
-    """What the protocol's code raised, which ended the run; None if it did not raise."""
+    """The exception of the protocol's code that ended the run; None if it did not raise."""
 
     @property
     def trace(self) -> bytes:
@@ -213,8 +213,8 @@ def header(schedule: Schedule) -> Header:
 def named_by(schedule: Schedule) -> Protocol:
     """Look up the protocol that a schedule names, with its mutant. ValueError if there is no such protocol or mutant.
 
-    Whoever reads a schedule calls this once and hands the protocol on, so that what is judged and what is told of it
-    are the same.
+    A caller that reads a schedule calls this once and hands the protocol on, so that all parts of a report are about
+    the same protocol.
     """
     return mutated(schedule.protocol, schedule.mutant)
 

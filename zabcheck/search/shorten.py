@@ -1,4 +1,4 @@
-"""Try other runs that break the same property: a 1-minimal schedule may be far from the shortest.
+"""Tries other runs that break the same property: a 1-minimal schedule may be far from the shortest.
 
 A long run, minimised, keeps the shape of its story: its epochs, its detours. A short run has none to keep.
 """
@@ -16,9 +16,9 @@ from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaise
 from zabcheck.simulation.schedule import Schedule
 
 RUNS = 300
-"""How many other runs are made at a time, each of up to three times the steps of the best one so far."""
+"""The number of other runs that are made at a time, each of up to three times the steps of the best one so far."""
 TRIES = 4
-"""How many of the runs that break the property are minimised, the shortest first."""
+"""The number of runs that break the property and are minimised, the shortest first."""
 
 
 def shortest(
@@ -43,7 +43,7 @@ def shortest(
                 return best
             candidate = minimise(protocol, other, property_, deadline - time_spent(), keep)
             steps = broken_by(protocol, candidate, property_).steps
-            # The majority is what everybody knows: it is worth some steps.
+            # The majority is the usual quorum system: it is worth some steps.
             if steps < least or (candidate.quorums == MAJORITY != best.quorums):
                 best, least = candidate, steps
         first += RUNS
@@ -80,7 +80,7 @@ def _others(
     for seed in seeds:
         if time_spent() >= deadline:
             return
-        with suppress(ProtocolRaised):  # it is not what is looked for
+        with suppress(ProtocolRaised):  # another failure than the one looked for
             run = swarm.drive(search, kinds, seed)
             if run.broken is not None:
                 found.append((run.simulator.steps, seed, PropertyBroken(property_, run)))

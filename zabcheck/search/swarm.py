@@ -2,19 +2,19 @@
 
 A run's seed, one number of 64 bits, decides everything in it, on every machine: first its configuration (which
 processes, quorums, switches and faults, how often each; swarm testing, Groce et al. 2012), then each move. Runs differ
-far more from each other than the moves of one run do, and that finds what no single mixture would.
+far more from each other than the moves of one run do, and that finds bugs that no single mixture would.
 
 Three things decide how a run goes on:
 
-- The moves of `moves`, by weight, as the search by Hypothesis makes them.
-- A *cycle* of them that leads where replication goes wrong: a leader, what it takes to establish it, requests, a few
-  steps towards their commit, a fault or two, and the next leader. A run follows it often, seldom or not at all.
+- The moves of `moves`, by weight, as in the search by Hypothesis.
+- A *cycle* of moves that leads to likely faults of replication: a leader, the steps to establish it, requests, a few
+steps towards their commit, a fault or two, and the next leader. A run follows it often, seldom or not at all.
 - The order of messages. In some runs it comes from the moves (rounds, links, single messages), in others from
-  *priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
-  one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
-  2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
+*priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
+one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
+2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
 
-Where a protocol says so (`Environment.rejoins`), some runs are made otherwise: by `rejoining`.
+If a protocol has `Environment.rejoins`, some runs are made by `rejoining` instead.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -43,7 +43,7 @@ _PROGRESS = ("settle", "drain", "receive", "sync")
 
 
 class Configuration(Struct, frozen=True):
-    """What a run drew before it began. `weights`: how often each move is tried, relative to the others."""
+    """A run's draws before its beginning. `weights`: how often each move is tried, relative to the others."""
 
     seed: int
     quorums: Quorums
@@ -83,8 +83,8 @@ def drive(
 ) -> Run:
     """Make the run of this seed: until it breaks a property, or has had its steps and come to its end.
 
-    `watchers` is called with what the run drew, and returns who is shown its events. ProtocolRaised if the protocol's
-    code raised.
+    `watchers` is called with the run's configuration, and returns the watchers of its events. ProtocolRaised if the
+    protocol's code raised.
     """
     random = Random(seed).random
     drawn = configure(search, seed, random)
@@ -171,7 +171,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
 
 
 def _order(random: Callable[[], float], search: Search) -> Literal["moves", "priorities", "rejoining"]:
-    """Draw what decides the order of messages; no second number is drawn for a protocol that never rejoins."""
+    """Draw the source of the order of messages; no second number is drawn for a protocol that never rejoins."""
     order: Literal["moves", "priorities"] = "priorities" if random() < SETTINGS.priorities else "moves"
     rejoins = search.protocol.environment.rejoins
     return "rejoining" if rejoins and random() * 100 < rejoins else order
@@ -248,7 +248,7 @@ class Priorities:
         self.lowest = 0.0
 
     def go(self, steps: int) -> bool:
-        """Take up to `steps` steps, while there is something to do; return whether there was."""
+        """Take up to `steps` steps, while there is something to do. Return True if there was."""
         simulator, priorities, random = self.simulator, self.priorities, self.random
         for number in range(steps):
             chains: list[tuple[int, int | str]] = [(process, sender) for process, sender, _ in simulator.waiting()]

@@ -1,4 +1,4 @@
-"""Add up what a search has seen over its runs."""
+"""The sum of a search's observations over its runs."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -18,7 +18,7 @@ class PropertySummary(Struct, frozen=True):
     property: str
     status: str
     exercised: int
-    """In how many runs its condition was met."""
+    """The number of runs in which its condition was met."""
     judged: int
     """How often its condition was met, in all runs together."""
 
@@ -43,14 +43,14 @@ class Summary(Struct, frozen=True):
     interrupted: bool = False
     quorums: str | None = MAJORITY
     switches: Mapping[str, Any] = {}
-    """Those that were fixed; the others were drawn for each run."""
+    """The fixed switches; the others were drawn for each run."""
     found_by: int | None = None
     sizes: Mapping[int, int] = {}
-    """By number of processes: how many runs had it."""
+    """The number of runs by their number of processes."""
     weighted: int = 0
-    """In how many runs quorums were something else than majorities."""
+    """The number of runs with other quorums than majorities."""
     faults: Mapping[str, int] = {}
-    """By the name of a fault: in how many runs it happened. Those that never happened are left out."""
+    """The number of runs in which each fault happened, by name. Faults that never happened are left out."""
 
 
 class Tally:
@@ -81,7 +81,7 @@ class Tally:
         self.violated = self.violated or run.broken
         for verdict in run.judge.finish():
             if verdict.status == "violated":
-                self.violated = self.violated or verdict.property  # settled only by the end of the run
+                self.violated = self.violated or verdict.property  # only the end of the run settles it
             self.judged[verdict.property] += verdict.judged
             if verdict.judged:
                 self.exercised[verdict.property] += 1
@@ -90,10 +90,10 @@ class Tally:
 
     @property
     def sizes(self) -> dict[int, int]:
-        """By number of processes, ascending: how many runs had it."""
+        """The number of runs by their number of processes, ascending."""
         return dict(sorted(self._sizes.items()))
 
     @property
     def faults(self) -> dict[str, int]:
-        """By the name of a fault that happened: in how many runs it did."""
+        """The number of runs in which each fault happened, by name."""
         return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}

@@ -1,10 +1,10 @@
 """A small replicated key-value store on top of the broadcast, as ZooKeeper is one (LADIS 2008, 2).
 
-A client asks for a path to be set. The primary knows the state in which the request will be applied: what it has
-delivered, and what it has broadcast since. It turns the request into an idempotent change: path, value, and the
-resulting version. Each process applies what it delivers, in that order, and shows a digest of its state.
+A client asks for a path to be set. The primary knows the state in which the request will be applied: all that it has
+delivered, and its own broadcasts since. It turns the request into an idempotent change: path, value, and the
+resulting version. Each process applies the changes in the order of delivery, and shows a digest of its state.
 
-    /a=v7@3         set /a to v7, which is version 3 of it
+/a=v7@3         set /a to v7, which is version 3 of it
 """
 
 import re
@@ -16,7 +16,7 @@ from invariants import NO_ZXID, Broadcast, Chain, Crash, Deliver, Event, Local, 
 
 PATHS = ("/a", "/b", "/c")
 MOST_PATHS = 5
-"""How many paths of a state are shown; the requests of a schedule may have set any number."""
+"""The number of paths of a state that are shown; the requests of a schedule may have set any number."""
 _CHANGE = re.compile(r"(?P<path>/[^=]*)=(?P<value>[^@]*)@(?P<version>\d{1,9})", re.ASCII)
 
 
@@ -75,17 +75,17 @@ def _digest(path: str, entry: tuple[str, int] | None) -> int:
 class Application:
     """The state of each process, derived from the events of the process.
 
-    `show` is called with each of those, and with a `State` event after each change; with `in_words` that event also
-    says what the state holds.
+    `show` is called with each event, and with a `State` event after each change; with `in_words` that event also has
+    the state as text.
     """
 
     def __init__(self, show: Callable[[Event], None], *, in_words: bool = False) -> None:
         self.show = show
         self.in_words = in_words
-        self.fresh: set[int] = set()  # recovered, and nothing delivered or restored since
+        self.fresh: set[int] = set()  # recovered, with no delivery or restore since
         self.states: dict[int, Values] = {}  # no entry: restored from a snapshot that no process here has written
-        self.ahead: dict[int, Values] = {}  # of a primary: its state, and what it has broadcast on top of that
-        self.snapshots: dict[tuple[int, int], Values] = {}  # by (writer, chain hash of what was delivered)
+        self.ahead: dict[int, Values] = {}  # of a primary: its state with its undelivered broadcasts applied
+        self.snapshots: dict[tuple[int, int], Values] = {}  # by (writer, chain hash of the delivered sequence)
 
     def observe(self, event: Event) -> None:
         """Show `event`, then apply it to the state of its process."""
@@ -95,7 +95,7 @@ class Application:
             observer(self, event)
 
     def change(self, process: int, number: int) -> str:
-        """Return the change that the primary `process` makes of the client's request with this number."""
+        """Return the change that the primary `process` makes from the client's request with this number."""
         path = PATHS[number % len(PATHS)]
         return f"{path}=v{number}@{self._ahead(process).version(path) + 1}"
 
@@ -110,7 +110,7 @@ class Application:
             self.snapshots[process, delivered.hash] = state
 
     def lose_leadership(self, process: int) -> None:
-        """Forget what the process has broadcast and not applied: it may never be delivered."""
+        """Forget the broadcasts that the process has not applied: they may never be delivered."""
         self.ahead.pop(process, None)
 
     def fork(self, show: Callable[[Event], None]) -> "Application":
@@ -146,7 +146,7 @@ class Application:
         self._tell(event, after)
 
     def _restore(self, event: Restore) -> None:
-        """Restore a snapshot of what the event names.
+        """Restore a snapshot of the prefix in the event.
 
         Right after a recovery the process prefers its own snapshot, later that of another process; among several the
         one with the lowest id.

@@ -1,9 +1,9 @@
-"""All connections of a run: whom each process follows, what is sent and received, and how connections end.
+"""All connections of a run: the leader that each process follows, messages sent and received, ends of connections.
 
 A process opens a connection to the process that it follows, and accepts connections to itself while it leads. A message
 to a process without such a connection is lost. As a rule a process that opens a connection closes its previous one; a
 protocol may keep it, and then still receives from the leader it followed before. `network` has a single connection and
-says when messages on it are lost, `obstacles` says what delays them.
+the rules by which its messages are lost, `obstacles` has the delays.
 """
 
 from collections import deque
@@ -21,12 +21,12 @@ Lost = Callable[[list[Parcel]], None]
 
 
 class Ballots:
-    """The messages of elections (`base.Cast`) that are under way, none at first: from any process to any other.
+    """The messages of elections (`base.Cast`) in transit, none at first: from any process to any other.
 
     Each process has a link of its own with every other one for them, in both directions, outside of the connections to
-    leaders. A link keeps the order, and nothing that is in it is lost while the receiver is up. A cut delays them; no
-    connection that breaks or stalls does. A message that is still under way is not sent again. A process that was down
-    finds the last one of each sender only.
+    leaders. A link keeps the order, and loses nothing while the receiver is up. A cut delays its messages; a connection
+    that breaks or stalls does not. A message that is still in transit is not sent again. A process that was down finds
+    only the last one of each sender.
 
     `queues` has them by (sender, receiver); none is empty.
     """
@@ -38,13 +38,13 @@ class Ballots:
         self.queues: dict[tuple[int, int], deque[Parcel]] = {}
 
     def copy(self, obstacles: Obstacles) -> "Ballots":
-        """Return an independent copy. O(messages under way)."""
+        """Return an independent copy. O(messages in transit)."""
         twin = Ballots(obstacles)
         twin.queues = {link: queue.copy() for link, queue in self.queues.items()}
         return twin
 
     def cast(self, sender: int, receiver: int, message: Message, number: int) -> bool:
-        """Send a message; False if the last one under way says the same."""
+        """Send a message; return False if the last one in transit is the same."""
         queue = self.queues.setdefault((sender, receiver), deque())
         if queue and queue[-1][0] == message:
             return False
@@ -74,7 +74,7 @@ class Ballots:
         return parcel
 
     def miss(self, process: int) -> list[Parcel]:
-        """Forget what is on its way to a process that is down, but for the last message of each sender."""
+        """Forget the messages in transit to a process that is down, except for the last one of each sender."""
         queues = [queue for (_, receiver), queue in self.queues.items() if receiver == process]
         return [queue.popleft() for queue in queues for _ in range(len(queue) - 1)]
 
@@ -83,7 +83,7 @@ class Channels:
     """The connections between processes 1 to `processes`, none at first.
 
     `lost` is called with the messages that are lost. With `abrupt`, a process that closes its end of a connection also
-    loses what it has sent on it and has not arrived.
+    loses the messages that it has sent on it and that have not arrived.
     """
 
     __slots__ = ("abrupt", "ballots", "connections", "following", "lost", "messages", "obstacles")
@@ -98,7 +98,7 @@ class Channels:
         self.ballots = Ballots(self.obstacles)
 
     def copy(self, lost: Lost) -> "Channels":
-        """Return an independent copy. O(processes + messages under way)."""
+        """Return an independent copy. O(processes + messages in transit)."""
         twin = type(self)(0, lost, abrupt=self.abrupt)
         twin.messages = self.messages
         twin.following = self.following.copy()
@@ -108,13 +108,13 @@ class Channels:
         return twin
 
     def clear(self) -> None:
-        """Have no connection and no message, and nobody follow anybody. Obstacles stay."""
+        """Drop all connections and messages, so that no process follows another. Obstacles stay."""
         self.connections.clear()
         self.ballots.queues.clear()
         self.following[:] = [NOBODY] * len(self.following)
         self.messages = 0
 
-    # What can be asked.
+    # Questions.
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return (process, sender, number of messages) for each link from which a message can be handled now."""
@@ -122,7 +122,7 @@ class Channels:
         following = self.following
         for (follower, leader), connection in self.connections.items():
             queue = connection.to_follower
-            if queue:  # the end of the follower is open, or nothing would be under way to it
+            if queue:  # the end of the follower is open, or nothing would be in transit to it
                 found.append((follower, leader, len(queue)))
             queue = connection.to_leader
             if queue and following[leader] == leader and connection.leader_end is not _CLOSED:
@@ -136,7 +136,7 @@ class Channels:
         return [each for each in found if each[0] not in paused] if paused else found
 
     def connection_of(self, process: int) -> Literal["none", "waiting", "open", "closed"]:
-        """Return how the connection stands that `process` has opened to the process that it follows."""
+        """Return the state of the connection that `process` has opened to the process that it follows."""
         leader = self.following[process]
         if leader in (NOBODY, process):
             return "none"
@@ -163,7 +163,7 @@ class Channels:
         return self.messages
 
     def cast(self, process: int, to: int, message: Message) -> int:
-        """Send a message of an election and return its number; 0 if the last one under way says the same."""
+        """Send a message of an election and return its number; 0 if the last one in transit is the same."""
         if not self.ballots.cast(process, to, message, self.messages + 1):
             return 0
         self.messages += 1
@@ -193,14 +193,14 @@ class Channels:
         return queue.popleft()
 
     def under_way(self, sender: int, receiver: int) -> deque[Parcel]:
-        """Return the messages under way on the link from `sender` to `receiver`, the next one first."""
+        """Return the messages in transit on the link from `sender` to `receiver`, the next one first."""
         leads = self.following[receiver] == receiver
         connection = self.connections.get((sender, receiver) if leads else (receiver, sender))
         if connection is None:
             return deque()
         return connection.to_leader if leads else connection.to_follower
 
-    # How connections begin and end.
+    # Beginnings and ends of connections.
 
     def open(self, process: int, to: int) -> None:
         """Open a connection from `process`, which has closed its others, to `to`; with `to` itself, it leads."""
@@ -235,7 +235,7 @@ class Channels:
                 self._close_leader_end(connection)
 
     def reset(self, process: int, peer: int) -> bool:
-        """Break the connection between the two; return whether there was one that was not broken yet."""
+        """Break the connection between the two. Return True if there was one that was not broken yet."""
         for pair in ((process, peer), (peer, process)):
             connection = self.connections.get(pair)
             if connection is not None and not connection.broken:
@@ -246,7 +246,7 @@ class Channels:
     def notice(self, process: int, peer: int) -> bool:
         """Close the end of `process` on a connection that `peer` has closed or a reset has broken.
 
-        Returns whether there was such an end.
+        Return True if there was such an end.
         """
         if self.following[process] == process:
             return self._notice_as_leader(self.connections.get((peer, process)))
@@ -302,7 +302,7 @@ class Channels:
             self._forget(old)
 
     def _forget(self, connection: Connection) -> None:
-        """Remove the connection if it is closed at both ends, or if nobody can accept it any more."""
+        """Remove the connection if it is closed at both ends, or if no process can accept it any more."""
         over = connection.leader_end is _CLOSED or (connection.leader_end is _WAITING and not connection.to_leader)
         if connection.follower_end is _CLOSED and over and not connection.supersedes:
             self.lost(connection.lose())
@@ -313,8 +313,9 @@ class Mesh(Channels):
     """Channels in which every process can send to every other from the start, without opening a connection.
 
     Each link from one process to another is a `Connection` of which only the queue to its "leader" is used. So cuts,
-    holds, stalls and overtaking work as they do elsewhere. No link ever closes. A reset loses what is under way between
-    two processes, and their links go on: so a partition that heals can lose what was sent while it lasted.
+    holds, stalls and overtaking work as they do elsewhere. No link ever closes. A reset loses the messages in transit
+    between two processes, and their links go on: so a partition that heals can lose messages that were sent while it
+    lasted.
 
     Not yet good: a mesh uses half of each connection, so it inherits `open`, `close` and `notice`, which no run of a
     protocol on a mesh may call. Both could instead share the queue of one direction.
@@ -337,7 +338,7 @@ class Mesh(Channels):
         return self.messages
 
     def reset(self, process: int, peer: int) -> bool:
-        """Lose what is under way between the two processes; return whether there was something."""
+        """Lose the messages in transit between the two processes. Return True if there were any."""
         links = [self.connections[pair] for pair in ((process, peer), (peer, process)) if pair in self.connections]
         parcels = [parcel for link in links for parcel in link.to_leader]
         for link in links:

@@ -1,8 +1,8 @@
-"""The choices that a schedule is made of: one class for each thing that the environment can do, with all that it is.
+"""The choices that a schedule is made of: one class for each act of the environment.
 
-A class has the fields of the choice in JSON, what it changes in a run (`apply`, or for a coarse choice `fine`), how it
-is told (`words`, `event`) and whether it is a fault. What else there is of choices is derived from the classes: what
-JSON decodes, what the simulator executes, what a search counts.
+A class has the fields of the choice in JSON, its effect on a run (`apply`, or for a coarse choice `fine`), its text and
+its event (`words`, `event`), and its place among the faults, if it is one. Everything else is derived from the classes:
+the decoding of JSON, the dispatch of the simulator, the counts of a search.
 
 An event often has the name of the choice that leads to it. So the classes of this module are always written
 qualified, `choices.Cut(1, 2)`: a bare `Cut` is the event of `invariants`.
@@ -42,7 +42,7 @@ class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, f
     """Base of all choices; `choice` is the name of the kind in the JSON form."""
 
     fault: ClassVar[Fault | None] = None
-    """The fault that the choice is; None: it is none, or it is coarse and stands for faults."""
+    """The fault that the choice is, if it is one. None for a coarse choice, which stands for faults."""
     is_own: ClassVar[bool] = False
     """True if `process` acts itself: then the choice is not enabled while that process is paused."""
     is_whole: ClassVar[bool] = False
@@ -50,10 +50,10 @@ class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, f
     step_where: ClassVar[tuple[str, ...]] = ()
     """The values of the switch `elections` with which the choice is one step; with the others it is coarse."""
     told: ClassVar[str] = ""
-    """Its words, with the names of its fields in braces."""
+    """Its text, with the names of its fields in braces."""
 
     def apply(self, world: World) -> bool:
-        """Execute the choice as one step; return whether it was enabled. StepRaised if the protocol's code raised."""
+        """Execute the choice as one step. Return True if it was enabled. StepRaised if the protocol's code raised."""
         raise NotImplementedError
 
     def fine(self, world: World) -> Iterator["Choice"]:
@@ -61,11 +61,11 @@ class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, f
         raise NotImplementedError
 
     def is_enabled(self, world: World) -> bool:
-        """Tell whether a choice that `is_whole` does something."""
+        """Return True if a choice that `is_whole` has an effect."""
         return True
 
     def end(self, world: World) -> bool:
-        """End a choice that `is_whole`, whose steps are done; return whether the end is a step, too."""
+        """End a choice that `is_whole`, whose steps are done. Return True if the end is a step, too."""
         return False
 
     def words(self, shown: Sequence[Event], message: str) -> str:
@@ -101,7 +101,7 @@ class _Disturbance(FineChoice, frozen=True):
         return done
 
     def change(self, world: World) -> bool:
-        """Change what stands in the way of messages or of a process; return whether that changed anything."""
+        """Change an obstacle to messages or to a process. Return True if that changed anything."""
         raise NotImplementedError
 
     def event(self, world: World) -> Event:
@@ -127,7 +127,7 @@ class Elect(FineChoice, frozen=True):
         return elections != "together" and world.elect(self.process, self.leader)
 
     def _joins(self, world: World) -> bool:
-        """Tell whether the process follows nobody, and `leader` has a quorum that it can join."""
+        """Return True if the process follows no other, and `leader` has a quorum that it can join."""
         leader, following = self.leader, world.following
         led = [process for process in world.ids if following[process] == leader]
         return not following[self.process] and leader in led and world.quorums.contains(led)
@@ -135,7 +135,7 @@ class Elect(FineChoice, frozen=True):
     def fine(self, world: World) -> Iterator[Choice]:
         """Let a process that looks for a leader vote, and hear the answers of the others (elections by messages).
 
-        Whom the choice names is a wish; who leads is what comes of the messages.
+        The choice only wishes for a leader; the messages decide who leads.
         """
         process = self.process
         if world.following[process]:
@@ -487,38 +487,38 @@ class Wake(_Disturbance, frozen=True):
 
 
 # Claim 7 (DSN 2011, VI-D) made executable: an environment that stops disturbing.
-#
-# The claim: if a quorum is up and chooses one leader, and messages between them are timely, then what the leader
-# proposes is committed. Here "timely" is counted in rounds: in a round each member handles what waited for it, then
+
+# The claim: if a quorum is up and chooses one leader, and messages between them are timely, then the leader's
+# proposals are committed. Here "timely" is counted in rounds: in a round each member handles what waited for it, then
 # syncs its disk. The bounds follow from the three phases: CEPOCH, NEWEPOCH, ACK-E, NEWLEADER, ACK-LD and COMMIT-LD take
 # one round each, so do PROPOSE, ACK and COMMIT. They are those of Zab: a protocol with more messages would need bounds
 # of its own, which a `Protocol` cannot state yet.
 #
-# The claim begins "if l proposes a transaction", and says nothing of how soon it does. A leader whose first try fails
+# The claim begins "if l proposes a transaction", without a bound on how soon it does. A leader whose first try fails
 # may propose in a later one: one that takes the epoch after its own, say, and has to come up with what others have
-# promised. So while the leader may not broadcast, all choose it again: `tries` says how often.
+# promised. So while the leader may not broadcast, all choose it again: `tries` is how often.
 
 ROUNDS_TO_LEAD = 6
 ROUNDS_TO_DELIVER = 3
 REQUESTS = 2
 MOST_TRIES = 10
-"""No leader is chosen more often than this: epochs that are no small numbers may be far apart."""
+"""The most often that a leader is chosen: epochs that are no small numbers may be far apart."""
 
 Waiting = list[tuple[int, int, int]]
 """By process and sender: the number of messages that wait."""
 
 
 class Ensemble(Protocol):
-    """The view of a run that the environment has while it leaves the run undisturbed."""
+    """The environment's view of a run that it leaves undisturbed."""
 
     def waiting(self) -> Waiting:
         """Return (process, sender, number of messages) for each link from which a message can be handled."""
 
     def may_broadcast(self, process: int) -> bool:
-        """Tell whether `process` is up and takes a client's request."""
+        """Return True if `process` is up and takes a client's request."""
 
     def highest_epoch(self, process: int) -> int:
-        """Return the highest epoch that `process` has promised or proposed, as far as the protocol tells; else 0."""
+        """Return the highest epoch that `process` has promised or proposed, if the protocol knows it; else 0."""
 
 
 class Stabilise(CoarseChoice, frozen=True):
@@ -555,7 +555,7 @@ class Stabilise(CoarseChoice, frozen=True):
 
 
 def is_least(quorums: Quorums, leader: int, members: Collection[int]) -> bool:
-    """Tell whether `members` are a quorum that includes `leader` and stops being one without any other member."""
+    """Return True if `members` are a quorum that includes `leader` and stops being one without any other member."""
     return (
         leader in members
         and quorums.contains(members)
@@ -624,7 +624,7 @@ def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Ch
 
 
 def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
-    """Let each member handle what waits for it from the others, then sync, then give each of its threads a turn."""
+    """Let each member handle its waiting messages from the others, then sync, then give each of its threads a turn."""
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
@@ -642,12 +642,12 @@ def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
         yield Request(leader)
 
 
-# An ensemble that is left alone. Nobody is elected, no time-out comes, no client asks: the epoch that runs, and it
-# alone, decides how the ensemble ends. In Zab it comes to rest: each message of a round is an answer to one of the
+# An ensemble that is left alone. No process is elected, no time-out comes, no client asks: the running epoch alone
+# decides how the ensemble ends. In Zab it comes to rest: each message of a round is an answer to one of the
 # round before, and a process that gives up sends nothing more until it is elected.
 
 MOST_ROUNDS = 100
-"""An ensemble that has something to do after this many rounds is taken for one that is never at rest."""
+"""The number of rounds after which an ensemble that still has something to do is assumed never to rest."""
 
 
 class LeftAlone(Protocol):
@@ -720,7 +720,7 @@ def until_quiet(ensemble: LeftAlone) -> Iterator[Choice]:
 
 
 def is_quiet(ensemble: LeftAlone) -> bool:
-    """Tell whether nothing is left to be done."""
+    """Return True if nothing is left to be done."""
     return not (ensemble.waiting() or ensemble.unsynced() or ensemble.threads() or ensemble.closed())
 
 
@@ -750,7 +750,7 @@ class Lead(CoarseChoice, frozen=True):
         return any(elected)
 
     def _by_vote(self, world: World) -> bool:
-        """Execute an election among the leader and its followers as one step; who is in an iteration leaves it first.
+        """Execute an election among the leader and its followers as one step; each first leaves its iteration.
 
         It is named only if they are a quorum, and its vote (`Protocol.vote`) is the greatest of those that may lead.
         """
@@ -775,9 +775,9 @@ class Lead(CoarseChoice, frozen=True):
                     yield Elect(process, self.leader)
 
     def _by_messages(self, chosen: Sequence[int], world: World) -> Iterator[Choice]:
-        """Have all who take part leave their iterations, vote, hear each other to the end, and end the election.
+        """Have all participants leave their iterations, vote, hear each other to the end, and end the election.
 
-        Whom the choice names is a wish; who leads is what comes of the messages.
+        The choice only wishes for a leader; the messages decide who leads.
         """
         for process in chosen:
             yield Timeout(process)
@@ -912,7 +912,7 @@ class PowerLoss(CoarseChoice, frozen=True):
 
 
 def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
-    """Let each process handle what waits for it now, then, with `sync`, sync, and give each thread all its turns."""
+    """Let each process handle its waiting messages, then, with `sync`, sync, and give each thread all its turns."""
     for process, sender, count in sorted(world.waiting()):
         for _ in range(count):
             yield Receive(process, sender)
@@ -928,7 +928,7 @@ def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
 
 
 def _heard(said: Sequence[tuple[int, int, int]]) -> Iterator[Choice]:
-    """Have each process hear the messages of an election that are under way to it."""
+    """Have each process hear the messages of an election that are in transit to it."""
     for process, sender, count in said:
         for _ in range(count):
             yield Hear(process, sender)
@@ -969,7 +969,7 @@ else:
 
 @cache
 def process_fields(kind: type[Choice]) -> tuple[str, ...]:
-    """Return the fields of a kind of choice that name a process, or several."""
+    """Return the fields of a kind of choice that name one process or several."""
     hints = get_type_hints(kind, include_extras=True)
     return tuple(field for field in kind.__struct_fields__ if hints[field] in (_Id, tuple[_Id, ...]))
 

@@ -6,8 +6,8 @@ writes since the last sync. The effects that follow a write in its step wait unt
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
 it may be cut off. `snapshot` is the delivered prefix that the application's snapshot holds. Any other variable is one
 record: a number, a sequence of transactions, or, in a user's protocol, anything; so is a `history` that is no `Chain`.
-A record can be altered without the process knowing. Its digest shows that when the record is read, which is when the
-process starts (LADIS 2008, 2 and 3).
+A record can be altered without the process knowing. Its digest shows that when the record is read, at the start of the
+process (LADIS 2008, 2 and 3).
 """
 
 from typing import Any
@@ -37,7 +37,7 @@ class Disk:
         self.durable: dict[str, Any] = {}
         self.unsynced: list[Write] = []
         self.altered: tuple[Chain, ...] = ()  # each ends in the transaction whose record was altered
-        self.altered_variables: dict[str, Any] = {}  # and what they held then
+        self.altered_variables: dict[str, Any] = {}  # with their earlier values
 
     def sync(self, count: int | None = None) -> list[Write]:
         """Make the first `count` writes durable (None: all) and return them; the others stay unsynced."""
@@ -52,11 +52,11 @@ class Disk:
         self.durable = {**self.durable, **fields}
 
     def is_behind(self, fields: dict[str, Any]) -> bool:
-        """Tell whether one of these variables has a write that is not synced."""
+        """Return True if one of these variables has a write that is not synced."""
         return any(field in write.fields for write in self.unsynced for field in fields)
 
     def written(self, field: str) -> Any:
-        """Return what was last written to a durable variable, synced or not."""
+        """Return the value last written to a durable variable, synced or not."""
         found = [write.fields[field] for write in self.unsynced if field in write.fields]
         return found[-1] if found else self.durable[field]
 
@@ -98,11 +98,11 @@ class Disk:
         return sorted(name for name, value in self.durable.items() if value and name not in log)
 
     def _is_altered(self, name: str) -> bool:
-        """Tell whether the variable was altered and has not been written since."""
+        """Return True if the variable was altered and has not been written since."""
         return name in self.altered_variables and self.altered_variables[name] == self.durable[name]
 
     def read(self) -> tuple[dict[str, Any], bool]:
-        """Return the durable variables, and whether the digest of every record matches.
+        """Return the durable variables, and True if the digest of every record matches.
 
         O(1) if no record was altered; else O(length of the log).
         """

@@ -1,15 +1,15 @@
 """One connection, a channel of DSN 2011, II: one for each iteration, FIFO, so that only prefixes arrive.
 
-Where a protocol says so (`Environment.fifo` False) channels are not FIFO: the last message may overtake the others.
+If a protocol has `Environment.fifo` False, channels are not FIFO: the last message may overtake the others.
 
-A follower opens a connection to the leader that its oracle named, whether that process leads or not. The leader's end
+A follower opens a connection to the leader that its oracle named, even if that process does not lead. The leader's end
 opens when the leader handles the first message, and only while it leads. Until then the connection is lost if that
-process crashes, or hears from a later iteration of the follower. Closing an end loses what was on its way to that end,
-but not what was sent from it; where the switch `closing` is "abrupt", it loses both, like a TCP reset. The other end
+process crashes, or hears from a later iteration of the follower. Closing an end loses the messages in transit to that
+end, but not those sent from it; where the switch `closing` is "abrupt", it loses both, like a TCP reset. The other end
 goes on as if nothing had happened until it notices, which is a choice of its own. A new connection replaces the old one
 between the same two; the leader notices that by a choice too, or by the first message on the new one.
 
-A reset loses what is under way. A connection may also stall in one direction: what is sent then stays under way.
+A reset loses all messages in transit. A connection may also stall in one direction: its messages then stay in transit.
 `channels` opens and closes connections, `obstacles` has what delays messages.
 """
 
@@ -23,17 +23,17 @@ from zabcheck.protocols.base import Message, ProcessId
 class End(IntEnum):
     """One end of a connection."""
 
-    WAITING = 0  # for the leader to accept it
+    WAITING = 0  # the leader has yet to accept it
     OPEN = 1
     CLOSED = 2
 
 
 Parcel = tuple[Message, int]
-"""A message under way, and its number among all messages of the run."""
+"""A message in transit, and its number among all messages of the run."""
 
 
 def state_of(connection: "Connection | None") -> Literal["waiting", "open", "closed"]:
-    """Return how the connection stands that a process has opened to the one that it follows; None: it is gone."""
+    """Return the state of a connection that a process has opened to the one that it follows; None: it is gone."""
     if connection is None or connection.broken or End.CLOSED in (connection.follower_end, connection.leader_end):
         return "closed"
     return "waiting" if connection.leader_end is End.WAITING else "open"
@@ -60,9 +60,9 @@ class Connection:
         self.leader = leader
         self.follower_end = End.OPEN
         self.leader_end = End.WAITING
-        self.broken = False  # reset on the way: each open end has yet to notice
+        self.broken = False  # reset: each open end has yet to notice
         self.supersedes = False  # the leader has yet to notice that the connection before this one is gone
-        self.stalled_to_leader = False  # what is in the queue stays there
+        self.stalled_to_leader = False  # the messages in the queue stay there
         self.stalled_to_follower = False
         self.to_leader: deque[Parcel] = deque()
         self.to_follower: deque[Parcel] = deque()
@@ -76,7 +76,7 @@ class Connection:
         return lost
 
     def reaches_from(self, sender: ProcessId) -> bool:
-        """Tell whether a message from `sender` on this connection may still arrive: the other end is not closed."""
+        """Return True if a message from `sender` on this connection may still arrive: the other end is not closed."""
         end = self.leader_end if sender == self.follower else self.follower_end
         return not self.broken and end is not End.CLOSED
 
@@ -90,7 +90,7 @@ class Connection:
         return found
 
     def is_stalled(self, sender: ProcessId) -> bool:
-        """Tell whether messages from `sender` stay under way. Where nothing can arrive a direction is not stalled."""
+        """Return True if messages from `sender` stay in transit; False if nothing can arrive from there anyway."""
         stalled = self.stalled_to_leader if sender == self.follower else self.stalled_to_follower
         return stalled and self.reaches_from(sender)
 

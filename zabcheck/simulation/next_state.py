@@ -1,8 +1,8 @@
 """The simulator's step as a pure function: one choice, applied to one process and its connections.
 
 A fine choice that moves a process depends on that process, its disk and its connections, and changes nothing else. So
-the outcome is a function of these few values. `next_state` computes it with what the simulator has for a choice: it
-puts the process into one in which nobody else is up, with its connections, and takes them out again after the choice.
+the outcome is a function of these few values. `next_state` computes it with the simulator itself: it puts the process
+into one in which no other process is up, with its connections, and takes them out again after the choice.
 Its arguments stay as they are.
 
 The *acts* of the process, on its connections, depend on the process and the choice alone; and the outcome of an act on
@@ -30,7 +30,7 @@ from zabcheck.simulation.simulator import Simulator
 Connections = Mapping[tuple[int, int], Connection]
 """Connections by (follower, leader)."""
 Cast = Mapping[tuple[int, int], tuple[Message, ...]]
-"""The messages of elections that are under way, by (sender, receiver)."""
+"""The messages of elections in transit, by (sender, receiver)."""
 NOTHING_CAST: Cast = {}
 
 
@@ -46,7 +46,7 @@ class Act(NamedTuple):
 
 
 class LocalProcess(NamedTuple):
-    """A process as the simulator has it: its variables (None: it is down), its disk, and whom it follows."""
+    """A process in the simulator: its variables (None: it is down), its disk, and the process that it follows."""
 
     id: int
     state: Any
@@ -83,7 +83,7 @@ class NextState(NamedTuple):
 class Model:
     """The properties that all processes of a run share. `protocol` is no `mesh`, and no application runs.
 
-    It has a simulator, in which nobody is up and nothing under way but while a step is made. To make one for each step
+    It has a simulator, in which no process is up and nothing in transit except during a step. To make one for each step
     would take as long as the step.
     """
 
@@ -135,7 +135,9 @@ def next_state(
         try:
             enabled = bool(simulator.execute(choice))
         except StepRaised:
-            enabled = raised = processes.halted[me] = True  # so that it is another state, whatever the step has changed
+            enabled = raised = processes.halted[me] = (
+                True  # so that it is another state, whatever else the step changes
+            )
         if not enabled:
             return None
         left, under_way = _left_in(channels)
@@ -177,7 +179,7 @@ def _hand_over(channels: Channels, process: LocalProcess, connections: Connectio
 
 
 def _left_in(channels: Channels) -> tuple[Connections, Cast]:
-    """Return the connections, and what is cast."""
+    """Return the connections, and the messages of elections."""
     queues = channels.ballots.queues
     cast = {link: tuple([each for each, _ in queue]) for link, queue in queues.items()} if queues else NOTHING_CAST
     return channels.connections.copy(), cast
@@ -198,11 +200,11 @@ def _as_it_is(processes: Processes, process: int) -> LocalProcess:
 
 
 def _ignore(what: list[Parcel] | Event) -> None:
-    """Do nothing: nobody looks at what gets lost, and who is down shows nothing."""
+    """Do nothing: lost messages are not recorded, and a process that is down shows nothing."""
 
 
 class _Recording(Channels):
-    """Channels that record what a process does with its connections."""
+    """Channels that record the acts of a process on its connections."""
 
     __slots__ = ("acts",)
 
@@ -262,4 +264,4 @@ _REPEATED: dict[str, Callable[..., object]] = {
     "refuse": Channels.refuse,
     "miss": _miss,
 }
-"""By the name of an act: the function that does the same again."""
+"""The function that repeats an act, by the name of the act."""

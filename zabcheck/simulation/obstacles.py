@@ -4,7 +4,7 @@ A cut delays all messages of a link, a hold one kind of message and all behind i
 when the two processes open a new connection. A stall belongs to a connection, in one direction: a new connection
 between the same two works. A paused process does nothing.
 
-No obstacle loses a message, and no process is told of one.
+No obstacle loses a message, and no process notices one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,8 +20,8 @@ Connections = Mapping[tuple[int, int], Connection]
 class Obstacles:
     """The obstacles of a run.
 
-    `connections` belongs to the channels: a stall is a flag of a connection. Methods that bring an obstacle or take it
-    away return whether that changed anything.
+    `connections` belongs to the channels: a stall is a flag of a connection. Methods that add or remove an obstacle
+    return True if that changed anything.
     """
 
     __slots__ = ("connections", "cuts", "disturbed", "holds", "paused")
@@ -42,7 +42,7 @@ class Obstacles:
         twin.disturbed = self.disturbed
         return twin
 
-    # Bringing obstacles and taking them away.
+    # Adding and removing obstacles.
 
     def cut(self, sender: int, receiver: int) -> bool:
         """Cut the link from `sender` to `receiver`."""
@@ -111,10 +111,10 @@ class Obstacles:
         self.disturbed = self._is_any_left()
         return True
 
-    # What the obstacles delay.
+    # Effects of the obstacles.
 
     def stops(self, choice: Any) -> bool:
-        """Tell whether `choice` is an act of a process that is paused."""
+        """Return True if `choice` is an act of a process that is paused."""
         return choice.is_own and choice.process in self.paused
 
     def links(self) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The processes of a run: how each starts, takes steps of the protocol, and stops.
 
-A step is a function of the protocol that returns effects: what to send, to write, to show. This module performs them.
+A step is a function of the protocol that returns effects: messages, writes and events. This module performs them.
 The effects that follow a write wait until the write is synced, unless writing and syncing are one choice. A process
 that stops keeps its disk and nothing else.
 """
@@ -45,13 +45,13 @@ _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
 _ANSWERS = (Send, AckEpoch)
-"""The withheld effects that are dropped when the connection closes: messages, and the event that tells of one."""
+"""The withheld effects that are dropped when the connection closes: messages, and the event that shows one."""
 
 
 class Processes:
     """The processes of a run, none of them started.
 
-    What they send goes through `channels`, and `show` is called with their events; with `network` True also with an
+    Their messages go through `channels`, and `show` is called with their events; with `network` True also with an
     event for each message sent.
     """
 
@@ -98,14 +98,14 @@ class Processes:
         self.disks = [Disk() for _ in self.incarnations]
         self.states: list[Any] = [None] * (quorums.size + 1)  # None: down
         self.halted = [False] * (quorums.size + 1)
-        # What a process has sent to itself, or is notified of, and whether it is handling that; empty and False between
+        # A process's messages to itself and notifications, and True while it handles them; empty and False between
         # two choices.
         self._own: list[deque[Message | Stimulus]] = [deque() for _ in self.incarnations]
         self._busy = [False] * (quorums.size + 1)
         self._steps = dict(protocol.steps)
         self._atomic = switches.sync == "atomic"
         self.threads = protocol.threads(switches)
-        # By process id: what `turns` found; None once the process may have changed since.
+        # By process id: the result of `turns`; None once the process may have changed since.
         self._turns: list[list[tuple[int, str]] | None] = [None] * (quorums.size + 1)
         step_limit.watch()
 
@@ -123,13 +123,13 @@ class Processes:
         return twin
 
     def put_in(self, process: int, state: Any, disk: Disk, halted: bool, show: Callable[[Event], None]) -> None:
-        """Have this process as given, in its first incarnation, and `show` its events. It was not up, or taken out."""
+        """Set this process as given, in its first incarnation, and `show` its events. It was not up, or taken out."""
         step_limit.watch()
         self.show = show
         self.states[process], self.disks[process], self.halted[process] = state, disk, halted
 
     def take_out(self, process: int) -> None:
-        """Have this process as it was before it started, whatever it was in the middle of."""
+        """Reset this process to its state before it started, even in the middle of a step."""
         self.states[process], self.disks[process], self.halted[process] = None, Disk(), False
         self.incarnations[process], self._busy[process], self._turns[process] = 0, False, None
         self._own[process].clear()
@@ -146,7 +146,7 @@ class Processes:
     # From start to end.
 
     def start(self, process: int) -> None:
-        """Start the process with what its disk has."""
+        """Start the process from its disk."""
         durable, intact = self.disks[process].read()
         self.states[process] = self.protocol.start(
             process, self.incarnations[process], self.quorums, durable, self.switches
@@ -164,7 +164,7 @@ class Processes:
         """Stop the process; of its writes that are not synced the first `keep` survive."""
         disk = self.disks[process]
         for write in disk.unsynced[:keep]:
-            # It did reach the disk, although nobody will hear of it before the process is up again.
+            # It did reach the disk, although nothing shows that before the process is up again.
             for effect in write.withheld:
                 if isinstance(effect, _DURABLE_EVENTS):
                     self.show(effect)
@@ -189,10 +189,10 @@ class Processes:
     # A step.
 
     def handle(self, process: int, sender: int, stimulus: Message | Stimulus) -> bool:
-        """Let the process take its step for `stimulus`; return whether it had an effect.
+        """Let the process take its step for `stimulus`. Return True if it had an effect.
 
         StepRaised if the protocol's code raised, or has not returned after the protocol's `step_seconds`. A
-        KeyboardInterrupt that comes in the middle of the step has a note that says in which.
+        KeyboardInterrupt in the middle of the step gets a note that names the step.
         """
         step = self._steps.get(type(stimulus))
         if step is None:
@@ -220,10 +220,10 @@ class Processes:
         return True
 
     def perform(self, process: int, effects: list[Effect]) -> None:
-        """Perform the effects of a step, then the steps for what the process has sent to itself, in order.
+        """Perform the effects of a step, then the steps for the process's messages to itself, in order.
 
-        Handling a message to itself at once would let its answer overtake, on the way to another process, what the
-        step sends there.
+        Handling a message to itself at once would let its answer overtake, on the way to another process, later
+        messages of the step.
         """
         for index, effect in enumerate(effects):
             # Most effects are events. Looking up the exact type is much faster than `isinstance`; none has a subclass.
@@ -237,7 +237,7 @@ class Processes:
                     return
             elif self._atomic:
                 self.disks[process].write(effect.fields)
-            else:  # what follows waits for the disk
+            else:  # later effects wait for the disk
                 self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
                 break
         own = self._own[process]
@@ -298,7 +298,7 @@ class Processes:
             self._own[process].append(effect.stimulus)
 
     def _pass_over(self, process: int, effect: Changed | ResetTimer) -> None:
-        """Do nothing: the effect only says that the step was enabled."""
+        """Do nothing: the effect only means that the step was enabled."""
 
     def _disconnect(self, process: int, *, keep_followed: bool = False) -> None:
         """Close the connections of the process, and drop the messages that wait for its disk.
@@ -340,7 +340,7 @@ _PERFORMED_BY: Mapping[type, Callable[[Processes, int, Any], None]] = {
 
 
 def in_the_middle_of(interrupt: BaseException | None) -> str:
-    """Return which step had not returned when Ctrl-C came, as the end of a sentence: "" if it came between steps."""
+    """Return the step that had not returned when Ctrl-C came, as the end of a sentence: "" if it came between steps."""
     while interrupt is not None:
         for note in getattr(interrupt, "__notes__", ()):
             return f"; {note}"

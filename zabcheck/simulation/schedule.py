@@ -1,9 +1,9 @@
-"""A schedule: what the environment chose, in order, and its JSON form: reading, writing, validating.
+"""A schedule: the environment's choices, in order, and its JSON form: reading, writing, validating.
 
 A choice that is not enabled when its turn comes is skipped, so every sub-sequence of a schedule is a schedule. That
-is what makes shrinking work. `choices` says what can be chosen.
+is what makes shrinking work. `choices` has all kinds of choices.
 
-A schedule is the form of a run that lasts: a seed means the same run only with the same version of zabcheck and of
+A schedule is the lasting form of a run: a seed means the same run only with the same version of zabcheck and of
 Hypothesis. `Simulator.executed` lists the fine choices of a run, so a saved schedule consists of fine choices only.
 """
 
@@ -151,9 +151,9 @@ def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: s
 
 
 def _place(data: bytes, error: Exception) -> str:
-    """Return the line at which the JSON is wrong, ", line 3"; empty if `error` does not tell.
+    """Return the line at which the JSON is wrong, ", line 3"; empty if `error` does not have it.
 
-    That is the line of the offending byte, or the last line where the data ends too early.
+    That is the line of the offending byte, or the last line if the data ends too early.
     """
     byte = re.search(r"\(byte (\d+)\)$", str(error))
     if byte is None and "truncated" not in str(error):

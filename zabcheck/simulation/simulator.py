@@ -5,8 +5,8 @@ random source, and no set is iterated.
 
 A step is one fine choice that was enabled. A choice that is not enabled does nothing, and is no step.
 
-A choice itself knows what it changes (`choices`), and in what (`world`): `processes` takes the steps of the protocol,
-`disk` keeps what they write, `channels` carries messages, `obstacles` holds them back.
+A choice changes a world by itself (`choices`, `world`): `processes` takes the steps of the protocol,
+`disk` keeps their writes, `channels` carries messages, `obstacles` holds them back.
 """
 
 from collections.abc import Callable
@@ -104,7 +104,7 @@ class Simulator(World):
         return 1
 
     def fork(self, show: Callable[[Event], None]) -> "Simulator":
-        """Return an independent copy that goes on from here. O(processes + messages under way + steps)."""
+        """Return an independent copy that goes on from here. O(processes + messages in transit + steps)."""
         twin = copy(self)
         twin.executed = self.executed.copy()
         twin.show = show
@@ -152,7 +152,7 @@ def _not_enabled(choice: Choice, world: World) -> bool:
 
 @cache
 def _applied_by(elections: str, never: tuple[str, ...]) -> dict[type[Choice], Callable[[Any, World], bool]]:
-    """Return what applies each kind of choice that is one step.
+    """Return the function that applies each kind of choice that is one step.
 
     `elections` is the value of that switch; the choices whose kinds are in `never` are not enabled.
     """

@@ -1,6 +1,6 @@
-"""A run at one moment: its processes, channels and disks, what can be asked of them, and the steps that choices share.
+"""A run at one moment: its processes, channels and disks, questions about them, and the steps that choices share.
 
-`choices` says what each choice changes in a world, `simulator` executes choices one after the other.
+`choices` has the effect of each choice on a world, `simulator` executes choices one after the other.
 """
 
 import operator
@@ -31,7 +31,7 @@ class World:
         self.requests = requests
         self.stable = False  # the environment promised not to disturb any more
         self.rests = 0  # how often the environment has looked at an ensemble at rest
-        self._waiting: list[tuple[int, int, int]] | None = None  # what `waiting` found, until something is done
+        self._waiting: list[tuple[int, int, int]] | None = None  # the result of `waiting`, until something is done
         self._consist_of(processes.channels, processes)
 
     def _consist_of(self, channels: Channels, processes: Processes) -> None:
@@ -54,7 +54,7 @@ class World:
         self.states: list[Any] = processes.states  # None: down
         self.halted = processes.halted
 
-    # What can be asked.
+    # Questions.
 
     def waiting(self) -> list[tuple[int, int, int]]:
         """Return (process, sender, number of messages) for each link from which a message can be handled now."""
@@ -70,7 +70,7 @@ class World:
     def unsynced(self) -> list[int]:
         """Return the processes that have something to sync and are not paused, in ascending order.
 
-        What a process syncs itself (`Buffer`) is among it, although no choice does so.
+        Writes that a process syncs by itself (`Buffer`) count, although no choice syncs them.
         """
         return [process for process in self.ids if self.disks[process].unsynced and process not in self.paused]
 
@@ -93,12 +93,12 @@ class World:
         return self.states[process] is not None
 
     def may_broadcast(self, process: int) -> bool:
-        """Tell whether `process` is up and takes a client's request."""
+        """Return True if `process` is up and takes a client's request."""
         state = self.states[process]
         return state is not None and self.protocol.can_broadcast(state)
 
     def highest_epoch(self, process: int) -> int:
-        """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or nobody knows.
+        """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or the epoch is unknown.
 
         StepRaised if the protocol's code raised, or gives no number.
         """
@@ -120,7 +120,7 @@ class World:
         """False only if nothing stands in the way of a message or a process."""
         return self.obstacles.disturbed
 
-    # Steps that several choices take. Each returns whether it was enabled.
+    # Steps that several choices take. Each returns True if it was enabled.
 
     def elect(self, process: int, leader: int) -> bool:
         """Let the oracle of `process` name `leader`."""

@@ -1,1 +1,1 @@
-"""What a search has seen, as tables."""
+"""The results of a search as tables."""

@@ -1,4 +1,4 @@
-"""Show which property caught which known bug, how soon, and how short the run is: as tables, and in Markdown."""
+"""The matrix of properties and known bugs: which caught which, how soon, and how short the run is."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Show what a search has seen, as tables: properties, goals, totals."""
+"""The results of a search as tables: properties, goals, totals."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "
 
 
 def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
-    """Draw the tables, or only the totals if a property is broken; `meanings` says what each goal is."""
+    """Draw the tables, or only the totals if a property is broken; `meanings` has the meaning of each goal."""
     if any(each.status == "violated" for each in summary.properties):
         return _totals(summary)
     properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)
@@ -59,7 +59,7 @@ def _totals(summary: Summary) -> Text:
 
 
 def sizes_in(summary: Summary) -> str:
-    """Return of how many processes the runs were: "3 processes", "2 to 7 processes"."""
+    """Return the numbers of processes of the runs as text: "3 processes", "2 to 7 processes"."""
     least, most = min(summary.sizes, default=summary.processes), max(summary.sizes, default=summary.processes)
     if least is None or most is None:
         return "processes drawn"
@@ -67,12 +67,12 @@ def sizes_in(summary: Summary) -> str:
 
 
 def faults_in(summary: Summary) -> str:
-    """Return which faults happened in the runs: "crashes, time-outs", "no faults"."""
+    """Return the faults of the runs as text: "crashes, time-outs", "no faults"."""
     return ", ".join(summary.faults) or "no faults"
 
 
 def _covered(summary: Summary) -> str:
-    """Return in how many runs there was each number of processes, quorums by weights, and each fault."""
+    """Return how many runs had each number of processes, quorums by weights, and each fault, as text."""
     told = {counted(size, "process", "processes"): runs for size, runs in summary.sizes.items()}
     if summary.weighted:
         told["quorums that are no majorities"] = summary.weighted
