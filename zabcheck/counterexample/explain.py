@@ -2,13 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from msgspec.structs import replace
-
-from invariants import Drop, Event, Receive, Send, Verdict, Violation
+from invariants import Event, Receive, Verdict, Violation
 from invariants.quorums import MAJORITY
 from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.story import Change, Decisive, Flight, Moment, Raised, Story, Variables
+from zabcheck.counterexample.story import (
+    Change,
+    Decisive,
+    Flight,
+    Moment,
+    Raised,
+    Story,
+    Variables,
+    flights_of,
+    lost_in,
+    sent_in,
+    shown_in,
+)
 from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Members, Protocol, StepRaised
@@ -42,7 +52,7 @@ def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
 def _story(recording: Recording, violation: Violation | None, decisive: Decisive | None) -> Story:
     replayed = recording.replay
     protocol, schedule = replayed.protocol, replayed.schedule
-    flights = _flights(recording)
+    flights = flights_of([(None, recording.started), *enumerate((step.events for step in recording.steps), 1)])
     moments = tuple(_moments(recording, flights))
     trace = tuple((moment.step, event) for moment in moments for event in moment.shown)
     return Story(
@@ -68,42 +78,18 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
     )
 
 
-def _flights(recording: Recording) -> dict[int, Flight]:
-    """The messages, by number, each with the steps that sent, received and lost it."""
-    flights: dict[int, Flight] = {}
-    steps = (recording.started, *(step.events for step in recording.steps))
-    for number, events in enumerate(steps):
-        now = number or None  # no step has sent what is sent at the start
-        for event in events:
-            match event:
-                case Send():
-                    flights[event.message] = Flight(event.message, event.process, event.to, event.kind, event.text, now)
-                case Receive():
-                    flights[event.message] = replace(flights[event.message], received=now)
-                case Drop():
-                    flights[event.message] = replace(flights[event.message], lost=now)
-    return flights
-
-
 def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Moment]:
     before = _states(recording.initial, {})
     for number, step in enumerate(recording.steps, 1):
         after = _states(step.variables, before)
-        sent: dict[str, tuple[int, ...]] = {}
-        for event in step.events:
-            if isinstance(event, Send):
-                text = flights[event.message].name
-                if not hasattr(step.choice, "process"):
-                    text += f" from p{event.process}"  # several processes took part in the step
-                sent[text] = (*sent.get(text, ()), event.to)
         yield Moment(
             step=number,
             process=getattr(step.choice, "process", None),
             peer=getattr(step.choice, "sender", getattr(step.choice, "peer", None)),
             action=step.choice.words(step.events, _handled(step.events, flights)),
-            shown=tuple(event for event in step.events if not isinstance(event, Send | Receive)),
-            sent=tuple(sent.items()),
-            lost=tuple(flights[event.message] for event in step.events if isinstance(event, Drop)),
+            shown=shown_in(step.events),
+            sent=sent_in(step.events, flights, by_several=not hasattr(step.choice, "process")),
+            lost=lost_in(step.events, flights),
             changes={p: found for p in after if (found := tuple(_changes(before[p], after[p])))},
             unsynced=step.unsynced,
         )

@@ -1,10 +1,11 @@
 """A run, executed and explained: everything that a report draws, as data, so that a report computes nothing anew."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from invariants import Event, Txn, Verdict, Violation
+from invariants import Drop, Event, Receive, Send, Txn, Verdict, Violation
 
 Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries; "" is what the process does."""
@@ -205,6 +206,47 @@ class Story(Struct, frozen=True):
     def place_of(self, event: Event) -> int | None:
         """Return the step, or the trace's line, where this event stands first; its row may begin before that line."""
         return next((number for number, other in self.trace if other == event), None)
+
+
+def flights_of(steps: Iterable[tuple[int | None, Sequence[Event]]]) -> dict[int, Flight]:
+    """Return the messages by number, each with the steps that sent, received and lost it.
+
+    `steps` has each step with the events that it showed; None is the number of what happened before the first step. A
+    message of which the sending is not shown is left out.
+    """
+    flights: dict[int, Flight] = {}
+    for step, events in steps:
+        for event in events:
+            match event:
+                case Send(message=message):
+                    flights[message] = Flight(message, event.process, event.to, event.kind, event.text, step)
+                case Receive(message=message) if message in flights:
+                    flights[message] = replace(flights[message], received=step)
+                case Drop(message=message) if message in flights:
+                    flights[message] = replace(flights[message], lost=step)
+    return flights
+
+
+def sent_in(
+    events: Sequence[Event], flights: Mapping[int, Flight], *, by_several: bool = False
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the messages that left in a step, as `Moment.sent`; with their senders if `by_several` processes."""
+    sent: dict[str, tuple[int, ...]] = {}
+    for event in events:
+        if isinstance(event, Send):
+            text = flights[event.message].name + (f" from p{event.process}" if by_several else "")
+            sent[text] = (*sent.get(text, ()), event.to)
+    return tuple(sent.items())
+
+
+def shown_in(events: Sequence[Event]) -> tuple[Event, ...]:
+    """Return the events of a step that the outside saw, as `Moment.shown`: all but messages."""
+    return tuple(event for event in events if not isinstance(event, Send | Receive))
+
+
+def lost_in(events: Sequence[Event], flights: Mapping[int, Flight]) -> tuple[Flight, ...]:
+    """Return the messages that will never arrive after a step, as `Moment.lost`."""
+    return tuple(flights[event.message] for event in events if isinstance(event, Drop) and event.message in flights)
 
 
 def states_after(story: Story, position: int) -> dict[int, dict[str, str | tuple[str, ...]]]:

@@ -54,7 +54,17 @@ from invariants import (
 from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.folding import Placed, TraceRow, fold, is_folded, many, merged
 from zabcheck.counterexample.pieces import DELIVERED
-from zabcheck.counterexample.story import Change, Flight, Moment, Story, Variables
+from zabcheck.counterexample.story import (
+    Change,
+    Flight,
+    Moment,
+    Story,
+    Variables,
+    flights_of,
+    lost_in,
+    sent_in,
+    shown_in,
+)
 from zabcheck.text.words import cut, name, phrase
 
 MOST_ROWS = 2000
@@ -94,7 +104,7 @@ def story_of_trace(
     witness = violation.witness if violation is not None else ()
     if folded:
         rows = list(fold(rows, witness))
-    flights = _flights(rows)
+    flights = flights_of((row[0][0], [event for _, event in row]) for row in rows)
     moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
     shown = {moment.step for moment in moments}
     drawn = merged(flights.values()) if folded else flights.values()
@@ -188,24 +198,6 @@ def _worth_showing(rows: Sequence[TraceRow], violation: Violation | None) -> set
     }
 
 
-def _flights(rows: Iterable[TraceRow]) -> dict[int, Flight]:
-    """Return the messages by number, but for those that the trace does not show sent."""
-    flights: dict[int, Flight] = {}
-    for row in rows:
-        step = row[0][0]
-        for _, event in row:
-            match event:
-                case Send():
-                    flights[event.message] = Flight(
-                        event.message, event.process, event.to, event.kind, event.text, step
-                    )
-                case Receive() if event.message in flights:
-                    flights[event.message] = replace(flights[event.message], received=step)
-                case Drop() if event.message in flights:
-                    flights[event.message] = replace(flights[event.message], lost=step)
-    return flights
-
-
 def _moments(
     processes: int, rows: Sequence[TraceRow], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
 ) -> Iterator[Moment]:
@@ -282,19 +274,14 @@ def _moment(
     if is_folded(row):
         assert isinstance(first, Local)
         return Moment(step, first.process, None, many(events, flights), (), (), (), changes, {})
-    sent: dict[str, tuple[int, ...]] = {}
-    for event in events:
-        if isinstance(event, Send):
-            text = flights[event.message].name
-            sent[text] = (*sent.get(text, ()), event.to)
     return Moment(
         step=step,
         process=first.process if isinstance(first, Local) else None,
         peer=first.sender if isinstance(first, Receive) else None,
         action=", ".join(filter(None, [_action(first, flights), *_led_to(events[1:], marked)])),
-        shown=tuple(event for event in events if not isinstance(event, Send | Receive)),
-        sent=tuple(sent.items()),
-        lost=tuple(flights[e.message] for e in events if isinstance(e, Drop) and e.message in flights),
+        shown=shown_in(events),
+        sent=sent_in(events, flights),
+        lost=lost_in(events, flights),
         changes=changes,
         unsynced={},
     )
