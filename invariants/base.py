@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from msgspec import Struct
 
 from invariants.chain import Chain
-from invariants.events import Broadcast, Deliver, End, Event, Header, Restore, TraceError
+from invariants.events import Broadcast, Deliver, End, Event, EventError, Header, Restore
 from invariants.quorums import Quorums, quorums_of
 from invariants.record import Record, Sent
 
@@ -186,7 +186,7 @@ class Judge:
         return observer
 
     def observe(self, event: Event) -> None:
-        """Take one event in. TraceError if it goes back to an earlier incarnation of its process."""
+        """Take one event in. EventError if it goes back to an earlier incarnation of its process."""
         calls = self._calls.observers.get(type(event))
         if calls is not None:
             first, then = calls
@@ -352,7 +352,7 @@ def _quorums(header: Header) -> Quorums:
     try:
         return quorums_of(header.quorums, header.processes)
     except ValueError as error:
-        raise TraceError(f"field `quorums`: {error}") from None
+        raise EventError(f"field `quorums`: {error}") from None
 
 
 def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]]) -> list[Verdict]:
@@ -365,7 +365,7 @@ def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]])
             complete = False
         elif isinstance(event, End):
             if event.count != judge.count:
-                raise TraceError(f"field `count`: expected {judge.count}, the number of events, found {event.count}")
+                raise EventError(f"field `count`: expected {judge.count}, the number of events, found {event.count}")
             complete = event.complete
         elif isinstance(event, Event):
             judge.observe(event)

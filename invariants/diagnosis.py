@@ -34,6 +34,12 @@ def foreign(start: bytes) -> str | None:
     return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return which of the `known` names was probably meant; None if none is like `name`."""
+    meant = get_close_matches(name.lower(), list(known), 1, _ALIKE) if len(name) <= _LONGEST_NAME else []
+    return meant[0] if meant else None
+
+
 def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
     """Return a suggestion for `name` from the `known` ones; if none is like it, `otherwise`, or else all of them.
 
@@ -45,8 +51,8 @@ def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
     'expected one of: runs, kills'
     """
     known = list(known)
-    meant = get_close_matches(name.lower(), known, 1, _ALIKE) if len(name) <= _LONGEST_NAME else []
-    return f"did you mean `{meant[0]}`?" if meant else otherwise or f"expected one of: {', '.join(known)}"
+    meant = nearest(name, known)
+    return otherwise or f"expected one of: {', '.join(known)}" if meant is None else f"did you mean `{meant}`?"
 
 
 def with_alternatives(message: str, path: str, known: Any) -> str:

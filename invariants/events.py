@@ -415,3 +415,7 @@ AnyEvent = (
 
 class TraceError(ValueError):
     """A trace that cannot be judged: malformed, or against its own order. The message is one line."""
+
+
+class EventError(TraceError):
+    """An event that cannot be judged. The message names the field; whoever has read the event knows its place."""

@@ -22,7 +22,7 @@ from itertools import islice
 from typing import NamedTuple, Self
 
 from invariants.chain import EMPTY, Chain
-from invariants.events import Broadcast, Deliver, Restore, TraceError, Txn
+from invariants.events import Broadcast, Deliver, EventError, Restore, Txn
 from invariants.quorums import Quorums
 
 Actor = tuple[int, int]
@@ -213,7 +213,7 @@ class Record:
         """Take in that an incarnation begins, with nothing delivered."""
         before = self._incarnation.get(process, -1)
         if incarnation < before:
-            raise TraceError(
+            raise EventError(
                 f"field `incarnation`: expected {before} or more at process {process}, found {incarnation}: "
                 "a process's own events must be in order"
             )

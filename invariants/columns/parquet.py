@@ -26,7 +26,7 @@ from invariants.columns.extra import ODD, Head, end_of, head_of
 from invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
 from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, BatchArrays
 from invariants.columns.verdicts import Selection, verdicts
-from invariants.events import End, Event, TraceError
+from invariants.events import End, Event, EventError, TraceError
 from invariants.trace import in_form
 
 BATCH = 1 << 16
@@ -425,9 +425,8 @@ class _Reading:
         checked = in_form(events(), name)
         try:
             found = judge_events(checked, self.selection.properties)
-        except TraceError as error:
-            message = str(error)
-            raise TraceError(message if message.startswith(name) else f"{name}, line {line}, {message}") from None
+        except EventError as error:
+            raise TraceError(f"{name}, line {line}, {error}") from None
         self.summary.add(run, found)
 
 

@@ -14,7 +14,7 @@ from invariants.quorums import quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import run_seed
-from zabcheck.text.nodes import PREFIX
+from zabcheck.text.nodes import command_of
 
 VERSION: Final = 1
 
@@ -70,10 +70,11 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         quorums = None
         if self.quorums is not None and self.processes is not None:
             quorums = quorums_of(self.quorums, self.processes)
-        if self.protocol.startswith(PREFIX):  # the driver has made sure that the user wants this command
+        command = command_of(self.protocol)
+        if command is not None:  # the driver has made sure that the user wants it
             from zabcheck.protocols.external.protocol import external
 
-            external(self.protocol.removeprefix(PREFIX))
+            external(command.text)
         return Search(
             mutated(self.protocol, mutant),
             self.processes,

@@ -23,7 +23,7 @@ from zabcheck.search.engines import Engine
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
-from zabcheck.text.nodes import OF_MAELSTROM, option_of
+from zabcheck.text.nodes import NodeCommand, option_of
 from zabcheck.text.words import clean
 
 STEPS = 200
@@ -159,7 +159,7 @@ def named(protocol: str | None, command: str | None, default: str = "zab") -> st
         found = external(command).name
     except ValueError as error:
         raise BadInput(f"--exec: {error}") from None
-    if command.startswith(OF_MAELSTROM):
+    if NodeCommand(command).is_of_maelstrom:
         typer.echo(
             "nodes of Maelstrom keep their own time: nobody checks whether they do the same each time, and a run "
             "may not be repeated exactly",
@@ -174,7 +174,7 @@ def of_maelstrom(command: str | None, exec: str | None) -> str | None:
         return exec
     if exec is not None:
         raise BadInput("--maelstrom: expected no --exec, there is one command")
-    return f"{OF_MAELSTROM}{command}"
+    return NodeCommand.for_maelstrom(command).text
 
 
 def known_bugs(incomplete: str) -> list[str]:

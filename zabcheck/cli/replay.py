@@ -26,7 +26,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
-from zabcheck.text.nodes import PREFIX, option_of
+from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
@@ -142,9 +142,9 @@ def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[P
         raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
     schedule = schedules.load(data, file)
     if command is not None:
-        kept = schedule.mutant if schedule.protocol.startswith(PREFIX) else None
+        kept = None if command_of(schedule.protocol) is None else schedule.mutant
         schedule = structs.replace(schedule, protocol=named(None, command), mutant=kept)
-    elif schedule.protocol.startswith(PREFIX):
+    elif command_of(schedule.protocol) is not None:
         raise BadInput(f"{file}: its nodes are started by a command, so add{option_of(schedule.protocol)}")
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
         protocol = mutated(schedule.protocol)

@@ -53,7 +53,7 @@ from zabcheck.search.run import (
 )
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
-from zabcheck.text.nodes import PREFIX, option_of
+from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import as_text, counted
 
 
@@ -247,10 +247,10 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
 
 def to_explore(protocol: str) -> str:
     """Return what to do after a search that has found nothing; "" for nodes whose states cannot be told apart."""
-    option = option_of(protocol)
-    if option:
+    command = command_of(protocol)
+    if command is not None:
         from zabcheck.protocols.external.protocol import external, saves
 
-        if not saves(external(protocol.removeprefix(PREFIX))):
+        if not saves(external(command.text)):
             return ""
-    return f"zabcheck explore{option}, for every state within bounds"
+    return f"zabcheck explore{option_of(protocol)}, for every state within bounds"

@@ -1,6 +1,7 @@
 """A run, executed and explained: everything that a report draws, as data, so that a report computes nothing anew."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,6 +80,10 @@ class Moment(Struct, frozen=True):
     unsynced: Mapping[int, int]
 
 
+ThreadEnd = Literal["goes on", "killed"]
+"""How it ended that a thread was held."""
+
+
 class HeldThread(Struct, frozen=True):
     """A thread of a process that stood still while others of the process went on.
 
@@ -92,7 +97,7 @@ class HeldThread(Struct, frozen=True):
     process: int
     since: int | None
     until: int | None
-    end: str
+    end: ThreadEnd
     head: str
     told: tuple[str, ...]
 

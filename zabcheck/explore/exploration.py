@@ -41,7 +41,7 @@ from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
-from zabcheck.text.nodes import PREFIX
+from zabcheck.text.nodes import command_of
 
 MOST_PROCESSES = 5
 """With more, there are more renamings than pay, and more states than can be visited."""
@@ -373,7 +373,7 @@ def _answer(
     except (CannotTellApart, EpochUnknown) as error:
         raise Refused("protocol", question.schedule.protocol, str(error)) from None
     if not _is_real(found, replayed):
-        assert question.protocol.name.startswith(PREFIX), "the simulator does what was looked up"
+        assert command_of(question.protocol.name) is not None, "the simulator does what was looked up"
         reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
         raise Refused("protocol", question.schedule.protocol, reason)
     return _exploration(question, found, replayed, process_time() - start)

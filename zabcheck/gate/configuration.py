@@ -25,7 +25,7 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
-from zabcheck.text.nodes import PREFIX
+from zabcheck.text.nodes import command_of
 from zabcheck.text.words import cut
 
 ALL = "all"
@@ -172,12 +172,12 @@ def protocols_of(configuration: Configuration) -> list[Protocol]:
 
     A configuration starts the commands that it names, unlike a schedule: it belongs to what is checked.
     """
-    commands = [name.removeprefix(PREFIX) for name in configuration.protocols if name.startswith(PREFIX)]
+    commands = [command for name in configuration.protocols if (command := command_of(name)) is not None]
     if commands:
         from zabcheck.protocols.external.protocol import external
 
         for command in commands:
-            external(command)
+            external(command.text)
     return [mutated(name) for name in configuration.protocols]
 
 

@@ -35,7 +35,7 @@ from zabcheck.protocols.base import (
 from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
-from zabcheck.text.nodes import PREFIX
+from zabcheck.text.nodes import command_of
 
 PROPERTIES = ("core", "causality", "zxid uniqueness")
 """The properties that a class is judged by unless the user asks for others: those of any primary order broadcast.
@@ -75,7 +75,7 @@ def find(name: str) -> Protocol:
     """
     if name in _OWN:
         return _OWN[name]
-    if name.startswith(PREFIX):
+    if command_of(name) is not None:
         raise ValueError("a file alone starts no command: say it with --exec, or `exec=` in Python")
     module, colon, qualified = name.partition(":")
     if not colon:

@@ -396,7 +396,10 @@ _AROUND_A_STEP = (
 
 
 class Outside(Exception):
-    """An error in a step that is taken outside of Python; `lines` describe it, in place of a traceback."""
+    """An error of a step that is taken outside of Python.
+
+    `lines` tell of it, in place of a traceback: first the line that was sent there, if there are any.
+    """
 
     def __init__(self, why: str, lines: Sequence[str] = ()) -> None:
         super().__init__(why)

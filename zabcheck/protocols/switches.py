@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_typ
 import msgspec
 from msgspec import Meta, Struct
 
-from invariants.diagnosis import like
+from invariants.diagnosis import like, nearest
 
 COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""
@@ -95,9 +95,8 @@ def checked(values: Mapping[str, Any], kind: type[Switches]) -> dict[str, Any]:
 def _refused(kind: type[Switches], name: str, value: str) -> str:
     """Say why a value of the switch `name` is refused: the value that was probably meant, or else all."""
     values = words_of(kind).get(name, ())
-    said = like(value, values)
-    if values and said.startswith("did you mean"):
-        return f"no `{value}`; {said}"
+    if nearest(value, values) is not None:
+        return f"no `{value}`; {like(value, values)}"
     return f"expected {' or '.join(values) or f'a number from 1 to {COUNTER_LIMIT}'}, found `{value}`"
 
 

@@ -10,6 +10,7 @@ from invariants import Broadcast
 from zabcheck.zookeeper.report import departure as departing
 from zabcheck.zookeeper.report.departure import KIND, departure
 from zabcheck.zookeeper.report.runs import EnsembleSummary, noticed_in
+from zabcheck.zookeeper.trace.notes import NoEnd
 from zabcheck.zookeeper.verdict.judge import judge
 
 
@@ -53,7 +54,7 @@ def test_who_asks_for_some_properties_is_told_of_these(properties: list[str]) ->
 
 def test_of_a_trace_with_holes_nothing_is_said() -> None:
     judged = judge(LOST_WRITE)
-    holes = replace(judged.observation, holes=("a log that cannot be read",))
+    holes = replace(judged.observation, holes=(NoEnd(),))
     assert departure(judged._replace(observation=holes)) == ""
 
 

@@ -12,7 +12,7 @@ from zabcheck.cli.commands import STEPS, BadInput, named
 from zabcheck.cli.files import bad_input_for
 from zabcheck.mutants.catalogue import bugs_of, mutated
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.text.nodes import PREFIX, option_of
+from zabcheck.text.nodes import command_of, option_of
 
 if TYPE_CHECKING:
     from zabcheck.campaign.plan import Plan
@@ -90,7 +90,7 @@ def resumed_plan(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
     if plan is None:
         raise BadInput(f"--resume: {store.place} holds no campaign")
     known = {"protocol": plan.protocol, "processes": plan.processes}  # other options are checked against these
-    if plan.protocol.startswith(PREFIX):
+    if command_of(plan.protocol) is not None:
         if "exec" not in wishes:
             raise BadInput(f"--resume: its nodes are started by a command, so add{option_of(plan.protocol)}")
         known.pop("protocol")

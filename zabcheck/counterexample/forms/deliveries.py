@@ -23,11 +23,15 @@ Delivered = Sequence[tuple[int, int, tuple[Txn, ...]]]
 
 
 class Cell(Struct, frozen=True):
-    """The delivery of an incarnation at a position, if there is one; `label` marks an event of the witness."""
+    """The transaction that an incarnation delivered at a position, if any; `label` marks an event of the witness.
+
+    `is_gap`: the text counts the deliveries left out.
+    """
 
     text: str = ""
     label: str | None = None
     is_wrong: bool = False
+    is_gap: bool = False
 
 
 class Row(Struct, frozen=True):
@@ -69,7 +73,7 @@ def table_of(delivered: Delivered, violation: Violation | None) -> DeliveryTable
     for index in _worth_showing(max(map(len, sequences.values()), default=0), important):
         if index > previous + 1:
             more = (min(index, len(sequences[actor])) - previous - 1 for actor in actors)
-            rows.append(Row("…", tuple(Cell(f"{count} more" if count > 0 else "") for count in more)))
+            rows.append(Row("…", tuple(Cell(f"{count} more", is_gap=True) if count > 0 else Cell() for count in more)))
         previous = index
         cells = (
             Cell(_short(sequences[actor][index]), marks.get((index, actor)))
@@ -100,7 +104,7 @@ def draw_delivered(pen: Pen, delivered: Delivered, violation: Violation | None) 
 
 
 def _cell(pen: Pen, cell: Cell) -> Text:
-    text = pen.write(cell.text, RED if cell.is_wrong else DIM if cell.text.endswith(" more") else "")
+    text = pen.write(cell.text, RED if cell.is_wrong else DIM if cell.is_gap else "")
     return text if cell.label is None else Text(" ").join([text, pen.mark(cell.label)])
 
 

@@ -23,7 +23,7 @@ from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
 from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of
 from zabcheck.counterexample.story import HeldThread, Moment, Story
 from zabcheck.text.html import document, text
-from zabcheck.text.nodes import PREFIX, option_of
+from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
 PHONE_LANES = 132
@@ -169,7 +169,7 @@ def _facts(story: Story) -> Iterator[str]:
     if story.raised is not None:
         yield _fact("handling", f"{name(story.raised.process)}, {story.raised.stimulus}")
         if story.raised.traceback:
-            yield _fact("the node" if story.protocol.startswith(PREFIX) else "traceback", *story.raised.traceback)
+            yield _fact("traceback" if command_of(story.protocol) is None else "the node", *story.raised.traceback)
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":  # a row of a trace may be several lines, and not all are shown
         size.append(counted(len(story.moments), "step", "steps"))

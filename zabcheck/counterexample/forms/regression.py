@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from zabcheck.counterexample.story import Story
-from zabcheck.text.nodes import PREFIX
+from zabcheck.text.nodes import command_of
 from zabcheck.text.words import clean
 
 WIDTH = 120
@@ -34,8 +34,9 @@ def regression_test(story: Story) -> str:
     arguments = ["SCHEDULE"]
     if own is not None:
         arguments.append(f"protocol={own[1]}")
-    if story.protocol.startswith(PREFIX):
-        arguments.append(f"exec={json.dumps(story.protocol.removeprefix(PREFIX))}")
+    command = command_of(story.protocol)
+    if command is not None:
+        arguments.append(f"exec={json.dumps(command.text)}")
     if story.mutant is not None:
         arguments.append("mutant=MUTANT")
     if story.raised is not None:
@@ -58,7 +59,7 @@ def regression_test(story: Story) -> str:
 
 def _own(protocol: str) -> tuple[str, str] | None:
     """Return module and class of a user's own protocol, if an `import` can name them."""
-    if protocol.startswith(PREFIX):
+    if command_of(protocol) is not None:
         return None
     module, colon, qualified = protocol.partition(":")
     parts = (*module.split("."), *qualified.split("."))

@@ -15,7 +15,7 @@ from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
-from zabcheck.text.nodes import PREFIX, option_of
+from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
 from zabcheck.text.words import counted, name, sentence
 
@@ -97,7 +97,7 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
     yield table
     if story is not None and story.raised is not None and story.raised.traceback:
         yield Text()
-        is_node = story.protocol.startswith(PREFIX)
+        is_node = command_of(story.protocol) is not None
         yield pen.write("What the node was sent, and said" if is_node else "Traceback of the protocol's code", BOLD)
         yield from (pen.write(line) for line in story.raised.traceback)
 

@@ -49,7 +49,7 @@ from zabcheck.protocols.external.wire import (
     name_of,
 )
 from zabcheck.protocols.switches import LETTER, Switches
-from zabcheck.text.nodes import OF_MAELSTROM, PREFIX
+from zabcheck.text.nodes import NodeCommand
 
 STEP_SECONDS = 10.0
 """How many seconds, by the clock, a node may take for an answer."""
@@ -147,15 +147,15 @@ def external(command: str) -> Protocol:
     The words of the command are as a shell splits them. One node is started, to see whether it answers `init`.
     ValueError, in one line, if it cannot be started, or does not answer as it should.
     """
-    name = f"{PREFIX}{command}"
-    is_of_maelstrom = command.startswith(OF_MAELSTROM)
+    of_nodes = NodeCommand(command)
+    name = of_nodes.protocol
     try:
-        words = shlex.split(command.removeprefix(OF_MAELSTROM))
+        words = shlex.split(of_nodes.program)
     except ValueError as error:
         raise ValueError(f"`{command}`: {error}") from None
     if not words:
         raise ValueError("expected a command, found nothing")
-    if is_of_maelstrom:
+    if of_nodes.is_of_maelstrom:
         return register(_tried(log_protocol(name, words)))
     of = Command(words)
     greeting = _greeting(of)
@@ -251,7 +251,7 @@ def _tried(protocol: Protocol) -> Protocol:
 
 def _told(error: Outside) -> str:
     """Return in one line what a node did wrong."""
-    told = (" ".join(line.split()) for line in error.lines if not line.startswith("it was sent"))
+    told = (" ".join(line.split()) for line in error.lines[1:])
     return "; ".join((f"the node {error}", *told))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from invariants import Event, Local, Receive, Send
-from zabcheck.counterexample.story import HeldThread, Story
+from zabcheck.counterexample.story import HeldThread, Story, ThreadEnd
 from zabcheck.text.words import name, phrase
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
 from zabcheck.zookeeper.recording.folder import read
@@ -36,7 +36,6 @@ FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
 MOST_TOLD = 4
 """The number of acts of a process that are listed, at most, while one of its threads was held."""
-GOES_ON, KILLED = "goes on", "killed"
 
 
 class Stay(Struct):
@@ -47,7 +46,7 @@ class Stay(Struct):
     thread: str
     since: int
     until: int = 0
-    end: str | None = None
+    end: ThreadEnd | None = None
 
 
 def held_threads(judged: Judged, schedule: EnsembleSchedule | None, story: Story) -> tuple[HeldThread, ...]:
@@ -68,7 +67,7 @@ def held_threads(judged: Judged, schedule: EnsembleSchedule | None, story: Story
             stay.server,
             row(stay.since),
             row(stay.until) if stay.end is not None else None,
-            stay.end or GOES_ON,
+            stay.end or "goes on",
             f"{_thread(stay.thread)} of {name(stay.server)} is held at {stay.point}",
             tuple(_told(stay, judged, records)),
         )
@@ -83,7 +82,7 @@ def stays_of(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) ->
     last = max((record.time for record in records if isinstance(record, Chose)), default=0)
     roles: Mapping[str, int] = {}
 
-    def end(time: int, how: str, server: int | None = None, point: str | None = None) -> None:
+    def end(time: int, how: ThreadEnd, server: int | None = None, point: str | None = None) -> None:
         for stay in stays:
             if stay.end is None and server in (None, stay.server) and point in (None, stay.point):
                 stay.until, stay.end = time, how
@@ -96,14 +95,13 @@ def stays_of(records: Sequence[AnyRecord], schedule: EnsembleSchedule | None) ->
                 stays.append(Stay(server, point, thread, time))
             case Chose(time, number, leader=leader) if schedule is not None and not notes[number]:
                 choice = schedule.choices[number]
-                if isinstance(
-                    choice, Go
-                ):  # recordings of 0.1.0 do not name the leader: then every thread held there goes on
-                    end(time, GOES_ON, roles.get(leader if choice.server == LEADER else choice.server), choice.point)
+                if isinstance(choice, Go):
+                    # Recordings of 0.1.0 do not name the leader: then every thread held there goes on.
+                    end(time, "goes on", roles.get(leader if choice.server == LEADER else choice.server), choice.point)
             case Killed(time, server) | Exited(time, server) | Stopped(time, server):
-                end(time, KILLED, server)
+                end(time, "killed", server)
             case Fault(time, "heal") if time >= last:  # the end of the run lets every thread go on
-                end(time, GOES_ON)
+                end(time, "goes on")
     return stays
 
 
@@ -129,7 +127,7 @@ def _told(stay: Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[
         if meanwhile
         else (f"meanwhile {name(stay.server)} does nothing that is seen")
     )
-    if stay.end == KILLED:
+    if stay.end == "killed":
         yield "it is held until its process is killed"
         return
     then = [event for time, event in own if time > until]

@@ -1,0 +1,1 @@
+"""Every message text is changed, and all else stays: no code reads a sentence that other code wrote."""

@@ -1,0 +1,119 @@
+"""Prints the verdicts and diagnoses of kept recordings and schedules, without words: `python diagnoses.py [NAMES]`.
+
+With the file NAMES, a JSON list, all message texts are changed except these.
+"""
+
+import json
+import sys
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tests.rewording import reworded
+
+ROOT = Path(__file__).parents[2]
+_WORDS = ("reason", "text", "summary")
+"""The fields of events and violations that are words for a reader."""
+
+
+def main(names: list[str] | None) -> None:
+    """Print the diagnoses."""
+    if names is not None:
+        reworded.install(names)
+    said = {**dict(_recordings()), **dict(_schedules()), "disks": _disks()}
+    print(json.dumps(said, indent=1, sort_keys=True))
+
+
+def _without_words(value: Any) -> Any:
+    import msgspec
+
+    def cut(each: Any) -> Any:
+        if isinstance(each, dict):
+            return {key: cut(inner) for key, inner in each.items() if key not in _WORDS}
+        return [cut(inner) for inner in each] if isinstance(each, (list, tuple)) else each
+
+    return cut(msgspec.to_builtins(value))
+
+
+def _recordings() -> Iterator[tuple[str, Any]]:
+    here = ROOT / "tests/zookeeper"
+    for folder in sorted(path.parent for path in here.glob("*/recording.jsonl")):
+        yield folder.name, _of_recording(folder)
+    for archive in sorted(here.glob("*.tar.xz")):
+        with TemporaryDirectory() as extracted:
+            with tarfile.open(archive) as file:
+                file.extractall(extracted, filter="data")
+            [recording] = Path(extracted).rglob("recording.jsonl")
+            yield archive.name, _of_recording(recording.parent)
+
+
+def _of_recording(folder: Path) -> Any:
+    from zabcheck.zookeeper.conformance.conform import conform
+    from zabcheck.zookeeper.report.departure import departure
+    from zabcheck.zookeeper.run.minimise import idle_in
+    from zabcheck.zookeeper.verdict.judge import judge
+
+    judged, compared = judge(folder), conform(folder)
+    return {
+        "wrong": judged.wrong,
+        "verdicts": [_without_words(each) for each in judged.verdicts],
+        "clients": [(each.property, each.status, each.judged) for each in judged.clients],
+        "known": [each.issue.name for each in judged.known],
+        "findings": [(each.kind, each.server, each.incarnation, each.step, each.count) for each in judged.findings],
+        "packets": [(each.name, each.packet, each.server) for each in judged.steps.divergences],
+        "notes": [type(each).__name__ for each in judged.observation.notes],
+        "complete": (len(judged.observation.holes), len(judged.observation.partial), len(judged.unsure)),
+        "departs": departure(judged) != "",
+        "conforms": compared.verdict,
+        "states": compared.states,
+        "left open": len(compared.undecided),
+        "idle": idle_in(folder),
+    }
+
+
+def _schedules() -> Iterator[tuple[str, Any]]:
+    from zabcheck.counterexample.explain import explain_replay
+    from zabcheck.counterexample.pieces import entries_of, labels_by_step
+    from zabcheck.search.run import replay
+    from zabcheck.simulation import schedule as schedules
+
+    for path in sorted([*ROOT.glob("tests/schedules/*.json"), *ROOT.glob("tests/zookeeper/model/schedules/*.json")]):
+        replayed = replay(schedules.load(path.read_bytes(), path.name))
+        story = explain_replay(replayed)
+        labels = labels_by_step(story)
+        pieces = [entry for moment in story.moments for entry in entries_of(moment, labels)]
+        yield (
+            path.name,
+            {
+                "verdicts": [_without_words(each) for each in replayed.verdicts],
+                "steps": (replayed.steps, replayed.skipped),
+                "raised": replayed.raised is not None,
+                "decisive": story.decisive and story.decisive.step,
+                "explained": len(story.explanation),
+                "shown": [(each.step, each.process, [(of.tone, of.label) for of in each.pieces]) for each in pieces],
+            },
+        )
+
+
+def _disks() -> Any:
+    from tests.zookeeper.disk.disks import create, disk, log, snapshot, zxid
+    from zabcheck.zookeeper.bugs.traces import traces
+    from zabcheck.zookeeper.disk.comparison import compare
+    from zabcheck.zookeeper.disk.contents import scan
+
+    with TemporaryDirectory() as name:
+        whole, again = [zxid(1, each) for each in (1, 2, 3)], [zxid(1, each) for each in (1, 2, 3, 2, 3)]
+        disks = [
+            scan(disk(Path(name) / str(at), {zxids[0]: log([create(each) for each in zxids])}, {0: snapshot()}, 9, 1))
+            for at, zxids in enumerate((whole, again, whole[:1] + whole[2:]))
+        ]
+        found = traces(disks, compare(disks))
+        return [(each.kind, each.wrong) for read in disks for each in read.findings], [
+            (each.bug, each.server) for each in found
+        ]
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text()) if len(sys.argv) > 1 else None)
