@@ -14,15 +14,17 @@ from typing import Any
 from tests.rewording import reworded
 
 ROOT = Path(__file__).parents[2]
-_WORDS = ("reason", "text", "summary")
+_WORDS = ("reason", "text", "summary", "statement", "source")
 """The fields of events and violations that are words for a reader."""
+_HUNTED = ("commit-on-own-ack", "no-truncation", "quorum-off-by-one")
+"""The bugs that are searched for."""
 
 
 def main(names: list[str] | None) -> None:
     """Print the diagnoses."""
     if names is not None:
         reworded.install(names)
-    said = {**dict(_recordings()), **dict(_schedules()), "disks": _disks()}
+    said = {**dict(_recordings()), **dict(_schedules()), "disks": _disks(), "searches": _searches()}
     print(json.dumps(said, indent=1, sort_keys=True))
 
 
@@ -74,12 +76,14 @@ def _of_recording(folder: Path) -> Any:
 
 
 def _schedules() -> Iterator[tuple[str, Any]]:
+    """Yield the diagnoses of one counterexample for each planted bug, and of all of the model of ZooKeeper."""
     from zabcheck.counterexample.explain import explain_replay
     from zabcheck.counterexample.pieces import entries_of, labels_by_step
     from zabcheck.search.run import replay
     from zabcheck.simulation import schedule as schedules
 
-    for path in sorted([*ROOT.glob("tests/schedules/*.json"), *ROOT.glob("tests/zookeeper/model/schedules/*.json")]):
+    planted = {path.name.partition(".")[0]: path for path in sorted(ROOT.glob("tests/schedules/*.json"), reverse=True)}
+    for path in sorted([*planted.values(), *ROOT.glob("tests/zookeeper/model/schedules/*.json")]):
         replayed = replay(schedules.load(path.read_bytes(), path.name))
         story = explain_replay(replayed)
         labels = labels_by_step(story)
@@ -95,6 +99,25 @@ def _schedules() -> Iterator[tuple[str, Any]]:
                 "shown": [(each.step, each.process, [(of.tone, of.label) for of in each.pieces]) for each in pieces],
             },
         )
+
+
+def _searches() -> Any:
+    """Return the findings of short searches, what is left of them, and how papers' scenarios come out."""
+    from zabcheck.explore.bounds import Bounds
+    from zabcheck.explore.exploration import explore
+    from zabcheck.mutants.catalogue import CATALOGUE
+    from zabcheck.papers.scenarios import SCENARIOS
+    from zabcheck.papers.scenarios.play import play
+    from zabcheck.search.hunt import Budget, hunt
+    from zabcheck.search.minimise import minimise
+
+    hunts = [hunt(CATALOGUE[name], 1, budget=Budget(runs=60), shorten=minimise) for name in _HUNTED]
+    explored = explore("zab", mutant="commit-on-own-ack", bounds=Bounds(2, 1, 1, 0, 1))
+    return {
+        "hunts": [(each.property, each.runs, each.steps, each.minimised) for each in hunts],
+        "explored": (explored.states, explored.transitions, explored.broken, explored.steps, explored.exercised),
+        "scenarios": {name: len(play(each).unmet) for name, each in SCENARIOS.items()},
+    }
 
 
 def _disks() -> Any:

@@ -67,7 +67,7 @@ class Reword(ast.NodeTransformer):
 
     def _changed(self, node: ast.Constant) -> ast.Constant:
         self.texts += 1
-        return ast.copy_location(ast.Constant(encode(node.value, "rot13")), node)
+        return ast.copy_location(ast.Constant(_other_letters(node.value)), node)
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr:
         """Leave docstrings as they are."""
@@ -85,7 +85,8 @@ class Reword(ast.NodeTransformer):
         name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
         of_re = isinstance(function, ast.Attribute) and getattr(function.value, "id", "") == "re"
         if name in _LOOKS or name in _OF_OTHERS or of_re:
-            node.func = self.visit(function)
+            if not (isinstance(function, ast.Attribute) and _is_text(function.value)):  # "epoch txn".split() has names
+                node.func = self.visit(function)
             node.args = [each if _is_text(each) else self.visit(each) for each in node.args]
             return node
         return self._inside(node)
@@ -118,6 +119,11 @@ class Reword(ast.NodeTransformer):
 
     def _inside(self, node: Any) -> Any:
         return super().generic_visit(node)
+
+
+def _other_letters(text: str) -> str:
+    """Change the letters, but for the names of fields that a format puts in: {0.txn}."""
+    return "".join(each if each.startswith("{") else encode(each, "rot13") for each in re.split(r"(\{.*?\})", text))
 
 
 def _is_text(node: ast.AST) -> bool:

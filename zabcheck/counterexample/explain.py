@@ -25,6 +25,7 @@ from zabcheck.protocols.base import Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay
+from zabcheck.simulation.choices import Sync
 from zabcheck.simulation.schedule import Schedule, dump
 
 
@@ -92,6 +93,7 @@ def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Mo
             lost=lost_in(step.events, flights),
             changes={p: found for p in after if (found := tuple(_changes(before[p], after[p])))},
             unsynced=step.unsynced,
+            syncs=isinstance(step.choice, Sync),
         )
         before = after
 

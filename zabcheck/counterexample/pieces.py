@@ -9,7 +9,20 @@ from typing import Literal
 
 from msgspec import Struct
 
-from invariants import Broadcast, ClientAck, Crash, Deliver, Elect, Event, FinalRead, Halt, Ready, Restore, Violation
+from invariants import (
+    Broadcast,
+    ClientAck,
+    Corrupt,
+    Crash,
+    Deliver,
+    Elect,
+    Event,
+    FinalRead,
+    Halt,
+    Ready,
+    Restore,
+    Violation,
+)
 from zabcheck.counterexample.story import Change, Moment, Story
 from zabcheck.text.words import cut, name, names, phrase
 
@@ -77,7 +90,7 @@ def entries_of(moment: Moment, labels: Labels) -> Iterator[Entry]:
 def _tone_of(moment: Moment) -> Tone:
     if moment.process is None or any(isinstance(event, Crash) for event in moment.shown):
         return "fault"
-    return "disk" if moment.action.startswith("disk") else "action"
+    return "disk" if moment.syncs or any(isinstance(event, Corrupt) for event in moment.shown) else "action"
 
 
 def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:

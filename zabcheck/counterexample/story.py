@@ -66,7 +66,8 @@ class Moment(Struct, frozen=True):
 
     `process` is who moved; None for what happened to the network. `action` says what was chosen, and `peer` whose
     message (or closed connection) it was about. `shown` holds what the outside saw of it, `sent` the messages that
-    left ("NEWEPOCH(1)", and to whom), `lost` those that will never arrive, `changes` what changed at whom.
+    left ("NEWEPOCH(1)", and to whom), `lost` those that will never arrive, `changes` what changed at whom. `syncs`: the
+    process forced its disk.
     """
 
     step: int
@@ -78,6 +79,7 @@ class Moment(Struct, frozen=True):
     lost: tuple[Flight, ...]
     changes: Mapping[int, tuple[Change, ...]]
     unsynced: Mapping[int, int]
+    syncs: bool = False
 
 
 ThreadEnd = Literal["goes on", "killed"]

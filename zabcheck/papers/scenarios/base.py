@@ -30,7 +30,7 @@ class Outcome(Struct, frozen=True):
     """The outcome that a run must have. What is not named does not matter.
 
     `violated`: the property that has to break; None: no property breaks that the run is judged by.
-    `witness`: the summary of that violation, if it matters.
+    `witness`: the summary of that violation for a reader, if its witness matters (`Scenario.witness`).
     `holds`: the properties that have to be exercised and to hold.
     `judged_by`: the properties, or groups of them, that judge the run; None: those of the protocol.
     `delivered`: for each process the first deliveries of its last incarnation, in order.
@@ -72,6 +72,7 @@ class Scenario(Struct, frozen=True):
     """A run to learn from, and its outcome.
 
     `shows` says in two or three sentences what the run shows; `source` names the paper and the section or figure.
+    `witness`: the events that have to break the property of the outcome; empty if any may.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Scenario(Struct, frozen=True):
     shows: str
     run: Schedule | Written
     outcome: Outcome
+    witness: tuple[Event, ...] = ()
 
 
 def scheduled(

@@ -67,5 +67,6 @@ SCENARIOS = (
             judged_by=("total order", "agreement", "po causal order", "strict causality"),
             delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩ v'⟨2,1⟩ v''⟨3,1⟩"),
         ),
+        (Broadcast(1, 0, 1, Z), Broadcast(2, 0, 2, Z1), *_delivered(1, Z, Z1)),
     ),
 )

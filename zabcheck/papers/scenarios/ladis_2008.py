@@ -1,5 +1,6 @@
 """LADIS 2008: what must not be forgotten, what must be skipped, and what a causal violation would do."""
 
+from invariants import Establish
 from zabcheck.papers.scenarios.base import Outcome, Scenario, scheduled
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
@@ -270,5 +271,6 @@ SCENARIOS = (
             delivered={1: "m1⟨1,1⟩", 2: "m2⟨1,1⟩", 3: "m2⟨1,1⟩"},
             histories={1: "m1⟨1,1⟩", 2: "m2⟨1,1⟩", 3: "m2⟨1,1⟩"},
         ),
+        (Establish(1, 0, 1), Establish(3, 0, 1)),
     ),
 )

@@ -48,7 +48,7 @@ def play(scenario: Scenario) -> Played:
         events, story, goals = _execute(scenario.run, outcome)
     delivered = {process: " ".join(map(str, txns)) for process, _, txns in story.delivered}  # of the last incarnation
     histories = _histories(story)
-    unmet = tuple(_unmet(outcome, story, goals, delivered, histories))
+    unmet = tuple(_unmet(scenario, story, goals, delivered, histories))
     return Played(scenario, story, events, goals, delivered, histories, unmet)
 
 
@@ -84,7 +84,10 @@ def _histories(story: Story) -> Texts:
     }
 
 
-def _unmet(outcome: Outcome, story: Story, goals: tuple[str, ...], delivered: Texts, histories: Texts) -> Iterator[str]:
+def _unmet(
+    scenario: Scenario, story: Story, goals: tuple[str, ...], delivered: Texts, histories: Texts
+) -> Iterator[str]:
+    outcome = scenario.outcome
     verdicts = {verdict.property: verdict for verdict in story.verdicts}
     if outcome.violated is None:
         broken = [name for name, verdict in verdicts.items() if verdict.status == "violated"]
@@ -94,7 +97,7 @@ def _unmet(outcome: Outcome, story: Story, goals: tuple[str, ...], delivered: Te
         violation = verdicts[outcome.violated].violation
         if violation is None:
             yield f"{outcome.violated} is not violated"
-        elif outcome.witness not in (None, violation.summary):
+        elif scenario.witness and scenario.witness != violation.witness:
             yield f"{outcome.violated} is violated for another reason: {violation.summary}"
     for name in outcome.holds:
         if verdicts[name].status != "holds":

@@ -1,0 +1,65 @@
+"""A change of every message text changes no verdict and no diagnosis."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from invariants import PROPERTIES
+from tests.rewording.reworded import is_prose, literal_names, reword
+from zabcheck.search.goals import GOALS
+from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted([*ROOT.glob("invariants/**/*.py"), *ROOT.glob("zabcheck/**/*.py")])
+
+
+def names() -> set[str]:
+    """The names that contain blanks, which are no messages."""
+    found = {*PROPERTIES, *GOALS, *CLIENT_PROPERTIES}
+    for path in SOURCES:
+        found |= literal_names(path.read_text(encoding="utf-8"))
+    return set(filter(is_prose, found))
+
+
+def diagnosed(*arguments: str) -> Any:
+    """All verdicts and diagnoses, made by a process of its own."""
+    program = [sys.executable, "-m", "tests.rewording.diagnoses", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(program, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_no_code_reads_a_message(tmp_path: Path) -> None:
+    kept = tmp_path / "names.json"
+    kept.write_text(json.dumps(sorted(names())))
+    before, after = diagnosed(), diagnosed(str(kept))
+    assert before.keys() == after.keys()
+    assert len(before) > 90
+    for name, diagnosis in before.items():
+        assert after[name] == diagnosis, name
+
+
+def test_messages_are_changed_wherever_they_are() -> None:
+    """Those of a signature are: some sixty."""
+    signatures = ROOT / "zabcheck/zookeeper/verdict/signatures.py"
+    assert reword(signatures.read_text(encoding="utf-8"), ())[1] > 20
+
+
+@pytest.mark.parametrize(
+    ("reads", "changed"),
+    [
+        ('"its log lacks it" in note', False),
+        ('note.startswith("what its snapshot")', False),
+        ('f"server {n} has it"', True),
+        ('say("nobody leads now")', True),
+        ('{"nobody leads": 1}', False),
+    ],
+)
+def test_texts_that_are_looked_for_stay(reads: str, changed: bool) -> None:
+    assert (reword(reads, ())[1] > 0) == changed
