@@ -297,6 +297,7 @@ class Chosen(Invariant):
 
 
 def told_by(history: Chain) -> _Told:
+    """Return the zxid, length and hash by which an event names a history."""
     return history.zxid, history.length, history.hash
 
 

@@ -192,6 +192,7 @@ class Invariant4(Invariant):
 
 
 def told_by(history: _History | AckEpoch | Adopt) -> tuple[Zxid, int, int]:
+    """Return the zxid, length and hash by which an event names a history."""
     return history.zxid, history.length, history.hash
 
 
