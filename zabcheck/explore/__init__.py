@@ -1,20 +1,19 @@
-"""Exhaustive search: every state that a protocol can reach within stated bounds. `explore` and `certify` ask for it.
+"""Exhaustive search: every state that a protocol can reach within stated bounds. Call `explore` or `certify`.
 
 There are very many states, made of few distinct components, processes and connections; each of these is stored once
-and has a number (`components`, as in SPIN's collapse compression). What a choice does depends on the process that moves
-and on its connections alone, and changes no other. So it is executed once for each combination of these, with the
+and has a number (`components`, as in SPIN's collapse compression). The outcome of a choice depends on the process that
+moves and on its connections alone, and changes no other. So it is executed once for each combination of these, with the
 protocol's own step functions; from then on it is looked up (`local_states`). There is no second model. The same holds
-for the properties: what a judge makes of the events of a step depends on these events and on what it knew before, its
+for the properties: a judge's state after the events of a step depends on these events and on its state before, its
 *monitor* (`monitors`). So a state is a row of numbers: a local state for each process, which is that process with the
-connections that it has opened, then what was used of the bounds, and a monitor.
+connections that it has opened, then the part of the bounds that is used, and a monitor.
 
-`successors` tells what comes after a state; `space` is the search itself, breadth first. The states are kept by
-`visited`; those of a large search by `compact`, with numpy, and by
-`spilled` once memory is used up. Within a level the order is
-that of discovery: the result is the same on every machine. States that differ in the names
-of processes alone are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no
-lengths, so where something breaks, a search without it follows (`shortest`). `liveness` asks of each state of a search
-whether a leader gets on from there. `exploration` puts all this together, and replays what is found.
+`successors` computes the successors of a state; `space` is the search itself, breadth first. The states are kept by
+`visited`; those of a large search by `compact`, with numpy, and by `spilled` once memory is used up. Within a level the
+order is that of discovery: the result is the same on every machine. States that differ only in the names of processes
+are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no lengths, so where
+something breaks, a search without it follows (`shortest`). `liveness` checks for each state of a search that a leader
+makes progress from there. `exploration` puts all this together, and replays the runs that are found.
 """
 
 from zabcheck.explore.bounds import UNLIMITED, Bounds

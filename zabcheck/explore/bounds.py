@@ -1,4 +1,4 @@
-"""How far an exhaustive search goes: how many processes, and how often each thing may happen."""
+"""The bounds of an exhaustive search: the number of processes, and how often each thing may happen."""
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ _MOST = (1 << _BITS) - 1
 
 FREE = 0
 REQUEST, TIMEOUT, CRASH, CUT, SNAPSHOT = (1 << _BITS * place for place in range(5))
-"""What a move costs, as the summand by which the number of what was used grows: each cost has bits of its own.
+"""The cost of a move, as a summand of the part of the bounds that is used: each cost has bits of its own.
 
 All together have 32, as a state has no more for them (`compact`). So the last one has 4.
 """
@@ -24,13 +24,13 @@ MOST_SNAPSHOTS = (1 << 32 - _BITS * 4) - 1
 
 
 class Bounds(Struct, frozen=True):
-    """How far an exhaustive search goes. `timeouts`, `crashes` and `cuts` may be UNLIMITED.
+    """The bounds of an exhaustive search. `timeouts`, `crashes` and `cuts` may be UNLIMITED.
 
     `epochs`: no process proposes or promises a later one (`Protocol.highest_epoch`). `txns`: client requests that
     primaries take, all together. `timeouts`: time-outs, and oracles that name another leader to a process in the middle
     of an iteration. `crashes`: a process that is down may recover at any time, which costs nothing. `cuts`: connections
-    that break, with what is under way. `snapshots`: snapshots that processes write although nothing asks them to, each
-    with all before it purged or not. A process whose iteration is over may be told any leader at any time.
+    that break, with all messages in transit. `snapshots`: snapshots that processes write although nothing asks them to,
+    each with all before it purged or not. A process whose iteration is over may be told any leader at any time.
     """
 
     processes: int = 3
@@ -51,17 +51,17 @@ class Bounds(Struct, frozen=True):
         return sum_
 
     def counted(self, cost: int) -> int:
-        """Return what a move of this cost adds to what was used: nothing if it is not limited."""
+        """Return the cost as far as it counts: nothing if it is not limited."""
         unlimited = {TIMEOUT: self.timeouts, CRASH: self.crashes, CUT: self.cuts}
         return FREE if unlimited.get(cost) == UNLIMITED else cost
 
     def excess(self) -> str:
-        """Return what is more than can be counted, as in "at most 15 snapshots"; "" if nothing is."""
+        """Return the bound that is too large to be counted, as in "at most 15 snapshots"; "" if none is."""
         most = {"txns": _MOST, "timeouts": _MOST, "crashes": _MOST, "cuts": _MOST, "snapshots": MOST_SNAPSHOTS}
         return next((f"at most {most[name]} {name}" for name in most if getattr(self, name) > most[name]), "")
 
     def in_words(self) -> str:
-        """Return the bounds as in "3 processes, 2 epochs, …"."""
+        """Return the bounds as text: "3 processes, 2 epochs, …"."""
         faults = [
             _said(self.timeouts, "time-out", "time-outs"),
             _said(self.crashes, "crash", "crashes"),
@@ -79,7 +79,7 @@ class Bounds(Struct, frozen=True):
 
 
 def requests_in(used: int) -> int:
-    """Return how many client requests were taken when `used` was used."""
+    """Return the number of client requests that were taken when `used` was used."""
     return used & _MOST
 
 

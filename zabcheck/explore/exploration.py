@@ -44,28 +44,29 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import command_of
 
 MOST_PROCESSES = 5
-"""With more, there are more renamings than pay, and more states than can be visited."""
+"""The most processes: with more, there are more renamings than pay, and more states than can be visited."""
 
 SMALL = Bounds(processes=3, epochs=2, txns=2, timeouts=0, crashes=1, cuts=0)
-"""The bounds of a search that asks for no others: the smallest ones in which Zab exercises every property.
+"""The bounds of a search without others: the smallest ones in which Zab exercises every property.
 
-An order takes two transactions, a leader before takes two epochs, and a crash leads from one to the other, and to
-deliveries that are repeated; a time-out would only add to that."""
+An order takes two transactions, an earlier leader takes two epochs, and a crash leads from one to the other, and to
+deliveries that are repeated; a time-out would only add to that.
+"""
 
 COARSE = Switches(sync="atomic", closing="abrupt")
-"""The switches of a search that asks for no others: with the letter of the paper there are many more states."""
+"""The switches of a search without others: with the letter of the paper there are many more states."""
 
 BY_VOTE = structs.replace(COARSE, elections="oracle")
-"""The same for a protocol whose processes vote: an election names who has the greatest vote of a quorum."""
+"""The same for a protocol whose processes vote: an election names the process with the greatest vote of a quorum."""
 
 _UNKNOWN = (("elections", "together"), ("application", "key-value"))
-"""Values of switches that an exhaustive search does not know."""
+"""Values of switches that an exhaustive search cannot handle."""
 
 
 class Refused(ValueError):
-    """What is asked for cannot be explored, for this `reason`.
+    """The arguments cannot be explored, for this `reason`.
 
-    `argument` names the argument at fault, if the reason alone does not tell, and `value` what is wrong in it.
+    `argument` names the argument at fault, if the reason alone does not, and `value` the wrong part of it.
     """
 
     def __init__(self, argument: str | None, value: str | None, reason: str) -> None:
@@ -77,10 +78,10 @@ class Refused(ValueError):
 
 
 class _Question(Struct, frozen=True):
-    """What is asked. `schedule` has no choices; those of `steps` are to be certified, if there are any.
+    """The arguments of a search. `schedule` has no choices; `steps` are those of the run to certify, if there is one.
 
-    `protocol` is the one that `schedule` names, resolved. `liveness`: whether to follow what undisturbed leaders come
-    to; `rests`: whether to follow what the ensemble comes to when it is left alone. `forgetful`: as in `Space`.
+    `protocol` is the one that `schedule` names, resolved. `liveness`: follow undisturbed leaders; `rests`: follow the
+    ensemble when it is left alone. `forgetful`: as in `Space`.
     """
 
     protocol: Protocol
@@ -96,7 +97,7 @@ class _Question(Struct, frozen=True):
     steps: tuple[AnyChoice, ...] = ()
 
     def space(self, reduction: bool) -> Space:
-        """A search that has not begun."""
+        """Return a search that has not begun."""
         return Space(
             self.protocol,
             self.quorums,
@@ -111,8 +112,9 @@ class _Question(Struct, frozen=True):
 
 
 class _Limits(NamedTuple):
-    """The resources of a search, `memory` in bytes and the `folder` for what has no room there, and its callbacks:
-    who is told how far it is, and what raises KeyboardInterrupt once Ctrl-C has come.
+    """The resources of a search: `memory` in bytes, the `folder` for states without room there, and its callbacks.
+
+    One gets the progress, the other raises KeyboardInterrupt once Ctrl-C has come.
     """
 
     memory: float
@@ -123,7 +125,7 @@ class _Limits(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """What a search found: the property that `choices` break, if one; or the choices after which the code `raised`."""
+    """The result of a search: the property that `choices` break, or the choices after which the code `raised`."""
 
     shortest: ShortestResult
     followed: UndisturbedResult | None
@@ -157,19 +159,19 @@ def explore(
     `protocol` is the name of one ("zab", or "module:Class"), a subclass of `zabcheck.Process`, or a `Protocol`; with
     the bug `mutant` of the catalogue, if one is named. `quorums` names the quorum system, as in "weights 2,1,1".
     `properties` are names of properties, or of groups of them; None: those that the protocol is judged by. If one of
-    liveness is among them (`LIVENESS`), and no other breaks, it is also followed what undisturbed leaders come to.
+    liveness is among them (`LIVENESS`), and no other breaks, undisturbed leaders are followed from every state, too.
 
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. When this process
     uses `memory` bytes, the states go to files in the `folder` (None: the system's for such files), which are gone when
     the search ends; without numpy, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a
     file that is written now and then; with `resume` the search goes on from there. `look_for_interrupt` is called every
     now and then; a KeyboardInterrupt that it raises ends the search, whose figures so far are returned, and writes the
-    checkpoint. `on_progress` is told how far the search is, `on_followed` in how many of all states leaders were
-    followed: with the number of states, and of those.
+    checkpoint. `on_progress` is called with the progress of the search, `on_followed` with the number of states and the
+    number of those from which leaders were followed.
 
     The simulator has replayed the counterexample, so it is real.
 
-    Refused, a ValueError, for a name that there is not, and for what an exhaustive search does not know.
+    Refused, a ValueError, for an unknown name, and for arguments that an exhaustive search cannot handle.
     CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
     `folder` cannot be written. StepRaised if a process cannot start.
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
@@ -192,16 +194,16 @@ def certify(
     on_progress: Callable[[Progress], None] | None = None,
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> Exploration:
-    """Tell whether a counterexample is the shortest run that violates its property, within what that run uses.
+    """Find out if a counterexample is the shortest run that violates its property, within the bounds of that run.
 
     It is if `tried` is one less than `certified`, the steps of the run; a shorter run is the `counterexample`, and if
-    neither is so, the search ended unfinished. `protocol` is what the schedule names, if that is looked up already.
-    `limits` are bounds, by name, that are to be wider than what the run uses. A shorter run may violate any of the
-    `properties`; None: the one that `schedule.violates` names, or the run does. Or the run ends with an error of the
-    code that is modelled; then a shorter one does so, too, or violates integrity. The rest is as in `explore`.
+    neither is so, the search ended unfinished. `protocol` is the one that the schedule names, if that is looked up
+    already. `limits` are bounds, by name, that are to be wider than those of the run. A shorter run may violate any of
+    the `properties`; None: the one that `schedule.violates` names, or the run does. Or the run ends with an error of
+    the code that is modelled; then a shorter one does so, too, or violates integrity. The rest is as in `explore`.
 
-    Refused, a ValueError, for a name that there is not, if the run violates nothing, or if it has choices or a number
-    of processes that an exhaustive search does not know.
+    Refused, a ValueError, for an unknown name, if the run violates nothing, or if it has choices or a number
+    of processes that an exhaustive search cannot handle.
     """
     start = process_time()
     if schedule.processes > MOST_PROCESSES:
@@ -230,7 +232,7 @@ def certify(
     return _answer(question, _Limits(memory, folder, on_progress, None, look_for_interrupt), start)
 
 
-# What is asked.
+# The question.
 
 
 def _question(
@@ -243,7 +245,7 @@ def _question(
     symmetry: bool,
     reduction: bool,
 ) -> _Question:
-    """Return what `explore` is asked. Refused as there."""
+    """Return the arguments of `explore` as one object. Refused as there."""
     try:
         checked = _resolved(protocol, mutant)
         wanted = select(checked.properties if properties is None else tuple(properties))
@@ -275,7 +277,7 @@ def _refuse_unknown(switches: Switches, bounds: Bounds) -> None:
 
 
 def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> Protocol:
-    """Return the protocol with the mutant: the one object that is searched, replayed and told of.
+    """Return the protocol with the mutant: the one object that is searched, replayed and reported.
 
     A schedule names it, so a class, or a protocol that zabcheck does not have, is registered by its name.
     """
@@ -311,9 +313,9 @@ def _quorums(schedule: Schedule) -> Quorums:
 
 
 def _in_fine_steps(schedule: Schedule) -> Schedule:
-    """Return the schedule with switches that an exhaustive search knows, which change nothing of what it shows.
+    """Return the schedule with switches that an exhaustive search can handle, and the same events.
 
-    An application changes nothing of what is broadcast and delivered. Where nobody votes, an election that is one
+    An application changes nothing of the broadcasts and deliveries. If no process votes, an election that is one
     choice is several here.
     """
     switches = structs.replace(schedule.switches, application="none")
@@ -323,7 +325,7 @@ def _in_fine_steps(schedule: Schedule) -> Schedule:
 
 
 def _used_by(checked: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ...], Bounds]:
-    """Return what `used_by` does. Refused if a search does not know the choices, or cannot count them."""
+    """Return the result of `used_by`. Refused if a search cannot handle the choices, or count them."""
     try:
         steps, least = used_by(checked, schedule)
     except NotTried as kind:
@@ -352,13 +354,13 @@ def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
     return kinds
 
 
-# What is answered.
+# The answer.
 
 
 def _answer(
     question: _Question, limits: _Limits, start: float, checkpoint: Path | None = None, resume: bool = False
 ) -> Exploration:
-    """Search, and replay what is found. If that is not real, search again without symmetry, and forget nothing."""
+    """Search, and replay the run that is found. If that is not real, search again without symmetry and forgetting."""
     try:
         try:
             found = _search(question, limits, checkpoint, resume)
@@ -380,7 +382,7 @@ def _answer(
 
 
 def _shortest(question: _Question, limits: _Limits, checkpoint: Path | None, resume: bool) -> ShortestResult:
-    """Search for what breaks something, or for a shorter run than the one that is to be certified."""
+    """Search for a violation, or for a shorter run than the one that is to be certified."""
     memory, folder, on_progress, _, look = limits
     if question.steps:
         return shorter(question.space, question.steps, memory, on_progress, folder=folder, look_for_interrupt=look)
@@ -397,7 +399,7 @@ def _shortest(question: _Question, limits: _Limits, checkpoint: Path | None, res
 
 
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Result:
-    """Search; if every state was expanded and nothing breaks, follow what leaders come to."""
+    """Search; if every state was expanded and nothing breaks, follow the leaders."""
     shortest = _shortest(question, limits, checkpoint, resume)
     explored = shortest.result
     followed, alone, interrupted = None, None, explored.interrupted
@@ -408,7 +410,7 @@ def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None
             limits.on_followed(explored.states, done)
 
     if explored.whole and (question.liveness or question.rests) and checkpoint is not None:
-        shortest.space.checkpoint(checkpoint)  # of the states alone: what follows them fills the tables, in no journal
+        shortest.space.checkpoint(checkpoint)  # of the states alone: following them fills the tables, in no journal
     try:
         if explored.whole and question.liveness:
             followed = find_trap(shortest.space, told)
@@ -440,7 +442,7 @@ def _replayed(question: _Question, found: _Result) -> Replay | None:
 
 
 def _is_real(found: _Result, replayed: Replay | None) -> bool:
-    """Whether the simulator shows what was found."""
+    """Return True if the simulator shows the violation that was found."""
     if replayed is None:
         return True
     if found.raised:
@@ -459,7 +461,7 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         unexercised += [kind.name for kind in LIVENESS]
     if found.alone is not None:
         (exercised if found.alone.exercised else unexercised).append(EpochProgress.name)
-    values = msgspec.to_builtins(schedule.switches)  # those that are not as the letter of the paper has them
+    values = msgspec.to_builtins(schedule.switches)  # those that differ from the letter of the paper
     system = [schedule.quorums] if schedule.quorums != MAJORITY else []
     return Exploration(
         protocol=schedule.protocol,

@@ -1,7 +1,7 @@
 """The expansion of the states of a level, a portion at a time, where states are kept in arrays (`compact`).
 
-Many states are expanded at once if that can be (`many`). Those that this leaves are expanded one by one, each in its
-turn. Which of the successors are new, the states tell in the end.
+Most states are expanded many at once (`many`). The others are expanded one by one, each in its
+turn. The states find out in the end which of the successors are new.
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,7 +76,7 @@ class Portions:
             self.states = Spilled(states, folder or Path(gettempdir()), room)
 
     def _expand_all(self, start: int, rows: Ints) -> Expanded:
-        """Add the states found from these rows (numbered from `start`) to the visited ones; stop at a violation."""
+        """Add the successors of these rows (numbered from `start`) to the visited states; stop at a violation."""
         found = self._found(rows)
         transitions = _Transitions(self.states, start, found)
         for place in found.again:
@@ -88,12 +88,17 @@ class Portions:
         return Expanded(len(rows), transitions.count, None)
 
     def _found(self, rows: Ints) -> SuccessorRows:
-        """Expand these states at once, but those that are left to be expanded one by one."""
+        """Expand these states at once, except for those that are left to be expanded one by one."""
         if self.many is None:
             return SuccessorRows.nothing(rows)
         try:
             return self.many.of(rows)
-        except (CannotTellApart, EpochUnknown, MayLeave, WentOn):  # one by one, something may break before that comes
+        except (
+            CannotTellApart,
+            EpochUnknown,
+            MayLeave,
+            WentOn,
+        ):  # one by one, something may break before that is raised
             return SuccessorRows.nothing(rows)
 
     def _expand(self, place: int, row: Row, transitions: "_Transitions") -> End | None:
@@ -132,7 +137,7 @@ class _Transitions:
         self._added: list[tuple[int, int, int, Row]] = []
 
     def take(self, place: int) -> None:
-        """Let the states have all that were found at once from the states before this place of the portion."""
+        """Add to the states all that were found at once from the states before this place of the portion."""
         found, part = self._found, slice(self._found.ends(self._taken), self._found.ends(place))
         self.count += int(found.count[self._taken : place].sum())
         self._taken = place
@@ -142,17 +147,17 @@ class _Transitions:
         self._states.add(found.rows[part], self._start + found.source[part], found.first[part], found.naming[part])
 
     def add(self, source: int, first: int, naming: int, row: Row) -> None:
-        """Add one from the state in this place of the portion."""
+        """Add the transition from the state in this place of the portion."""
         self._added.append((self._start + source, first, naming, row))
 
     def settled(self) -> int:
-        """Let the states have all that there are, and return how many states there are then."""
+        """Add all transitions to the states, and return the number of states then."""
         self.hand_over()
         self._states.settle()
         return len(self._states)
 
     def hand_over(self) -> None:
-        """Let the states have all that were added."""
+        """Add to the states all transitions that were added one by one."""
         if self._added:
             before, first, naming, rows = zip(*self._added, strict=True)
             self._states.add(np.array(rows), *map(np.array, (before, first, naming)))

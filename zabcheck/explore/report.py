@@ -1,4 +1,4 @@
-"""What an exhaustive search has shown, in words: what is proved, within which bounds, and what these switched off."""
+"""The result of an exhaustive search in words: what is proved, within which bounds, and what these switched off."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
 
 CHAIN_BITS = 63
-"""The bits of the hash by which two histories are told apart."""
+"""The bits of the hash that distinguishes two histories."""
 
 
 _TRAPS = {
@@ -25,11 +25,11 @@ _TRAPS = {
 
 
 _ERRORS = "errors raised"
-"""The setting in which an error of the code that is modelled ends a run."""
+"""The setting with which an error of the modelled code ends a run."""
 
 
 def render(found: Exploration) -> RenderableType:
-    """Return a few sentences that say what was shown, the first one in bold."""
+    """Return a few sentences on the result, the first one in bold."""
     return Drawing(lambda pen: _lines(pen, found), None)
 
 
@@ -38,7 +38,7 @@ def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
 
 
 def sentences(found: Exploration) -> list[str]:
-    """Return what was shown, then within which bounds and how."""
+    """Return the result, then the bounds and settings, as sentences."""
     components = counted(found.components, "component", "components")
     within = ", ".join([found.bounds, *found.settings])
     rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
@@ -116,7 +116,7 @@ def result(found: Exploration) -> str:
 
 
 def next_step(found: Exploration, bounds: Bounds | None) -> str:
-    """Return what to do after a search that proves less than it was asked to; nothing if it proves all.
+    """Return advice after a search that proves less than it was asked to; nothing if it proves all.
 
     `bounds` are those of the search; None if a run was to be certified.
     """
@@ -132,7 +132,7 @@ def next_step(found: Exploration, bounds: Bounds | None) -> str:
 def _enough(bounds: Bounds) -> Sequence[tuple[str, int, int]]:
     """Return options with their values, and those with which the protocols of zabcheck exercise every property.
 
-    Two transactions have an order, two epochs a leader before, and what is delivered again is so after a crash.
+    Two transactions have an order, two epochs an earlier leader, and repeated deliveries take a crash.
     """
     return (
         ("--processes", bounds.processes, 2),

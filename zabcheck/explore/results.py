@@ -1,4 +1,4 @@
-"""How far a search is, its result, and what that shows."""
+"""The progress of a search, its result, and the result of an exploration."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from zabcheck.simulation.choices import AnyChoice
 
 
 class Progress(NamedTuple):
-    """How far a search is."""
+    """The progress of a search."""
 
     states: int
     """The number of visited states."""
@@ -31,25 +31,25 @@ class SearchResult(Struct, frozen=True):
     depth: int
     """The number of levels."""
     whole: bool
-    """Every state was expanded, and nothing is broken."""
+    """True if every state was expanded, and nothing is broken."""
     tried: int
     """Without partial-order reduction, every run of up to this number of steps was tried."""
     broken: str | None
     """The name of the property that the run of `choices` violates; it counts as exercised."""
     raised: bool
-    """The protocol's code raised at the end of the run of `choices`."""
+    """True if the protocol's code raised at the end of the run of `choices`."""
     choices: tuple[AnyChoice, ...]
     """The run; without partial-order reduction no other one that breaks something is shorter."""
     switched_off: dict[str, int]
-    """By the name of a bound: the number of different moves that it forbade."""
+    """The number of different moves that each bound forbade, by its name."""
     exercised: dict[str, bool]
-    """By the name of a property: there was something to judge in a level that is over."""
+    """For each property, by name, True if a level that is over had something to judge."""
     goals: tuple[str, ...]
     """The names of the goals that some run was seen to reach in a level that is over."""
     components: int
     """The number of different processes, connections and monitors that the states are made of."""
     interrupted: bool = False
-    """Ctrl-C ended the search."""
+    """True if Ctrl-C ended the search."""
 
 
 class Exploration(Struct, frozen=True):
@@ -62,13 +62,13 @@ class Exploration(Struct, frozen=True):
     protocol: str
     mutant: str | None
     bounds: str
-    """In words, as in "3 processes, 2 epochs, …"."""
+    """As text: "3 processes, 2 epochs, …"."""
     settings: tuple[str, ...]
-    """In words: the quorum system if it is no majority, and each switch whose value is not that of the paper."""
+    """As text: the quorum system if it is no majority, and each switch whose value is not that of the paper."""
     symmetry: bool
-    """States that differ in the names of processes alone were taken for one."""
+    """True if states that differ in the names of processes alone were identified."""
     reduction: bool
-    """Only one order of moves that commute was tried."""
+    """True if only one order of moves that commute was tried."""
     states: int
     transitions: int
     depth: int
@@ -76,7 +76,7 @@ class Exploration(Struct, frozen=True):
     components: int = field(name="parts")
     """The number of different processes, connections and monitors that the states are made of."""
     whole: bool
-    """Every state within the bounds was expanded, and none breaks anything; only then something is proved."""
+    """True if every state within the bounds was expanded, and none breaks anything; only then something is proved."""
     broken: str | None
     """The property that the counterexample violates; None if it does not, but the protocol's code raised."""
     steps: int
@@ -88,7 +88,7 @@ class Exploration(Struct, frozen=True):
     followed: int
     """The number of pairs of a state and a leader with a quorum that were followed, undisturbed; 0 if not asked for."""
     trap: str | None
-    """The kind of the first of these that does not get on (`undisturbed.Trap`)."""
+    """The kind of the first of these that makes no progress (`undisturbed.Trap`)."""
     exercised: tuple[str, ...]
     """The properties that had something to judge in some state."""
     unexercised: tuple[str, ...]
@@ -98,14 +98,14 @@ class Exploration(Struct, frozen=True):
     unreached: tuple[str, ...]
     """The other goals."""
     switched_off: Mapping[str, int]
-    """By the name of a bound: the number of different moves that it forbade."""
+    """The number of different moves that each bound forbade, by its name."""
     seconds: float
-    """CPU time."""
+    """CPU seconds."""
     counterexample: Replay | None
     interrupted: bool = False
-    """Ctrl-C ended the search, or what follows it."""
+    """True if Ctrl-C ended the search, or what follows it."""
 
     @property
     def raised(self) -> bool:
-        """Whether the counterexample is one because the protocol's code raises."""
+        """True if the counterexample is one because the protocol's code raises."""
         return self.counterexample is not None and self.counterexample.raised is not None

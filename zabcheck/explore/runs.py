@@ -1,4 +1,4 @@
-"""The run that leads to a state of a search, of which the search keeps only from which state it came, and how."""
+"""The run that leads to a state, rebuilt from the predecessor and choice that a search keeps of each state."""
 
 from itertools import pairwise
 from typing import Protocol
@@ -11,12 +11,12 @@ from zabcheck.simulation.choices import AnyChoice
 
 
 class Search(Protocol):
-    """A search, as far as it tells how its states were found."""
+    """A search, as far as it knows how its states were found."""
 
     local_states: LocalStates
     successors: Successors
     namings: dict[Names, int]
-    """By renaming: its number."""
+    """The number of each renaming."""
 
     @property
     def states(self) -> States: ...
@@ -25,7 +25,7 @@ class Search(Protocol):
 
 
 def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
-    """Return the choices that lead to a state, and how these call each process, by its name in the state's row.
+    """Return the choices that lead to a state, and their names for each process, by its name in the state's row.
 
     The state is counted from 0 on in the order of `Space.rows`. O(steps), and O(states) without numpy.
     """
@@ -36,7 +36,7 @@ def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
         state = how[-1].before
         found.append(next(known.rows(state, state + 1)))
     choices: list[AnyChoice] = []
-    originally = tuple(range(len(space.local_states.components.ids) + 1))  # by what a process is called now
+    originally = tuple(range(len(space.local_states.components.ids) + 1))  # by the present name of a process
     for (before, after), (_, by, naming) in zip(pairwise(reversed(found)), reversed(how), strict=True):
         names = namings[naming]
         for number in _path(space, before, by, after, names):

@@ -1,8 +1,8 @@
-"""The shortest run that breaks a property, in fine steps; and how much a known one uses.
+"""The shortest run that breaks a property, in fine steps; and the bounds of a known one.
 
-The reduced search finds out whether anything breaks, and is fast. But it does not keep lengths: a transition of it may
-be several steps, and it makes some moves before they are needed. So where something breaks, an unreduced search
-follows. It need not go further than the run that is known, and tries each run of fewer steps.
+The reduced search finds out if anything breaks, and is fast. But it does not keep lengths: a transition of it may
+be several steps, and it makes some moves before they are needed. So if something breaks, an unreduced search
+follows. It need not go further than the known run, and tries each run of fewer steps.
 """
 
 from collections import Counter
@@ -69,8 +69,8 @@ def search(
 ) -> ShortestResult:
     """Search; if something breaks, search again for the shortest run that does.
 
-    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For what the
-    other arguments mean, what it costs, and errors, see `Space.explore`. An interrupt in the second search leaves the
+    `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For the other
+    arguments, the cost, and errors, see `Space.explore`. An interrupt in the second search leaves the
     run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is searched without it, and
     without a checkpoint.
     """
@@ -93,7 +93,7 @@ def search(
         found = explored(first, None, resume=False)
     if not found.choices or not first.reduced:
         return ShortestResult(found, found.tried, first)
-    del first  # what it has in memory is of no use any more, and the next one needs more
+    del first  # its memory is of no use any more, and the next search needs more
     second = shorter(
         space,
         found.choices,
@@ -131,7 +131,7 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
     """Return the steps of a run of `protocol`, and the least bounds it is within. NotTried if it is within none.
 
     The steps are those that a search would make: an election by vote that only ends iterations is a time-out for each.
-    Where a step raises, the run ends.
+    If a step raises, the run ends.
     """
     whole = simulate(protocol, schedule, lambda _: None)
     with suppress(StepRaised):

@@ -1,7 +1,7 @@
 """The search through all states, breadth first.
 
-A state is a row of numbers: a local state for each process, what was used of the bounds, and a monitor. Of each state
-the predecessor is kept, and the choice that led from there, so that the run to any state can be told (`visited`). As
+A state is a row of numbers: a local state for each process, the used part of the bounds, and a monitor. For each state
+the predecessor is kept, and the choice that led from there, so that the run to any state can be rebuilt (`visited`). As
 soon as a level is large they are kept in arrays, if numpy is installed (`compact`), and in files once memory is used up
 (`spilled`).
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from zabcheck.explore.portions import Portions
 
 LARGE = 600
-"""Until a level has this many states they are kept without numpy, if it is not loaded (`pays_from`)."""
+"""The number of states of a level below which they are kept without numpy, if it is not loaded (`pays_from`)."""
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
 
@@ -53,13 +53,13 @@ _LOOK = 4096
 class Space:
     """All states of `protocol` within `bounds`, judged by `properties` (each one `judged_in_every_state`).
 
-    With `symmetry`, processes are taken for interchangeable, if the protocol can rename them; with `reduction`, only
-    one order of moves that commute is tried, if the protocol's do. What came of that is in the attributes `symmetry`
-    (None: none) and `reduced`. With symmetry a run may be made up, so one that is found has to be replayed;
-    `exploration` does that, and is what to call. `moments` False: nobody will ask what several processes have at one
-    moment, as `liveness` and `rests` do of the states; then reduction leaves out more of them, for some properties (not
-    where errors of the code that is modelled end a run).
-    `forgetful`: properties forget iterations that are left (`Monitored.leave`). StepRaised if a process cannot start.
+    With `symmetry`, processes are treated as interchangeable, if the protocol can rename them; with `reduction`, only
+    one order of moves that commute is tried, if the protocol's do. The attributes `symmetry` (None: none) and `reduced`
+    have the outcome. With symmetry a run may be made up, so one that is found has to be replayed; `exploration` does
+    that, and is the function to call. `moments` False: the states of several processes at one moment do not matter, as
+    they do to `liveness` and `rests`; then reduction leaves out more states, for some properties (not where errors of
+    the modelled code end a run). `forgetful`: properties forget iterations that are left (`Monitored.leave`).
+    StepRaised if a process cannot start.
     """
 
     def __init__(
@@ -110,7 +110,7 @@ class Space:
         )
 
     def _watch(self, exercised: Sequence[str]) -> None:
-        """Have monitors that know nothing yet, and what relies on them."""
+        """Make monitors that have seen nothing yet, and the tables that rely on them."""
         quorums, journal = self.components.quorums, self._journal
         self.monitors = Monitors(
             self._properties, quorums, self.components, journal, exercised, told_of_leaving=self._forgetful
@@ -123,7 +123,7 @@ class Space:
 
     @property
     def _figures(self) -> tuple[int, dict[str, int]]:
-        """How many components there are, and how many moves each bound forbade."""
+        """The number of components, and the number of moves that each bound forbade."""
         components = len(self.components.processes) + len(self.components.links) - 1 + len(self.monitors)
         return components, dict(self.local_states.switched_off)
 
@@ -155,11 +155,11 @@ class Space:
         With numpy many states of a large level are expanded at once, and the same is found.
         When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
         are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
-        used up by what stays there: the tables, and all of it without numpy.
+        used up by the rest: the tables, and everything without numpy.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
-        A `checkpoint` is written `every` so often, in seconds, at most, when memory ends, and after an interrupt. With
-        `resume` the search goes on from the one that is there, and finds what it would have found; CheckpointError if
-        that cannot be. `on_progress` is told at once what the checkpoint holds.
+        A `checkpoint` is written at most every `every` seconds, when memory ends, and after an interrupt. With
+        `resume` the search goes on from an existing one, with the same result as without a break; CheckpointError if
+        that cannot be. `on_progress` is called at once with the progress in the checkpoint.
         """
         file = CheckpointFile(checkpoint, self._settings, every) if checkpoint is not None else None
         on_progress = on_progress or (lambda _: None)
@@ -188,7 +188,7 @@ class Space:
             looked = min(looked, self._expanded)
         if self._expanded < len(self.states):
             return self._result(self._depth, None, False, (), whole=False, tried=self._depth)
-        return self._result(self._depth - 1, None, False, ())  # the last level led to nothing new
+        return self._result(self._depth - 1, None, False, ())  # the last level found nothing new
 
     @property
     def _progress(self) -> Progress:
@@ -196,13 +196,13 @@ class Space:
         return Progress(len(self.states), self._expanded, self._transitions, self._depth + 1, on_disk)
 
     def _make_room(self, memory: float, folder: Path | None) -> bool:
-        """Have the states in files, and return whether less than `memory` bytes are used then."""
+        """Move the states to files. Return True if less than `memory` bytes are used then."""
         if self._portions is not None:
             self._portions.make_room(used() - memory, folder)
         return self._portions is not None and used() <= memory
 
     def _settle(self) -> None:
-        """Have all states that were found among the states."""
+        """Add all states that were found to the states."""
         if self._portions is not None:
             self._portions.states.settle()
 
@@ -211,7 +211,7 @@ class Space:
         self._visited.begin(self.canonical((*self.local_states.start, 0, 0))[0])
 
     def _begin_level(self) -> None:
-        """Go on to the states that the current level has led to; or begin again, if monitors know too much by now."""
+        """Go on to the states found from the current level; or begin again, if monitors know too much by now."""
         if self._portions is None:
             self._visited.level, self._visited.next_level = self._visited.next_level, []
         self._settle()
@@ -229,7 +229,7 @@ class Space:
         self._figures_before = self._figures
 
     def _begin_again(self) -> None:
-        """Begin with the first state again, with monitors that need to know less, and all other tables as they are.
+        """Begin with the first state again, with monitors that need fewer facts, and all other tables as they are.
 
         That comes early, as runs that exercise a property are short.
         """
@@ -241,12 +241,12 @@ class Space:
         self._begin()
 
     def _know_less(self, exercised: tuple[int, ...]) -> None:
-        """Have monitors that know of fewer properties, all but those in these places, what will exercise them."""
+        """Make monitors that know when a property will be exercised for those only that are not in these places."""
         self._journal.append(("again", (exercised,)))
         self._watch([self._properties[place].name for place in exercised])
 
     def _steps(self) -> Iterator[End | None]:
-        """Expand the states of the level, a portion at each step. If something breaks, the last step says what."""
+        """Expand the states of the level, a portion at each step. If something breaks, the last step returns how."""
         if self._end - self._expanded >= pays_from(LARGE):
             self._keep_in_arrays()
         if self._portions is None:
@@ -301,10 +301,10 @@ class Space:
         self._transitions += transitions
         return None
 
-    # CheckpointFile.
+    # Checkpoints.
 
     def _checkpoint(self) -> Checkpoint:
-        """Return what a checkpoint has to hold, between two portions."""
+        """Return the contents of a checkpoint, between two portions."""
         self._settle()
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
@@ -316,7 +316,7 @@ class Space:
         CheckpointFile(path, self._settings).write(self._checkpoint())
 
     def _resume(self, file: CheckpointFile, on_progress: Callable[[Progress], None]) -> None:
-        """Be as far as the search was that wrote this file."""
+        """Resume the search from the checkpoint in this file."""
         saved = file.read()
         at = saved.position
         on_progress(Progress(saved.states, at.expanded, at.transitions, at.depth + 1))
@@ -332,7 +332,7 @@ class Space:
             "singles": self.local_states.try_single,
             "local states": self.local_states.numbered,
             "local states renamed": self.local_states.renamed,
-            "monitors": lambda *key: self.monitors.after(*key),  # `again` makes others
+            "monitors": lambda *key: self.monitors.after(*key),  # because `again` makes others
             "monitors renamed": lambda *key: self.monitors.renamed(*key),
             "levels": self._end_level,
             "again": self._know_less,
@@ -357,7 +357,7 @@ class Space:
 
     @property
     def _sizes(self) -> dict[str, int]:
-        """The numbers of components, by kind, and what was counted as they were made."""
+        """The numbers of components, by kind, and the counts made with them."""
         return {
             "processes": len(self.components.processes),
             "links": len(self.components.links),
@@ -402,7 +402,7 @@ class Space:
 
 
 def _came(look_for_interrupt: Callable[[], None]) -> bool:
-    """Whether Ctrl-C came."""
+    """Return True if Ctrl-C came."""
     try:
         look_for_interrupt()
     except KeyboardInterrupt:

@@ -4,8 +4,8 @@ import sys
 
 
 def pays_from(large: int) -> int:
-    """Return how many states a level has to have, so that arrays pay: `large`, a quarter of it if numpy is loaded.
+    """Return the number of states from which arrays pay for a level: `large`, a quarter of it if numpy is loaded.
 
-    To load numpy costs as much as to expand some hundreds of states one by one.
+    Loading numpy costs as much as expanding some hundreds of states one by one.
     """
     return large // 4 if "numpy" in sys.modules else large

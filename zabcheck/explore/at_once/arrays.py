@@ -1,7 +1,7 @@
 """The tables of a search as arrays of numpy, in which many entries are looked up at once.
 
-They have what the tables of `local_states`, `monitors` and `symmetry` have, under the same numbers. What is missing is
-filled in there, entry by entry, and then taken over: there is no second way to make a component.
+They have the entries of `local_states`, `monitors` and `symmetry`, under the same numbers. Missing entries are made by
+those tables, one by one, and then copied: there is no second way to make a component.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -33,7 +33,7 @@ from zabcheck.explore.tables.symmetry import Symmetry
 
 
 class Arrays:
-    """What can be looked up in a search, by the numbers that its tables give."""
+    """The tables of a search as arrays, by the numbers that the tables give."""
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, symmetry: Symmetry | None) -> None:
         self._states, self._monitors, self._symmetry = local_states, monitors, symmetry
@@ -77,18 +77,18 @@ class Arrays:
 
     @property
     def leads(self) -> Bools:
-        """By local state: `LocalStates.leads`."""
+        """`LocalStates.leads`, by local state."""
         return self._parts.leads
 
     @property
     def following(self) -> Ints:
-        """By local state: `LocalStates.following`."""
+        """`LocalStates.following`, by local state."""
         return self._parts.following
 
-    # Taking over.
+    # Copying.
 
     def refresh(self) -> None:
-        """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
+        """Copy the tables' new entries. O(new entries), except for a copy of all now and then."""
         states, monitors, symmetry = self._states, self._monitors, self._symmetry
         if len(self._links) < len(states.made_of):
             self._take_local_states(states)
@@ -128,7 +128,7 @@ class Arrays:
             self._monitors_renamed.extend(keys, [value for _, value in new])
 
     def _new(self, name: Hashable, table: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        """Return the last entries of a table, those that were not taken over yet."""
+        """Return the new entries of a table, those that were not copied yet."""
         taken, self._taken[name] = self._taken.get(name, 0), len(table)
         return list(islice(reversed(table.items()), len(table) - taken))[::-1] if len(table) > taken else []
 
@@ -166,9 +166,9 @@ class Arrays:
         fill: Callable[..., object],
         fill_many: Callable[..., object] | None = None,
     ) -> Ints:
-        """Return what the table has for these keys. `fill` fills in what it lacks, each key once.
+        """Return the table's entries for these keys. `fill` makes a missing one, each key once.
 
-        If it lacks more than a few, `fill_many` does the same for all of them, which are given as one array for each of
+        If more than a few are missing, `fill_many` makes them all at once; its keys are given as one array for each of
         their integers.
         """
         found = table.find(*columns)
@@ -195,7 +195,7 @@ class Arrays:
         return found
 
     def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
-        """Return the number of what a process can do in each state. MayLeave as `LocalStates.expand`."""
+        """Return the number of each state's expansion of a process. MayLeave as in `LocalStates.expand`."""
         local_states = of_each(rows, processes)
         at = np.flatnonzero(self._may_be_held.take(local_states) & (masks & self._faults == 0))
         if at.size:
@@ -206,7 +206,7 @@ class Arrays:
         missing = np.flatnonzero(found == MISSING)
         while missing.size:
             some = [column[missing] for column in key]
-            _, first = np.unique(hashes(some), return_index=True)  # those that differ, but for some of one hash
+            _, first = np.unique(hashes(some), return_index=True)  # those that differ, except for some of one hash
             self._put_together(np.column_stack([column[first] for column in some]))
             found[missing] = self._expansions.find(*some)
             missing = missing[found[missing] == MISSING]
@@ -221,12 +221,12 @@ class Arrays:
         return held
 
     def are_quorums(self, members: Bools) -> Bools:
-        """Return which sets of processes are quorums; the last axis has the processes."""
+        """Return for each set of processes True if it is a quorum; the last axis has the processes."""
         found: Bools = self._is_quorum[_members(members)]
         return found
 
     def singles(self, choices: Ints, rows: Ints, processes: Ints) -> Ints:
-        """Return the move that a choice is of a process, MISSING if there is none."""
+        """Return the moves of processes by choices, MISSING for one that is not enabled."""
         key = choices, of_each(rows, processes), *self._links_to(rows, processes)
         found = self._find(self._singles, key, self._states.try_single)
         return self._single.take(found - MISSING)
@@ -236,7 +236,7 @@ class Arrays:
         return [links.take(rows[:, other] * size + processes) for other in range(size)]
 
     def move(self, rows: Ints, moves: Ints, processes: Ints) -> tuple[Ints, Bools]:
-        """Return the states after a move of a process, and where something breaks."""
+        """Return the states after a move of a process, and True for each in which something breaks."""
         size, after = self.size, rows.copy()
         after.ravel()[flat_places(after, processes)] = self.moves.local_state.take(moves)
         changed = self.moves.changed.take(moves, axis=0)
@@ -303,5 +303,5 @@ class Arrays:
 
 
 def _members(table: Bools) -> Ints:
-    """Return, for each set of processes, a number with a bit for each that is in it."""
+    """Return, for each set of processes, a number with a bit for each member."""
     return table @ (1 << np.arange(table.shape[-1]))

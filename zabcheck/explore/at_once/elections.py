@@ -1,4 +1,4 @@
-"""Who may take part in elections by vote, and who wins, for many states at once: what `Successors` tells one by one.
+"""Elections by vote in many states at once: possible participants and winners, as in `Successors` one by one.
 
 Processes are counted from 0.
 """
@@ -48,9 +48,9 @@ class Elections:
         """By the number of a vote: how many votes are less."""
 
     def refresh(self) -> None:
-        """Take over the votes of new local states that are up, whether they take part in an election or not.
+        """Copy the votes of new local states that are up, even if they take part in no election.
 
-        O(what is new), and a sort of all votes if one is new.
+        O(new local states), and a sort of all votes if one is new.
         """
         known, following = len(self._vote_of), self._arrays.following
         votes = [
@@ -65,7 +65,7 @@ class Elections:
             self._rank[[numbers[vote] for vote in sorted(numbers)]] = np.arange(len(numbers))
 
     def possible(self, rows: Ints, masks: Ints) -> tuple[Ints, Ints]:
-        """Return the elections in which all that take part may do so: the state, and the place of the election."""
+        """Return the elections whose participants may all take part: the state, and the place of the election."""
         following = self._arrays.following[rows[:, : self._size]]
         may_leave = (masks & TIMEOUT != 0)[:, None] & (following != DOWN)
         able = (following == NOBODY) | may_leave
@@ -73,7 +73,7 @@ class Elections:
         return states, elections
 
     def joins(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return who may join the leader that a quorum has: the state, the process, and the leader."""
+        """Return the processes that may join the leader of a quorum: the state, the process, and the leader."""
         following = self._arrays.following[rows[:, : self._size]]
         led = following[:, :, None] == np.arange(1, self._size + 1)  # by state, process, and leader
         leads = self._arrays.are_quorums(led.transpose(0, 2, 1)) & led[:, range(self._size), range(self._size)]
@@ -81,7 +81,7 @@ class Elections:
         return states, processes, leaders
 
     def are_won(self, rows: Ints, elections: Ints) -> Bools:
-        """Return which elections the leader wins: none that takes part is down, or may lead and has a greater vote."""
+        """Return for each election True if the leader wins: no participant is down, or may lead by a greater vote."""
         self.refresh()
         members = self.members[elections]
         local_states = rows[np.arange(len(rows))[:, None], members]  # NO_MEMBER has that of another column

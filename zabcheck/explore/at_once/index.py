@@ -2,7 +2,7 @@
 
 Where arrays are as long as all successors of a portion, numbers and rows are picked by `take`. Brackets do the same,
 but need twice the time for numbers, five times for rows, and ten times with a mask. `any` along a short axis is as
-slow, so columns are gone through instead.
+slow, so loops over columns replace it.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 MISSING = -1
-"""Instead of a number: the entry is not in the table."""
+"""Stands for the number of an entry that is not in the table."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -33,12 +33,12 @@ def hashes(columns: Sequence[Ints]) -> Ints:
 
 
 def distinct(columns: Sequence[Ints]) -> list[tuple[int, ...]]:
-    """Return the keys, given as for `hashes`, each once, in the order in which they come first."""
+    """Return the keys, given as for `hashes`, each once, in the order of their first places."""
     return list(dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True)))
 
 
 def flat_places(rows: Ints, columns: Ints) -> Ints:
-    """Return where, in `rows.ravel()`, the number of each row is that is in the column given for it, from 0 on."""
+    """Return the index in `rows.ravel()` of one number of each row, that of the column given for it, from 0 on."""
     return np.arange(0, rows.size, rows.shape[1]) + columns
 
 
@@ -49,7 +49,7 @@ def of_each(rows: Ints, columns: Ints) -> Ints:
 
 
 def unlike(rows: Ints, others: Ints) -> Bools:
-    """Return which rows are not those in the same place."""
+    """Return True for each row that differs from the one in the same place."""
     found: Bools = rows[:, 0] != others[:, 0]
     for column in range(1, rows.shape[1]):
         found |= rows[:, column] != others[:, column]
@@ -62,7 +62,7 @@ def twins(rows: Ints) -> Ints:
     size = 1 << (2 * len(rows)).bit_length()
     slots = hashes(list(rows.T)) & size - 1
     table = np.empty(size, np.int64)
-    table[slots[::-1]] = own[::-1]  # of several for one slot the last one stays there
+    table[slots[::-1]] = own[::-1]  # the last of several for one slot stays there
     found = table.take(slots)
     later = np.flatnonzero(found != own)
     wrong = later[unlike(rows.take(found.take(later), axis=0), rows.take(later, axis=0))]
@@ -95,7 +95,7 @@ class Index:
         slots = self._slots_of([column[numbers] for column in self._columns])
         while numbers.size:
             free = self._slots[slots] == MISSING
-            self._slots[slots[free]] = numbers[free]  # of several for one slot the last one stays there
+            self._slots[slots[free]] = numbers[free]  # the last of several for one slot stays there
             left = self._slots[slots] != numbers
             numbers, slots = numbers[left], slots[left] + 1 & len(self._slots) - 1
 
@@ -121,7 +121,7 @@ class Index:
         return hashes(columns) & len(self._slots) - 1
 
     def _differ(self, numbers: Ints, columns: Sequence[Ints]) -> Bools:
-        """Whether a slot is taken, and by another key."""
+        """Return True for each slot that is taken by another key."""
         differ = np.zeros(len(numbers), np.bool_)
         for known, column in zip(self._columns, columns, strict=True):
             differ |= known.take(numbers) != column
@@ -148,9 +148,9 @@ class Table:
 
 
 def extended(known: Any, new: Any) -> Any:
-    """Return an array with others behind it. It has room for more, so what is known is seldom copied.
+    """Return an array with others behind it. It has room for more, so the known part is seldom copied.
 
-    What is known must not be extended a second time: the room behind it is taken.
+    The known part must not be extended a second time: the room behind it is taken.
     """
     room, size = known.base, len(known) + len(new)
     if not isinstance(room, np.ndarray) or room.shape[1:] != known.shape[1:] or len(room) < size:
@@ -161,5 +161,5 @@ def extended(known: Any, new: Any) -> Any:
 
 
 def up_to(known: Any, all_: Sequence[Any]) -> Any:
-    """Return the array with what the list has beyond it."""
+    """Return the array with the further elements of the list."""
     return extended(known, np.array(all_[len(known) :], known.dtype))

@@ -1,9 +1,9 @@
-"""What the properties know after many steps at once, looked up in arrays: what `Monitors` tells of one step.
+"""The monitors after many steps at once, looked up in arrays: as in `Monitors` for one step.
 
-A monitor is a row here: what each part of the product of all judges knows, by number. What a part knows after a step is
-looked up for many steps, part by part, and then the rows are. What a part was never asked it is asked then, in the
-order of the steps, and rows that are new get numbers in that order. So all numbers are given as if one step had been
-asked for after the other; but for questions that end the search, as `WentOn` does.
+A monitor is a row here: the state of each part of the product of all judges, by number. A part's state after a step is
+looked up for many steps, part by part, and then the rows are. States that are missing are computed by the part, in the
+order of the steps, and new rows get numbers in that order. So all numbers are as if the steps were judged one after
+the other; except for steps that end the search, as `WentOn` does.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,11 +15,11 @@ from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.renaming import Names
 
 FEW = 512
-"""Fewer questions than these are answered sooner one by one."""
+"""The number of questions below which answering them one by one is faster."""
 
 
 class Judging:
-    """Answers the questions that `monitors` were never asked, and lets them record the answers."""
+    """Answers new questions to `monitors`, and lets them record the answers."""
 
     def __init__(self, monitors: Monitors) -> None:
         self._monitors, self._product = monitors, monitors.product
@@ -35,7 +35,7 @@ class Judging:
         """By names, and then by part, in the order of `Product.twins`: what it knows under these names."""
 
     def after(self, monitors: Ints, events: Ints) -> None:
-        """Answer what `Monitors.after` tells. These questions differ."""
+        """Answer `Monitors.after` for these questions, which differ."""
         known, seen = self._parts(monitors), self._seen_by(events)
         for place, (part, table) in enumerate(zip(self._product.parts, self._after, strict=True)):
             what = seen[:, place]
@@ -45,7 +45,7 @@ class Judging:
         self._monitors.record_many_after(monitors.tolist(), events.tolist(), found.tolist())
 
     def renamed(self, monitors: Ints, names: Sequence[Names]) -> None:
-        """Answer what `Monitors.renamed` tells. These questions differ, and none is about the first monitor."""
+        """Answer `Monitors.renamed` for these questions, which differ; none is about the first monitor."""
         before, naming = self._parts(monitors), {each: number for number, each in enumerate(dict.fromkeys(names))}
         numbers = np.array([naming[each] for each in names])
         known: list[Ints] = [np.full(len(monitors), MISSING) for _ in before]
@@ -63,7 +63,7 @@ class Judging:
         return self._renamed[names]
 
     def _ask(self, before: Sequence[Ints], names: Sequence[Names], known: Sequence[Ints]) -> None:
-        """Ask for what is `known` of no part, step by step: that gives numbers to events, too."""
+        """Compute the states that are not `known` of a part, step by step: that gives numbers to events, too."""
         lacking: Bools = np.zeros(len(names), np.bool_)
         for column in known:
             lacking |= column == MISSING
@@ -78,7 +78,7 @@ class Judging:
             self._tables(each)[target].extend(list(twins), list(twins.values()))
 
     def _parts(self, monitors: Ints) -> list[Ints]:
-        """Return what each part knows in each of these monitors."""
+        """Return the state of each part in each of these monitors."""
         self._take_over()
         return list(self._known.keys(monitors).T.copy())
 
@@ -86,7 +86,7 @@ class Judging:
         self._known.extend(self._product.known[len(self._known) :])
 
     def _numbers(self, known: Sequence[Ints]) -> Ints:
-        """Return the monitors in which the parts know this."""
+        """Return the monitors in which the parts have these states."""
         found = self._known.find(*known)
         missing = np.flatnonzero(found == MISSING)
         if missing.size:
@@ -98,7 +98,7 @@ class Judging:
         return found
 
     def _seen_by(self, events: Ints) -> Ints:
-        """Return what each part sees of these events."""
+        """Return each part's view of these events."""
         lacking = int(events.max()) + 1 - len(self._is_seen)
         if lacking > 0:
             self._is_seen = extended(self._is_seen, np.zeros(lacking, np.bool_))
@@ -112,7 +112,7 @@ class Judging:
 
 
 def _find(table: Table, columns: Sequence[Ints], fill: Callable[..., int]) -> Ints:
-    """Return what the table has for these keys, and `fill` in what it lacks, each key once."""
+    """Return the table's entries for these keys, and `fill` in missing ones, each key once."""
     found = table.find(*columns)
     missing = np.flatnonzero(found == MISSING)
     if missing.size:

@@ -1,7 +1,7 @@
-"""The successors of many states at once, looked up in arrays: what `successors` and `symmetry` give one by one.
+"""The successors of many states at once, looked up in arrays: as in `successors` and `symmetry` one by one.
 
-All is looked up in the tables (`arrays`), which fill in what they lack. Where something breaks, the whole state is left
-to the search, which expands it when its turn comes. What is asked for is the same as one by one, in another order, on
+All is looked up in the tables (`arrays`), which make missing entries. If something breaks, the whole state is left
+to the search, which expands it when its turn comes. The entries are the same as one by one, made in another order, on
 which nothing depends.
 """
 
@@ -23,11 +23,11 @@ from zabcheck.explore.tables.symmetry import Symmetry
 from zabcheck.simulation.channels import NOBODY
 
 FEWEST, MOST = 512, 1 << 15
-"""How many states are expanded at once: as many as take some time, but not so long that nobody hears of Ctrl-C."""
+"""The number of states that are expanded at once: enough to pay, but not so many that Ctrl-C has to wait for long."""
 _QUICK = 1.0
 """Seconds of CPU time. If some states take less, more are expanded at once next time, else fewer."""
 _DIGIT, _DEEPEST = 3, 12
-"""The bits of a key for each move that is made at once, and how many of these a key has room for."""
+"""The bits of a key for each move that is made at once, and the number of these moves that fit into a key."""
 _PLACES = 1 << 10
 """More than the joins, moves and elections of a state.
 
@@ -37,11 +37,11 @@ _MOVES = 1 << 7
 
 
 class SuccessorRows:
-    """The successors of some states. `again`: which of these the search has to expand itself.
+    """The successors of some states. `again`: the states that the search has to expand itself.
 
-    By successor, in the order in which the search finds them: the `source` that it comes after, `first` (see
+    By successor, in the order in which the search finds them: its `source`, `first` (see
     `Successor`), its representative in `rows`, and the `naming` that leads there, by number. Some that were found
-    before, from one of these states, may be left out; `count` has how many there are of each state nevertheless.
+    before, from one of these states, may be left out; `count` has the number of all successors of each state.
     """
 
     def __init__(self, again: Bools, count: Ints, source: Ints, first: Ints, rows: Ints, naming: Ints) -> None:
@@ -52,17 +52,17 @@ class SuccessorRows:
 
     @staticmethod
     def nothing(rows: Ints) -> "SuccessorRows":
-        """Return that the search has to expand all these states itself."""
+        """Return a result that leaves all these states to the search."""
         none = np.empty(0, np.int64)
         return SuccessorRows(np.ones(len(rows), np.bool_), np.zeros(len(rows), np.int64), none, none, rows[:0], none)
 
     def ends(self, state: int) -> int:
-        """Return how many successors are here of the states that come before this one."""
+        """Return the number of successors of the states before this one."""
         return int(self._ends[state - 1]) if state else 0
 
 
 class _Pending(NamedTuple):
-    """Successors that are on their way. Sorted by `keys` they are in order."""
+    """Unfinished successors. Sorted by `keys` they are in order."""
 
     source: Ints
     first: Ints
@@ -70,7 +70,7 @@ class _Pending(NamedTuple):
     keys: Ints
 
     def at(self, which: Ints | Bools) -> "_Pending":
-        """Return some of these successors; where a mask leaves out none of them, the same object."""
+        """Return some of these successors; the same object if a mask leaves out none of them."""
         if which.dtype == np.bool_:
             if which.all():
                 return self
@@ -126,7 +126,7 @@ class Many:
         part = part.at(~self._again[part.source])
         part = part.at(np.argsort(part.keys, kind="stable"))  # there are long runs in order
         count = np.bincount(part.source, minlength=len(rows))
-        # If the search has to expand the state of the first one itself, it finds that, too, before the others.
+        # If the search has to expand the first one's state itself, it finds that successor before the others, too.
         part = part.at(np.flatnonzero(twins(part.rows) == np.arange(len(part.rows))))
         if self._representatives is None:
             after, naming = part.rows, np.zeros(len(part.rows), np.int64)
@@ -140,7 +140,7 @@ class Many:
         return SuccessorRows(self._again, count, *columns)
 
     def _begun(self, before: Ints) -> _Pending:
-        """Return the states after a join, and after a move that has to be tried: what `Successors.of` begins with."""
+        """Return the states after a join or a move that has to be tried: the first part of `Successors.of`."""
         arrays, size = self._arrays, self._size
         masks = arrays.masks(before[:, size])
         expansions = np.full((len(before), size), MISSING)
@@ -148,7 +148,7 @@ class Many:
         for process in range(size):
             found = arrays.expansions(before.take(at, axis=0), masks.take(at), np.full(len(at), process))
             expansions[at, process] = found
-            at = at[~arrays.eager.take(found)]  # else nobody behind it is looked at
+            at = at[~arrays.eager.take(found)]  # otherwise the processes behind it are not looked at
         joined = self._joined(before, at)
         elected = self._elected(before, masks, at)
         first = _first(np.append(arrays.eager, False)[expansions])
@@ -163,14 +163,14 @@ class Many:
         return _together([joined, after, elected])
 
     def _moves(self, expansions: Ints) -> tuple[Ints, Ints, Ints]:
-        """Return all moves of these expansions: of which expansion each is, its number, and its place there."""
+        """Return all moves of these expansions: the expansion of each, its number, and its place there."""
         start, count = self._arrays.start.take(expansions), self._arrays.count.take(expansions)
         each = np.repeat(np.arange(len(expansions)), count)
         place = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
         return each, start.take(each) + place, place
 
     def _moved(self, part: _Pending, moves: Ints, processes: Ints) -> _Pending:
-        """Make the moves. Where something breaks, the source is left to the search."""
+        """Make the moves. If something breaks, the source is left to the search."""
         rows, breaks = self._arrays.move(part.rows, moves, processes)
         self._again[part.source[breaks]] = True
         return part._replace(rows=rows).at(~breaks)
@@ -227,7 +227,7 @@ class Many:
         return _together([part, joined])
 
     def _after_leaving(self, part: _Pending, voting: Elections, turn: int) -> _Pending:
-        """Return the states after one of those that take part has left its iteration, if any, by a time-out."""
+        """Return the states after a participant has left its iteration, if it is in one, by a time-out."""
         arrays, size = self._arrays, self._size
         members = voting.members[part.keys % _PLACES - self._first_election, turn]
         takes_part = members != NO_MEMBER
@@ -239,10 +239,10 @@ class Many:
         left.rows[:, size] += self._time_out
         return _together([part.at(~is_in_one), left])
 
-    # What is done at once.
+    # Moves that are made at once.
 
     def _settled(self, part: _Pending) -> _Pending:
-        """Return the states in which no more move is to be made at once: what `Successors` settles."""
+        """Return the states in which no more move is to be made at once, as `Successors._settle` does."""
         arrays, depth, done = self._arrays, 0, [part.at(np.empty(0, np.int64))]
         while len(part.source):
             if depth == _DEEPEST:
@@ -261,7 +261,7 @@ class Many:
         return _together(done)
 
     def _at_once(self, part: _Pending) -> tuple[Ints, Ints]:
-        """Return the expansion that is made at once in each state, or MISSING, and whose it is."""
+        """Return the expansion that is made at once in each state, or MISSING, and its process."""
         arrays, rows, size = self._arrays, part.rows, self._size
         asked, masks = arrays.may_be_eager(rows), arrays.masks(rows[:, size])
         expansions, processes = np.full(len(rows), MISSING), np.zeros(len(rows), np.int64)
@@ -283,7 +283,7 @@ def _with_short_keys(part: _Pending, done: Sequence[_Pending]) -> tuple[_Pending
 
 
 def _first(table: Bools) -> Ints:
-    """Return the first column of each row that is true; the number of columns where none is."""
+    """Return the first true column of each row; the number of columns if there is none."""
     found: Ints = np.where(table.any(axis=1), table.argmax(axis=1), table.shape[1])
     return found
 

@@ -1,6 +1,4 @@
-"""What processes can do in many states at once, put together in arrays of parts: what `LocalStates.expand` does one by
-one.
-"""
+"""The moves of processes in many states at once, put together in arrays of parts, as in `LocalStates.expand`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -17,11 +15,11 @@ from zabcheck.explore.tables.reduction import MayLeave
 _Key = TypeVar("_Key")
 
 Find = Callable[[Index, Sequence[Ints], Callable[..., object]], Ints]
-"""Looks keys up in an index. The function fills it with what is missing, given each key once."""
+"""Looks keys up in an index. The function makes missing entries, each key once."""
 
 
 class Moves(NamedTuple):
-    """Some moves, by number, with what `local_states.Move` has of each.
+    """Some moves, by number, with the fields of `local_states.Move`.
 
     `changed`: the new link that each process has to the one that moves; MISSING if it stays.
     """
@@ -48,7 +46,7 @@ class Moves(NamedTuple):
 
 
 class Expansions(NamedTuple):
-    """Some expansions: how many moves each has, all moves, and what `local_states.Expansion` has besides."""
+    """Some expansions: the number of moves of each, all moves, and the other fields of `local_states.Expansion`."""
 
     counts: Ints
     eager: Bools
@@ -57,7 +55,7 @@ class Expansions(NamedTuple):
 
 
 class Parts:
-    """The parts that `local_states` has, taken over. Processes are counted from 1, as in the keys of parts."""
+    """The parts of `local_states` as arrays. Processes are counted from 1, as in the keys of parts."""
 
     def __init__(self, local_states: LocalStates) -> None:
         self._states = local_states
@@ -84,7 +82,7 @@ class Parts:
         """By link: whether its leader has accepted it."""
 
     def refresh(self) -> None:
-        """Take over what the tables have got since the last time. O(what is new), but for a copy now and then."""
+        """Copy the tables' new entries. O(new entries), except for a copy of all now and then."""
         states = self._states
         parts, acts = states.known_parts, states.components.known_acts
         if new_parts := _last(parts, len(parts) - len(self._parts)):
@@ -128,7 +126,7 @@ class Parts:
     def expanded(self, keys: Ints, find: Find) -> Expansions:
         """Return the expansions that have these keys: a mask, a local state, and the links to its process.
 
-        MayLeave as `LocalStates.expand`.
+        MayLeave as in `LocalStates.expand`.
         """
         masks, local_states, links_to = keys[:, 0], keys[:, 1], keys[:, 2:]
         of, moves, opened_as_before, kinds = self._moves(masks, local_states, links_to, find)
@@ -152,8 +150,8 @@ class Parts:
     def _moves(self, masks: Ints, local_states: Ints, links_to: Ints, find: Find) -> tuple[Ints, Moves, Bools, Ints]:
         """Return the moves of these expansions, in order.
 
-        By move: of which expansion it is, the move itself, whether it leaves all links as they are that its process has
-        opened, and what may make it the only one (`Part.kind`).
+        By move: its expansion, the move itself, True if it leaves all links as they are that its process has
+        opened, and the reason that may make it the only one (`Part.kind`).
         """
         states, size, others = self._states, self._size, self._others
         is_own = others == self._ids[local_states][:, None]
@@ -183,7 +181,7 @@ class Parts:
         return of, moves, (after == opened).all(axis=1), self._kind[part]
 
     def _read(self, masks: Ints, local_states: Ints, links_to: Ints, of: Ints, moves: Moves) -> Bools:
-        """Return of which expansions a follower reads at once. MayLeave if a leader leaves followers."""
+        """Return for each expansion True if a follower reads at once. MayLeave if a leader leaves followers."""
         may_read = np.zeros(len(masks), np.bool_)
         if not self._reads_at_once:
             return may_read
@@ -200,7 +198,7 @@ class Parts:
 
 
 def _last(table: dict[_Key, Any], count: int) -> list[_Key]:
-    """Return the last keys of a table, so many of them, in order."""
+    """Return the last `count` keys of a table, in order."""
     return list(islice(reversed(table), count))[::-1]
 
 

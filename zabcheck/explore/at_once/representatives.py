@@ -1,4 +1,4 @@
-"""The representatives of many states at once: what `Symmetry.canonical` gives one by one, looked up in arrays."""
+"""The representatives of many states at once, looked up in arrays: as in `Symmetry.canonical` one by one."""
 
 from itertools import permutations
 
@@ -30,7 +30,7 @@ class Representatives:
         arrays = self._arrays
         each, naming, turn, is_only = self._candidates(arrays.kinds_of(rows))
         renamed = rows.take(each, axis=0)
-        at = np.flatnonzero((naming != 0) | ~is_only)  # else the row is its own representative
+        at = np.flatnonzero((naming != 0) | ~is_only)  # otherwise the row is its own representative
         renamed[at] = arrays.renamed(renamed.take(at, axis=0), naming.take(at))
         best, chosen = rows.copy(), np.zeros(len(rows), np.int64)
         for number in range(turn.max(initial=-1) + 1):
@@ -43,7 +43,7 @@ class Representatives:
     def _candidates(self, kinds: Ints) -> tuple[Ints, Ints, Ints, Bools]:
         """Return the renamings that put processes of these kinds in order; several if two are of one kind.
 
-        By renaming: of which row, its number, how many of the same row come before it, and whether it is the only one.
+        By renaming: its row, its number, the number of earlier ones of the same row, and True if it is the only one.
         """
         codes = np.zeros(len(kinds), np.int64)
         for process, other in permutations(range(self._arrays.size), 2):
@@ -61,9 +61,9 @@ class Representatives:
         return each, np.concatenate(self._namings)[start[each] + turn], turn, (count == 1)[each]
 
     def _are_less(self, rows: Ints, others: Ints) -> Bools:
-        """Return which rows come before the other one: as lists of digests are compared."""
+        """Return for each row True if it comes before the other one: as lists of digests are compared."""
         arrays, less = self._arrays, np.zeros(len(rows), np.bool_)
-        at = np.flatnonzero(unlike(rows, others))  # those that are not decided
+        at = np.flatnonzero(unlike(rows, others))  # those that are not decided yet
         for column in (*range(arrays.size), -1):
             digests = arrays.monitor_digests if column < 0 else arrays.digests
             one, other = digests(rows[at, column]), digests(others[at, column])

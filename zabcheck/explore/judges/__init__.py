@@ -1,10 +1,10 @@
-"""What an exhaustive search needs of a property besides what it says of a trace.
+"""The part of a property that an exhaustive search needs besides its verdict on a trace.
 
-A search tells states apart by what the properties still need to know of the runs that lead there. A property of
-`invariants` sees events, and knows nothing of that. `monitored` gives a subclass of it that does: written here for each
-property of zabcheck (`sequences`, `local`, `primaries`, `clients`, `abstraction`), and made for any other one, which
-then is judged just the same, with more states. A `MonitorJudge` judges by these, and `identity` tells two of them apart
-if some continuation could.
+A search distinguishes states by the facts about earlier events that the properties still need. A property of
+`invariants` sees events and nothing else. `monitored` returns a subclass of it that names these facts: written here for
+each property of zabcheck (`sequences`, `local`, `primaries`, `clients`, `abstraction`), and made for any other one,
+which is judged just the same, with more states. A `MonitorJudge` judges by these, and `identity` distinguishes two of
+them if some continuation could.
 """
 
 from zabcheck.explore.judges.judge import MonitorJudge

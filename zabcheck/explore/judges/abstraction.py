@@ -14,7 +14,7 @@ class MonitoredRefinement(Monitored, Refinement):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return what the next verdicts depend on of the state of the abstraction."""
+        """Return the part of the abstraction's state that the next verdicts depend on."""
         if self.world is None:
             return None
         return self.tells, self.wrong is not None, _state(self.world, incarnations, self.depends_on)
@@ -25,7 +25,7 @@ class MonitoredProof(Monitored, Proof):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the state of the abstraction, and whether some event was no instance of a step."""
+        """Return the state of the abstraction, and True if some event was no instance of a step."""
         if self.world is None:
             return self.has_left, None
         state = _state(self.world, incarnations, self.depends_on)
@@ -33,9 +33,9 @@ class MonitoredProof(Monitored, Proof):
 
 
 def _state(world: World, incarnations: Sequence[int], relations: Collection[str]) -> Hashable:
-    """Return what is so in these relations, but for what incarnations delivered that are over.
+    """Return the facts in these relations, except for deliveries of incarnations that are over.
 
-    `incarnations` are the current ones, by process (entry 0 is not used); which one it is does not matter.
+    `incarnations` are the current ones, by process (entry 0 is not used); their numbers do not matter.
     """
     current = {f"{name_of(n)}.{now}": f"{name_of(n)}+" for n, now in enumerate(incarnations) if now}
     over = {n for n in world[0] if "." in n and n not in current}

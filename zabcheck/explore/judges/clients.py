@@ -20,7 +20,7 @@ class MonitoredDurability(Monitored, Durability):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return what clients were told, what was read, and whether anything was read."""
+        """Return the transactions that clients were told of, those that were read, and True if there was a read."""
         return frozenset(self.told), frozenset(self.read), self.least is None
 
 

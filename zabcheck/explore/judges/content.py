@@ -1,4 +1,4 @@
-"""What an object keeps, as something that can be hashed and is equal for what is equal."""
+"""The content of an object in a form that can be hashed and is equal for equal objects."""
 
 from collections.abc import Hashable, Mapping
 from enum import Enum
@@ -12,7 +12,7 @@ from invariants.record import Sent
 
 
 def content(value: Any) -> Hashable:
-    """The content of `value`, however deep. O(its size)."""
+    """Return the content of `value`, however deep. O(its size)."""
     match value:
         case None | bool() | int() | str() | Enum() | Chain():
             return value

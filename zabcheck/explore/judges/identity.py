@@ -1,22 +1,23 @@
-"""What a judge still needs to know of a trace: two judges with one identity say the same of every continuation.
+"""The part of a trace that a judge still needs: two judges with one identity agree on every continuation.
 
-An exhaustive search meets the same state of a protocol after different traces, and may take them for one if the
-properties need not tell them apart either. What it has to tell apart multiplies its states, so an identity leaves out
-all that no continuation can make matter. Each property says what it still needs (`Monitored.remembers`); what the
-record still needs is here, as that depends on which properties read it. What only a witness shows is left out, and how
-often something was judged.
+An exhaustive search meets the same state of a protocol after different traces, and may identify these if the
+properties need not distinguish them either. Every distinction multiplies its states, so an identity leaves out
+everything that no continuation can make matter. Each property knows what it still needs (`Monitored.remembers`); the
+needs of the record are here, as they depend on the properties that read it. Facts that only a witness shows are left
+out, and how often something was judged.
 
-"The same" is: after which event something is violated first, and which property is `named` for it. The order of the
-properties in the judge does not matter to that, but where several are named alike. What is said after that is not
-compared. And this is taken for granted:
+Two judges agree if the same event is the first with which something is violated, and the same property is `named` for
+it. The order of the properties in the judge does not matter to that, except where several are named alike. Later
+verdicts are not compared. This is taken for granted:
 
 - the order is "global", and nothing is violated so far;
 - the incarnation of a process only grows: none of its events to come is of one below `incarnations[process]`;
-- what was broadcast is not broadcast again;
-- where a process goes on with what it had left, a judge that is `told_of_leaving` raises `WentOn`, and says nothing.
+- no transaction is broadcast a second time;
+- if a process goes on with an iteration that it had left, a judge that is `told_of_leaving` raises `WentOn` instead of
+a verdict.
 
-Incarnations are told as current or over, so that there are finitely many identities however often processes crash. Only
-where sequences have forked and in other rare cases (`_is_a_path`) all is told as it is.
+An incarnation counts as current or over, so that there are finitely many identities however often processes crash. Only
+if sequences have forked and in other rare cases (`_is_a_path`) the whole record is kept as it is.
 """
 
 from collections.abc import Collection, Hashable, Sequence
@@ -43,29 +44,31 @@ _NOT_NEEDED = frozenset(
         "_proposals",
     )
 )
-"""The same for a whole search, empty between two events, only counted, or follows from the rest."""
+"""Attributes that are the same for a whole search, empty between two events, only counted, or follow from the rest."""
 
 
 _AT_A_FORK = (Integrity.name, TotalOrder.name, Agreement.name)
-"""What tells of a fork of the delivered sequences: which of these is broken first does not depend on what an identity
-leaves out. Whether any other property is may depend on it, and so may agreement where total order is broken.
+"""The properties that detect a fork of the delivered sequences: an identity decides which of them is broken first.
+
+The verdicts on other properties may depend on facts that an identity leaves out, and so may agreement where total order
+is broken.
 """
 
 
 def named(judge: Judge, violated: Collection[str]) -> str | None:
     """Return the property that stands for all that are `violated` (by name) after one event; None if none is.
 
-    It is the first of `_AT_A_FORK` that is broken, and only if none of these is, the first in the judge's order.
+    It is the first of `_AT_A_FORK` that is broken; if none of these is, the first in the judge's order.
     """
     names = (*_AT_A_FORK, *(each.name for each in judge.invariants))
     return next((name for name in names if name in violated), None)
 
 
 def identity(judge: MonitorJudge, incarnations: Sequence[int], exercised: Collection[str] = ()) -> Hashable:
-    """Return what `judge` needs to know of what it has observed, to compare with what another judge needs to know.
+    """Return the facts about past events that `judge` still needs, to be compared with those of another judge.
 
-    `incarnations` are the current ones, by process (entry 0 is not used). Of properties that are `exercised`, by name,
-    nobody asks any more whether they are. O(what it remembers).
+    `incarnations` are the current ones, by process (entry 0 is not used). For properties that are `exercised`, by name,
+    it does not matter any more if they are. O(size of the result).
     """
     remembered = [each.remembers(incarnations) for each in judge.invariants]
     awaited = [None if each.name in exercised else each.awaits() for each in judge.invariants]
@@ -73,7 +76,7 @@ def identity(judge: MonitorJudge, incarnations: Sequence[int], exercised: Collec
 
 
 def _record(judge: MonitorJudge, incarnations: Sequence[int]) -> Hashable:
-    """Return what the properties that judge delivered sequences need of the record."""
+    """Return the part of the record that properties need which judge delivered sequences."""
     if not any(each.reads_sequences for each in judge.invariants):
         return None
     record = judge.record
@@ -89,14 +92,14 @@ def _record(judge: MonitorJudge, incarnations: Sequence[int]) -> Hashable:
 
 
 def _is_a_path(record: Record) -> bool:
-    """Whether all delivered sequences are prefixes of one, known when they were taken over, and broadcast before."""
+    """Return True if all delivered sequences are prefixes of one, broadcast before, and on record when restored."""
     odd = record.forked or record.late or record.resumed
     return not odd and not record.unmatched()
 
 
 def _everything(record: Record, incarnations: Sequence[int]) -> Hashable:
     kept = {name: value for name, value in vars(record).items() if name not in _NOT_NEEDED}
-    kept["_left"] = frozenset(record._left)  # where sequences ended; by whom is a matter of witnesses
+    kept["_left"] = frozenset(record._left)  # where sequences ended; the processes matter to witnesses only
     return tuple(incarnations), content(kept)
 
 
@@ -109,8 +112,8 @@ class _Past:
         self.told_of_leaving = told_of_leaving
         self.path: Chain = next(reversed(record.links.values()), EMPTY)
         self.place = {link.txn: link.length for link in record.links.values() if link.length}
-        self.at: list[int] = []  # by process: what its current incarnation has delivered
-        self.most: list[int] = []  # by process: and any of its incarnations
+        self.at: list[int] = []  # by process: the length that its current incarnation has delivered
+        self.most: list[int] = []  # by process: the length that any of its incarnations has delivered
         self.left = {end.length for _, end in record._left.values()}
         for process in range(1, len(incarnations)):
             at, most = record.position(process) or EMPTY, record._longest.get(process, EMPTY)
@@ -121,7 +124,7 @@ class _Past:
             self.most.append(max(at.length, most.length))
 
     def is_in_order(self) -> bool:
-        """Whether each transaction on the path was broadcast, and follows the one before in each way there is."""
+        """Return True if each transaction on the path was broadcast, and follows the one before in every respect."""
         for txn, place in self.place.items():
             sent = self.record.sent.get(txn)
             if sent is None:
@@ -132,7 +135,7 @@ class _Past:
         return True
 
     def whole(self) -> Hashable:
-        """Return all broadcasts, and where each sequence ended: enough even if no property tells of a fork."""
+        """Return all broadcasts, and where each sequence ended: enough even if no property detects a fork."""
         sents = frozenset(
             (
                 sent.txn,
@@ -150,13 +153,13 @@ class _Past:
         return "whole", self.path.hash, tuple(self.at), tuple(self.most), frozenset(self.left), sents, last
 
     def ahead(self, *, strict: bool, by_server: bool) -> Hashable:
-        """Return what is yet to be delivered: enough if total order or agreement tells of a fork (see `named`).
+        """Return the broadcasts yet to be delivered: enough if total order or agreement detects a fork (see `named`).
 
-        So whatever is delivered next has the whole path before it, and of what is on the path only the order matters,
-        and the epochs. `strict`: strict causality asks whether a process had delivered the whole path, in any
-        incarnation, when it broadcast: if it had not, it is related to the last transaction on it only if that is the
-        one that its primary broadcast just before. `by_server`: the causal order of LADIS 2008 asks in which order a
-        process broadcast, in all its incarnations.
+        So whatever is delivered next has the whole path before it, and of the transactions on the path only the order
+        matters, and the epochs. `strict`: strict causality asks if a process had delivered the whole path, in any
+        incarnation, when it broadcast: if it had not, the broadcast is related to the last transaction on the path only
+        if that is the previous broadcast of its primary. `by_server`: the causal order of LADIS 2008 asks for the order
+        of a process's broadcasts, in all its incarnations.
         """
         record, place, length = self.record, self.place, self.path.length
         epochs = [(place[sent.txn], sent.epoch) for sent in record.sent.values() if sent.txn in place]
@@ -172,17 +175,17 @@ class _Past:
         )
 
     def _before(self, sent: Sent) -> Hashable:
-        """Return what the primary of `sent` broadcast just before, if that is yet to be delivered too."""
+        """Return the previous broadcast of `sent`'s primary, if that is yet to be delivered too."""
         before = sent.previous
         return None if before is None or before.txn in self.place else before.txn
 
     def _knows_all(self, sent: Sent) -> bool:
-        """Whether the last transaction on the path is known to precede `sent`."""
+        """Return True if the last transaction on the path is known to precede `sent`."""
         before = 0 if sent.previous is None else self.place.get(sent.previous.txn, 0)
         return max(before, sent.longest.length) == self.path.length
 
     def _last(self, strict: bool) -> set[Hashable]:
-        """Return what each primary that may go on broadcast last, if its next broadcast has to follow that.
+        """Return the last broadcast of each primary that may go on, if its next broadcast has to follow that.
 
         A judge that is told of leaving expects no other primary to go on (`Record.goes_on`), so it names all of these.
         """
@@ -200,7 +203,7 @@ class _Past:
         return found
 
     def _by_server(self, coming: list[Sent], highest: int) -> Hashable:
-        """Return what each process broadcast, in order; and, apart, what causally precedes something on the path."""
+        """Return each process's broadcasts, in order; and, apart, those that causally precede something on the path."""
         latest: dict[int, int] = {}
         for txn in self.place:
             sent = self.record.sent[txn]

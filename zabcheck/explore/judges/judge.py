@@ -1,4 +1,4 @@
-"""A judge that can be told who leaves an iteration, and keeps no more than its properties need."""
+"""A judge that learns of processes that leave an iteration, and keeps no more than its properties need."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -14,8 +14,8 @@ class MonitorJudge(Judge):
     """Judges by properties as they are `monitored`, in the order of time.
 
     It keeps no record if no property reads it: then forks are cheaper, but it does not notice an event of an earlier
-    incarnation. Of local properties it judges one `process` alone, if that is given; whoever shows it events knows
-    which these look at. `told_of_leaving`: whether `leave` is called each time that a process leaves its iteration.
+    incarnation. It judges local properties for one `process` alone, if that is given; its caller then has to show it
+    the events that these look at. `told_of_leaving`: `leave` is called each time that a process leaves its iteration.
     """
 
     record: MonitorRecord
@@ -57,9 +57,9 @@ class MonitorJudge(Judge):
         return not self._has_leavers and not self.record.may_go_on(process)
 
     def leave(self, process: int) -> None:
-        """Forget what mattered only as long as `process` went on in its iteration (`Monitored.leave`).
+        """Forget facts that mattered only as long as `process` went on in its iteration (`Monitored.leave`).
 
-        For a judge that is `told_of_leaving` each time. It raises `WentOn` if somebody goes on all the same.
+        For a judge that is `told_of_leaving` each time. It raises `WentOn` if the process goes on all the same.
         """
         if self._keeps_record:
             record = self._record_to_change()
@@ -71,13 +71,13 @@ class MonitorJudge(Judge):
     def of_what_comes(self, fresh: Judge) -> Judge:
         """Return a judge of a continuation by the properties of `fresh`, which has seen nothing and stays as it is.
 
-        They know this record, and nothing else of what was observed. O(size of the record), in C.
+        They have this record, and nothing else of the past events. O(size of the record), in C.
         """
         return fresh._on(self.record.fork())
 
 
 def _is_told_of_the_record(kind: type[Invariant]) -> bool:
-    """Whether a property is called when something new is on record."""
+    """Return True if a property is called when something new is on record."""
     return any(
         getattr(kind, hook) is not getattr(Invariant, hook) for hook in ("on_link", "on_sent", "on_position", "on_move")
     )

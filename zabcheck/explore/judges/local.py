@@ -26,7 +26,7 @@ class MonitoredRedelivery(Monitored, Redelivery):
     is_local = True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return for each process what it delivered, in the order of first deliveries, the successors, and the last.
+        """Return for each process its deliveries, in the order of first deliveries, the successors, and the last.
 
         An incarnation that is over has no last: the next one may begin with anything.
         """
@@ -103,13 +103,13 @@ class MonitoredInvariant4(Monitored, Invariant4):
         if self.process in (None, event.process):
             return super()._adopt(event)
         if not self.acks:
-            self.unmatched[event] = None  # as `remembers` does not tell whose these are
+            self.unmatched[event] = None  # as `remembers` leaves out their processes
         return False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return each durable history, the candidates for each I_e, and β: what can be adopted follows from these.
+        """Return each durable history, the candidates for each I_e, and β: these decide which histories can be adopted.
 
-        What was adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
+        A history adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
         """
         return (
             frozenset((process, *told_by(history)) for process, history in self.durable.items()),
@@ -143,7 +143,7 @@ class MonitoredInvariant5(Monitored, Invariant5):
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return the last `Adopt` of each process, how far each phase is, and β. A phase that is over matters if kept.
 
-        So does one that was left without an event that tells; the next event of its process will.
+        So does one that was left without an event that shows it; the next event of its process will.
         """
         phases = {p: phase for p, phase in self.phases.items() if phase.begin.incarnation == incarnations[p]}
         over = [phase for p, phase in self.phases.items() if p not in phases]

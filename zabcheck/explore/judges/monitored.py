@@ -18,43 +18,43 @@ from zabcheck.explore.judges.content import content
 from zabcheck.explore.judges.record import MonitorRecord
 
 Need = Literal["who delivered the whole path", "what each server broadcast"]
-"""Part of the record besides what is yet to be delivered: see `Monitored.needs`."""
+"""Part of the record besides the transactions yet to be delivered: see `Monitored.needs`."""
 
 
 class WentOn(Exception):
     """A process went on with an iteration that it had left, or another one acted as the primary of its epoch.
 
-    So what was forgotten when it left (`Monitored.leave`) would have mattered.
+    So facts that were forgotten when it left (`Monitored.leave`) would have mattered.
     """
 
 
 class Monitored(Invariant):
-    """A property that says what it still needs to know of a trace. As it is, that is all that it keeps, and the record.
+    """A property that knows which facts of a trace it still needs: by default all its attributes, and the record.
 
-    A subclass is of a property, too, which it `monitors`, and overrides what it knows better.
+    A subclass is also a subclass of a property, which it `monitors`, and overrides the defaults.
     """
 
     record: MonitorRecord
 
     reads_sequences: ClassVar[bool] = True
-    """Whether it judges the delivered sequences on record; if not, `remembers` tells all it needs of the record."""
+    """True if it judges the delivered sequences on record; if not, `remembers` has all that it needs of the record."""
     reads_broadcasts: ClassVar[bool] = False
-    """Whether it judges the broadcast sequences on record; then `remembers` has all of `MonitorRecord.proposals`."""
+    """True if it judges the broadcast sequences on record; then `remembers` has all of `MonitorRecord.proposals`."""
     is_local: ClassVar[bool] = False
-    """Whether it judges each process by itself: by that process's own events, by those `of_all`, and if it
-    `reads_broadcasts`, by these. It does not read delivered sequences.
+    """True if it judges each process by that process's own events, by those `of_all`, and, if it `reads_broadcasts`, by
+    broadcasts. It does not read delivered sequences.
     """
     of_all: ClassVar[tuple[type[Event], ...]] = ()
-    """If it `is_local`: the kinds of event that matter to it whichever process shows them, besides broadcasts."""
+    """The kinds of event that matter to it whichever process shows them, besides broadcasts, if it `is_local`."""
     needs: ClassVar[tuple[Need, ...] | None] = None
-    """If it judges delivered sequences: what its next verdicts depend on while all of these are prefixes of one path.
+    """The parts of the record that its next verdicts depend on while all delivered sequences are prefixes of one path.
 
-    An empty tuple says that they depend on nothing but what is yet to be delivered. None, which is always right, says
-    that they may depend on the whole record: then a search tells more states apart than it has to.
+    An empty tuple means nothing except the transactions yet to be delivered. None, which is always right, means perhaps
+    the whole record: then a search distinguishes more states than it has to.
     """
 
     told_of_leaving = False
-    """Whether `leave` is called each time that a process leaves its iteration; no trace tells that."""
+    """True if `leave` is called each time that a process leaves its iteration; no trace shows that."""
 
     process: int | None = None
     """The only process that is judged; all its events are shown, and those `of_all`. None: all processes are judged."""
@@ -66,31 +66,32 @@ class Monitored(Invariant):
 
     @classmethod
     def forgets_what_is_left(cls) -> bool:
-        """Return whether it, or the record that it reads, needs to know less of a process that left its iteration."""
+        """Return True if it, or the record that it reads, needs fewer facts about a process that left its iteration."""
         return cls.reads_sequences or cls.reads_broadcasts or cls.leave is not Monitored.leave
 
     @classmethod
     def awaits_something(cls) -> bool:
-        """Return whether it needs to know more until it is exercised, to tell when it is."""
+        """Return True if it needs more facts until it is exercised, to know when it is."""
         return cls.awaits is not Monitored.awaits
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return what the next verdicts depend on, besides the delivered sequences: see `identity`.
+        """Return the facts that the next verdicts depend on, besides the delivered sequences: see `identity`.
 
-        `incarnations` are the current ones, by process. A subclass that knows what can still matter returns less.
+        `incarnations` are the current ones, by process. A subclass that knows which facts can still matter returns
+        fewer.
         """
         kept = {name: value for name, value in vars(self).items() if name not in ("record", "order")}
         return tuple(incarnations), content(kept)
 
     def awaits(self) -> Hashable:
-        """Return what decides whether the property will be exercised, and is not in `remembers`; by default nothing."""
+        """Return facts that decide when the property will be exercised, and are not in `remembers`; by default none."""
         return None
 
     def leave(self, process: int) -> None:  # most properties have nothing to forget
-        """Forget what matters only as long as `process` goes on in its iteration, which it has left.
+        """Forget facts that matter only as long as `process` goes on in its iteration, which it has left.
 
-        Done where `told_of_leaving` is True, so that fewer states differ. It makes no difference to what is judged, or
-        an observer raises `WentOn`.
+        Called if `told_of_leaving` is True, so that fewer states differ. Verdicts stay the same, or an observer raises
+        `WentOn`.
         """
 
 
@@ -99,7 +100,7 @@ M = TypeVar("M", bound=type[Monitored])
 
 
 def monitors(kind: type[Invariant]) -> Callable[[M], M]:
-    """Have a search keep the decorated class in place of this property."""
+    """Register the decorated class as the one that a search keeps in place of this property."""
 
     def registered(monitored_kind: M) -> M:
         assert issubclass(monitored_kind, kind), "it is judged as the property is"
@@ -110,7 +111,7 @@ def monitors(kind: type[Invariant]) -> Callable[[M], M]:
 
 
 def monitored(kind: type[Invariant]) -> type[Monitored]:
-    """Return a property as a search keeps it. If nobody `monitors` it, all that it keeps and reads is remembered.
+    """Return a property as a search keeps it. If no class `monitors` it, it remembers its attributes and the record.
 
     A subclass of a property needs a class of its own: it may look at more.
     """
@@ -127,12 +128,13 @@ def _load_all() -> None:
     """Import the modules that monitor the properties of zabcheck; they import this one."""
     from zabcheck.explore.judges import clients, local, primaries, sequences  # noqa: F401
 
-    if "zabcheck.proof.monitors" in sys.modules:  # else nobody has asked for its properties
+    if "zabcheck.proof.monitors" in sys.modules:  # otherwise no caller has asked for its properties
         from zabcheck.explore.judges import abstraction  # noqa: F401
 
 
 def judged_in_every_state(kind: type[Invariant]) -> bool:
-    """Whether a search can judge a property in every state: not if it waits for a promise of the environment, or for
-    an application, as no state of a search has these.
+    """Return True if a search can judge a property in every state.
+
+    It cannot if the property waits for a promise of the environment, or for an application, as no state has these.
     """
     return kind.group not in ("liveness", "application")

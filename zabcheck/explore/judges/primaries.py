@@ -1,4 +1,4 @@
-"""The properties of primaries, their epochs, and what they broadcast; and of how a quorum chooses it."""
+"""The properties of primaries, their epochs and broadcasts, and of the choice of transactions by a quorum."""
 
 from collections.abc import Hashable, Sequence
 
@@ -11,14 +11,14 @@ from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
 
 @monitors(EpochUniqueness)
 class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
-    """Where it is told who leaves, that costs O(epochs), and so does a new primary."""
+    """Epoch uniqueness; with `told_of_leaving`, leaving costs O(epochs), and so does a new primary."""
 
     reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.asking: set[tuple[int, int]] = set()  # an epoch, and who was promised it and has not left since
-        self.over: set[int] = set()  # epochs of which nobody is expected to act as the primary any more
+        self.asking: set[tuple[int, int]] = set()  # an epoch, and a process that was promised it and has not left since
+        self.over: set[int] = set()  # epochs that are not expected to get another primary
 
     def _promise(self, event: Promise) -> bool:
         if event.leader is not None and self.told_of_leaving:
@@ -34,10 +34,10 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
         return is_broken
 
     def leave(self, process: int) -> None:
-        """Forget who the primary of an epoch was: that one acts as it no more, and nobody else is to.
+        """Forget the primary of an epoch: it acts no more, and no other process is to be the primary.
 
-        Nor is anybody to be the primary of an epoch below one that has a primary, once all have left who were promised
-        it: a quorum has promised more. So it need not be known either whether such an epoch ever had one.
+        Nor is any to be the primary of an epoch below one that has a primary, once all have left who were promised
+        it: a quorum has promised more. So it does not matter either if such an epoch ever had one.
         """
         self.asking = {(epoch, leader) for epoch, leader in self.asking if leader != process}
         for epoch, claims in self.primaries.items():
@@ -46,15 +46,16 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
         self._end_epochs()
 
     def _end_epochs(self) -> None:
-        """Have the epochs be over that have no primary, are below one that has, and that nobody asks for."""
+        """End the epochs that have no primary, are below one that has, and are promised to no running iteration."""
         asked = {epoch for epoch, _ in self.asking}
         below = range(1, max(self.primaries, default=0))
         self.over.update(epoch for epoch in below if epoch not in self.primaries and epoch not in asked)
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the primary of each epoch; 0 if its incarnation is over, as whoever comes then is another one.
+        """Return the primary of each epoch; 0 if its incarnation is over, as the next one would be another one.
 
-        For an epoch that is not over, also who was promised it and has not left: their leaving may end it.
+        For an epoch that is not over, also the processes that were promised it and have not left: their leaving may end
+        it.
         """
         primaries = frozenset(
             (epoch, claim.process if claim.incarnation == incarnations[claim.process] else 0)
@@ -65,9 +66,9 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
         return primaries, frozenset(self.over), frozenset(each for each in self.asking if each[0] not in self.over)
 
     def awaits(self) -> Hashable:
-        """Return to whom each epoch without a primary was promised.
+        """Return for each epoch without a primary the processes that it was promised to.
 
-        Who the primary of an epoch that is over was is left out: a promise to another one that comes only then may not
+        The primary of an epoch that is over is left out: a promise to another process that comes only then may not
         be counted.
         """
         return frozenset((e, tuple(sorted(who))) for e, who in self.promised.items() if e not in self.primaries)
@@ -78,7 +79,7 @@ class MonitoredZxidUniqueness(Monitored, ZxidUniqueness):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return the value of each zxid, whoever showed it."""
+        """Return the value of each zxid, without the processes."""
         return frozenset((*self.values.values(), *self.record.delivered_apart()))
 
 
@@ -88,7 +89,7 @@ class MonitoredZxidAssignment(Monitored, ZxidAssignment):
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
-        self.left: set[int] = set()  # the epochs in which somebody broadcast who has left since
+        self.left: set[int] = set()  # epochs in which a process broadcast that has left since
 
     def on_sent(self, sent: Sent) -> bool:
         if self.told_of_leaving and sent.primary not in self.highest:
@@ -99,7 +100,7 @@ class MonitoredZxidAssignment(Monitored, ZxidAssignment):
         return super().on_sent(sent)
 
     def leave(self, process: int) -> None:
-        """Forget its last `Ready`, and what it broadcast: it broadcasts nothing before it is told another epoch."""
+        """Forget its last `Ready`, and its broadcasts: it broadcasts nothing before it gets another epoch."""
         self.ready.pop(process, None)
         self.left.update(primary[0] for primary in self.highest if primary[1] == process)
         self.highest = {primary: zxid for primary, zxid in self.highest.items() if primary[1] != process}
@@ -122,10 +123,10 @@ class MonitoredChosen(Monitored, Chosen):
     reads_broadcasts = True
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
-        """Return who accepted what is not chosen yet, in which epoch; which histories are known, and who has which.
+        """Return the acceptances, by epoch, of transactions not yet chosen, known histories, and that of each process.
 
-        A history that is not known may turn out to be one that was adopted with what was broadcast behind it, so
-        these are needed too. Of a delivery that was wrong nothing is told until the trace shows both kinds of event.
+        A history that is not known may turn out to be one that was adopted with later broadcasts behind it, so
+        these are needed too. A wrong delivery is not reported until the trace shows both kinds of event.
         """
         if self.record.quorums is None:
             return None

@@ -9,28 +9,28 @@ from invariants.record import Primary, Record, Sent
 
 
 class MonitorRecord(Record):
-    """The record of a trace whose processes are said to leave iterations."""
+    """The record of a trace that shows when processes leave iterations."""
 
     def __init__(self, quorums: Quorums | None = None) -> None:
         super().__init__(quorums)
-        self._proposals: tuple[tuple[int, ...], Hashable] | None = None  # for these incarnations, if that was asked
+        self._proposals: tuple[tuple[int, ...], Hashable] | None = None  # for these incarnations, if it was computed
 
     def broadcast(self, event: Broadcast) -> None:
         super().broadcast(event)
         self._proposals = None
 
     def leave(self, process: int) -> None:
-        """Forget what `process` broadcast last as a primary: it never broadcasts again in those epochs."""
+        """Forget the last broadcast of `process` as a primary: it never broadcasts again in those epochs."""
         for primary in [primary for primary in self._last if primary[1] == process]:
             del self._last[primary]
             self._proposals = None
 
     def may_go_on(self, process: int) -> bool:
-        """Return whether `process` has broadcast as a primary since it left its iteration last. O(primaries)."""
+        """Return True if `process` has broadcast as a primary since it left its iteration last. O(primaries)."""
         return any(primary[1] == process for primary in self._last)
 
     def goes_on(self, event: Broadcast) -> bool:
-        """Whether something was broadcast in the epoch of `event`, and its primary has left, or others did. O(sent)."""
+        """Return True if the primary of the epoch of `event` has broadcast in it and left, or others have. O(sent)."""
         primary = (event.epoch, event.process, event.incarnation)
         return primary not in self._last and any(
             sent.epoch == event.epoch for txn in self.sent for sent in self.broadcasts(txn)
@@ -40,7 +40,7 @@ class MonitorRecord(Record):
         """Return β, as far as it matters to the next broadcast: by primary its epoch, its process, its transactions.
 
         The process is 0 if that incarnation is over by `incarnations`, or has left: the primary broadcasts no more.
-        O(sent), or O(1) if nothing was broadcast, and nobody left, since it was asked.
+        O(sent), or O(1) if no process broadcast or left since the last call.
         """
         if self._proposals is None or self._proposals[0] != incarnations:
             sequences: dict[Primary, list[Sent]] = {}

@@ -1,6 +1,6 @@
 """The properties that are judged from the delivered sequences on record alone.
 
-All that they keep besides is only there to save time.
+Their other attributes only save time.
 """
 
 from collections.abc import Hashable, Sequence

@@ -1,1 +1,1 @@
-"""What a state comes to if a leader and a quorum are undisturbed (`undisturbed`), or all are left alone (`rests`)."""
+"""Continuations of a state: a leader and a quorum are undisturbed (`undisturbed`), or all are left alone (`rests`)."""

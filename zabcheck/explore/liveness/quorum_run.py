@@ -1,4 +1,4 @@
-"""A run of some processes that nobody disturbs, as look-ups: each step is executed once, by the protocol's own code."""
+"""A run of some undisturbed processes, as look-ups: each step is executed once, by the protocol's own code."""
 
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, NamedTuple
@@ -10,14 +10,14 @@ from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
 _MORE_ROUNDS = 100
-"""A continuation that is not quiet after this many more rounds is taken for one that never is."""
+"""The number of further rounds after which a continuation that is not quiet is assumed never to be."""
 
 Places = tuple[tuple[int, ...], ...]
 """By process: its number and that of its link to each process, as in `Components`; nothing outside the quorum."""
 
 
 class Ending(NamedTuple):
-    """What comes of one continuation from one state: a property that is violated, code that raised, or neither."""
+    """The end of one continuation from one state: a property that is violated, code that raised, or neither."""
 
     broken: str | None
     raised: bool
@@ -28,14 +28,14 @@ class Ending(NamedTuple):
 
 
 class OutcomeTable:
-    """The table of what the choices of continuations make of a process and its links."""
+    """The outcomes of the choices of continuations, for a process and its links."""
 
     def __init__(self, components: Components) -> None:
         self.components = components
         self._outcomes: dict[Hashable, Outcome | None] = {}
 
     def outcome(self, places: Places, process: int, choice: AnyChoice, requests: int) -> Outcome | None:
-        """Return what the choice makes of the process; None if it is not enabled. O(1) if it was asked before."""
+        """Return the outcome of the choice for the process; None if it is not enabled. O(1) if computed before."""
         component, *opened = places[process - 1]
         links_to = [each[process] for each in places]
         key = (choice, component, requests, *opened, *links_to)
@@ -45,7 +45,7 @@ class OutcomeTable:
 
 
 class QuorumRun:
-    """A run of a quorum from `places` on, after `requests` requests. `events` has what it shows, by number."""
+    """A run of a quorum from `places` on, after `requests` requests. `events` has its events, by number."""
 
     def __init__(self, steps: OutcomeTable, quorum: tuple[int, ...], places: Places, requests: int) -> None:
         self._steps = steps
@@ -60,7 +60,7 @@ class QuorumRun:
         for choice in wanted:
             if self.raised:
                 break
-            if not isinstance(choice, choices.Heal | choices.Wake):  # nothing stands in the way of anything in a search
+            if not isinstance(choice, choices.Heal | choices.Wake):  # a search has no obstacles
                 self._take(choice)
 
     def _take(self, choice: Any) -> None:
@@ -85,7 +85,7 @@ class QuorumRun:
         return self._steps.components.processes[self.places[process - 1][0]]
 
     def waiting(self) -> Waiting:
-        """Return what `Simulator.waiting` tells, for the quorum."""
+        """Return `Simulator.waiting` for the quorum."""
         found = []
         for follower, leader, link in self._links():
             if link.connection.to_follower:
@@ -96,17 +96,17 @@ class QuorumRun:
         return found
 
     def may_broadcast(self, process: int) -> bool:
-        """Return what `Simulator.may_broadcast` does."""
+        """Return `Simulator.may_broadcast`."""
         state = self.process(process).state
         return state is not None and self._steps.components.protocol.can_broadcast(state)
 
     def highest_epoch(self, process: int) -> int:
-        """Return what `Simulator.highest_epoch` does."""
+        """Return `Simulator.highest_epoch`."""
         state, highest_epoch = self.process(process).state, self._steps.components.protocol.highest_epoch
         return 0 if state is None or highest_epoch is None else highest_epoch(state)
 
     def settle(self) -> bool:
-        """Take rounds until one would do nothing; False if that is never."""
+        """Take rounds until one would do nothing. Return False if none ever would."""
         seen: set[Places] = set()
         while not self.raised and not self._is_quiet():
             if self.places in seen or len(seen) == _MORE_ROUNDS:
@@ -123,17 +123,17 @@ class QuorumRun:
         return self._steps.components.ids
 
     def unsynced(self) -> list[int]:
-        """Return what `Simulator.unsynced` tells, for the quorum."""
+        """Return `Simulator.unsynced` for the quorum."""
         return [member for member in self._quorum if self.process(member).disk.unsynced]
 
     def threads(self) -> list[tuple[int, str]]:
-        """Return what `Simulator.threads` tells, for the quorum."""
+        """Return `Simulator.threads` for the quorum."""
         threads = self._steps.components.threads.items()
         up = [(member, state) for member in self._quorum if (state := self.process(member).state) is not None]
         return [(member, name) for member, state in up for name, busy in threads if busy(state)]
 
     def closed(self) -> list[tuple[int, int]]:
-        """Return what `Simulator.closed` tells, for the quorum."""
+        """Return `Simulator.closed` for the quorum."""
         return [each for _, _, link in self._links() for each in link.connection.unnoticed()]
 
     def link(self, follower: int, leader: int) -> Link | None:

@@ -1,15 +1,15 @@
-"""Liveness of the epoch that runs: what each state of a search comes to when the ensemble is left alone.
+"""Liveness of the running epoch: what is left undone when the ensemble is left alone in a state of a search.
 
 From each state the choice `Quiesce` is followed to its end, then clients ask each primary to broadcast, then `Quiesce`
 once more. If that breaks epoch progress, the state is a trap, and the run to it with these choices is a schedule like
 any other: the simulator shows the same.
 
 As with a Stabilise (`liveness`), this is look-ups, not a simulation, and the bounds of the search do not apply to it.
-But every process takes part, so what is followed is followed once for each way in which the processes stand together.
+But every process takes part, so each combination of processes and links is followed once.
 
 With reduction a follower may have stopped reading for good: from such a state nothing is followed, as it stands for
-states in which that follower reads what waits, and these are followed. What was broadcast before a state is judged in
-what clients ask for after it: a leader that commits nothing old commits nothing new.
+states in which that follower reads its waiting messages, and these are followed. Broadcasts before a state are judged
+by the clients' requests after it: a leader that commits no old transaction commits no new one.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +33,7 @@ from zabcheck.simulation.network import state_of
 
 
 class Rest(NamedTuple):
-    """What the ensemble shows on its way to a rest, by number, and what the environment sees there of each process.
+    """The events of the ensemble on its way to a rest, by number, and the environment's view of each process there.
 
     `asked` are the processes that take a request there. `seen` is empty if the ensemble never comes to rest.
     """
@@ -45,7 +45,7 @@ class Rest(NamedTuple):
 
 
 class RestResult(NamedTuple):
-    """What came of leaving the ensemble alone in each state of a search: in how many, and the first trap.
+    """The result of leaving the ensemble alone in each state of a search: the number of states, and the first trap.
 
     `exercised`: in one of them something could have been left undone.
     """
@@ -59,8 +59,8 @@ def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) 
     """Leave the ensemble alone in every state of a search that broke nothing, until something is left undone.
 
     States come in the order of the search. `on_progress` is called with the number of states that are done. ValueError
-    if no property of the search reads delivered sequences. O(1) look-ups a state, and O(1) simulated steps for each way
-    in which the processes stand together.
+    if no property of the search reads delivered sequences. O(1) look-ups a state, and O(1) simulated steps for each
+    combination of processes and links.
     """
     if space.monitors.sequences(0) is None:
         raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
@@ -81,7 +81,7 @@ def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) 
 
 
 class Rests:
-    """What the ensemble comes to from the states of one search. `exercised`: something could have been left undone."""
+    """The rests of the ensemble from the states of one search. `exercised`: something could have been left undone."""
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -92,7 +92,7 @@ class Rests:
         self._endings: dict[tuple[int, tuple[Rest, Rest | None]], Ending] = {}
 
     def ending(self, row: Row) -> Ending | None:
-        """Return what comes of being left alone in this state; None if that is not followed."""
+        """Return the ending if the ensemble is left alone in this state; None if that is not followed."""
         found = self._followed(row)
         if found is None:
             return None
@@ -140,7 +140,7 @@ class Rests:
         return Rest(tuple(run.events), seen, tuple(each.process for each in seen if each.primary), raised=False)
 
     def _seen(self, run: QuorumRun, number: int) -> Iterator[Quiescent]:
-        """Yield what `Simulator` shows of the processes that are up."""
+        """Yield the `Quiescent` events of the processes that are up, as `Simulator` shows them."""
         for process in run.ids:
             local = run.process(process)
             if local.is_up:

@@ -1,23 +1,23 @@
-"""Liveness within bounds (DSN 2011, VI-D, claim 7): whether a leader that nobody disturbs gets on, from every state.
+"""Liveness within bounds (DSN 2011, VI-D, claim 7): an undisturbed leader makes progress, from every state.
 
 From each state of a search, for each leader and each least quorum with it, the choice `Stabilise` is followed to its
-end, in the order in which the simulator executes it: that is a *continuation*. If it ends in what breaks a property of
+end, in the order in which the simulator executes it: that is a *continuation*. If it breaks a property of
 the group "liveness", the state is a *trap*, and the run to it with that choice is a schedule like any other: the
 simulator shows the same.
 
-A continuation is look-ups, not a simulation. It is of the quorum alone: nothing comes from the others, and no step asks
-whether what was sent to them arrives. All that the members of the quorum knew of iterations before is gone as soon as
+A continuation is look-ups, not a simulation. It is of the quorum alone: nothing comes from the others, and no step
+depends on the arrival of messages to them. The quorum's variables of earlier iterations are gone as soon as
 all have chosen the leader, so the continuations from very many states are few from then on, and each of these is
 computed once. The bounds of the search do not apply to a continuation; its requests have values that no run within the
 bounds has.
 
-What was delivered before belongs to the monitor of a state. What the properties say depends on that and on the
-continuation, and is computed once for each pair of these.
+Earlier deliveries belong to the monitor of a state. The verdicts depend on that and on the continuation, and are
+computed once for each pair of these.
 
-With reduction the states are those that the search kept. A follower that has stopped reading (`reduction`) comes to the
-same as one that has not read yet: all choose the leader before anybody reads anything, and to choose closes the
-connection, with what is unread. A mutant may keep it open, and the simulator would read what is lost here: such a
-continuation is not followed.
+With reduction the states are those that the search kept. A follower that has stopped reading (`reduction`) ends up
+like one that has not read yet: all choose the leader before any process reads anything, and to choose closes the
+connection, with its unread messages. A mutant may keep it open, and the simulator would read messages that are lost
+here: such a continuation is not followed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,13 +45,13 @@ LOOK = 4096
 """The number of states after which progress is reported."""
 
 _NONE = -1
-"""Instead of the number of a continuation: there is none."""
+"""Stands for the number of a continuation that does not exist."""
 
 Kind = Literal["trap", "lasso", "late", "rest", "raised"]
 
 
 class Trap(Struct, frozen=True):
-    """A state from which an ensemble that nobody disturbs does not get on.
+    """A state from which an undisturbed ensemble makes no progress.
 
     `choices` lead there and end with a Stabilise. `kind` is "trap" if nothing is left to be done then, "lasso" if the
     rounds would go on for ever, and "late" if more of them, and requests, would do. Or they end with a Quiesce, and
@@ -65,7 +65,7 @@ class Trap(Struct, frozen=True):
 
 
 class UndisturbedResult(Struct, frozen=True):
-    """What came of all continuations.
+    """The result of all continuations.
 
     `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ. `trap` is the first one in
     the order of the search.
@@ -77,7 +77,7 @@ class UndisturbedResult(Struct, frozen=True):
 
 
 class Continuation(NamedTuple):
-    """What a Stabilise shows: the numbers of events before the environment promises not to disturb, and after it.
+    """The events of a Stabilise, by number: those before the environment's promise not to disturb, and those after it.
 
     `promised` is False if it cannot promise that, as a member of the quorum does not come up. `raised`: the protocol's
     code did.
@@ -152,9 +152,9 @@ class Continuations:
         return len(self._continuations)
 
     def ending(self, row: Row, stable: StableQuorum) -> Ending | None:
-        """Return what comes of this Stabilise from this state; None if it does nothing there, or is not followed.
+        """Return the ending of this Stabilise from this state; None if it does nothing there, or is not followed.
 
-        O(1) if it was asked before with the same local states of the quorum and the same monitor.
+        O(1) if it was computed before with the same local states of the quorum and the same monitor.
         """
         members = tuple([row[place] for place in stable.places])
         number = stable.continuations.get(members)
@@ -180,7 +180,7 @@ class Continuations:
     # Following.
 
     def _continue(self, row: Row, stable: StableQuorum) -> Continuation | None:
-        """Look up what `Simulator.execute` does with this Stabilise; None if it does nothing, or that is not known."""
+        """Look up the execution of this Stabilise; None if it does nothing, or that is not known."""
         stabilise = stable.stabilise
         run = self._quorum_run(row, stable)
         if any(run.process(member).halted for member in stabilise.quorum):
@@ -227,7 +227,7 @@ class Continuations:
         return number
 
     def _kind(self, row: Row, stable: StableQuorum) -> Kind:
-        """Return what comes of it if rounds go on until nothing is left to be done, and clients ask once more then."""
+        """Return the kind of a trap: let rounds go on until nothing is left to be done, and clients ask once more."""
         stabilise = stable.stabilise
         run = self._quorum_run(row, stable)
         run.take(calm(stabilise.quorum))
@@ -255,14 +255,14 @@ class Continuations:
         return found
 
     def _judged(self, monitor: int, continuation: Continuation) -> Ending:
-        """Let the judges of liveness see the events of the continuation; what was delivered before is on record."""
+        """Show the judges of liveness the events of the continuation; earlier deliveries are on record."""
         if continuation.raised:
             return Ending(None, raised=True)
         _, before, incarnations = self._sequences(monitor)
         judge = before.of_what_comes(self._fresh)
         leader, quorum = continuation.stabilise.leader, continuation.stabilise.quorum
         for member in quorum:
-            judge.observe(Recover(member, incarnations[member]))  # so that it is known which incarnation it is in
+            judge.observe(Recover(member, incarnations[member]))  # so that its present incarnation is known
         self._show(judge, continuation.before, incarnations)
         if continuation.promised:
             judge.observe(Stabilised(leader, incarnations[leader], quorum))

@@ -1,8 +1,8 @@
-"""A checkpoint: how far a search is, in one file, so that it can go on after its process was killed.
+"""A checkpoint: the position of a search, in one file, so that it can go on after its process was killed.
 
-No table is in it. Its journal says what was put into the tables, and that is done again, with the protocol's own step
-functions. Of each state it has the row, and which state it was reached from. So it takes 27 bytes a state (of three
-processes), and going on from it takes a small part of the time that it took to get there.
+No table is in it. Its journal has the order in which the tables were filled, and that is done again, with the
+protocol's own step functions. For each state it has the row, and the state before it. So it takes 27 bytes a state (of
+three processes), and going on from it takes a small part of the time that it took to get there.
 
 The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`visited.Portion`),
 then the SHA-256 of all that. It is written beside and renamed when it is on the disk, so there is always a whole one.
@@ -34,7 +34,7 @@ EVERY = 30.0
 """Seconds that pass at least between two checkpoints."""
 
 _SHARE = 20
-"""Writing takes at most one of this many seconds."""
+"""Writing checkpoints takes at most one second in this many."""
 _CHUNK = 1 << 20
 _DIGEST = hashlib.sha256().digest_size
 
@@ -44,7 +44,7 @@ class CheckpointError(ValueError):
 
 
 class Position(Struct, frozen=True):
-    """How far a search is.
+    """The position of a search.
 
     Of its states, in the order of discovery, those before `expanded` were expanded; those from `level` on were found
     from the current level, which is `depth` steps deep. `over`: the search has gone on to a level that has no states.
@@ -58,9 +58,9 @@ class Position(Struct, frozen=True):
 
 
 class Checkpoint(Struct):
-    """All that a search has to know to go on.
+    """Everything that a search needs to go on.
 
-    `states`: how many there are. They are in `portions`, PORTION at a time, with rows of `width` bytes each; it can be
+    `states` is their number. They are in `portions`, PORTION at a time, with rows of `width` bytes each; it can be
     iterated once. `sizes` has the numbers of entries of the tables.
     """
 
@@ -99,7 +99,7 @@ class CheckpointFile:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to write a checkpoint."""
+        """True if it is time to write a checkpoint."""
         return monotonic() >= self._due
 
     def write(self, checkpoint: Checkpoint) -> None:
@@ -142,7 +142,7 @@ class CheckpointFile:
             yield from portion
 
     def read(self) -> Checkpoint:
-        """Return what the checkpoint holds.
+        """Read the checkpoint.
 
         CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
         """
@@ -163,7 +163,7 @@ class CheckpointFile:
         return Checkpoint(header.position, journal, header.states, header.width, portions, header.sizes)
 
     def _refuse_if_damaged(self, file: BinaryIO) -> None:
-        """CheckpointError if the digest at the end is not that of what comes before."""
+        """Raise CheckpointError if the digest at the end is not that of the rest."""
         left = file.seek(0, os.SEEK_END) - _DIGEST
         digest = hashlib.sha256()
         file.seek(0)
@@ -212,7 +212,7 @@ def settings_of(
     properties: Iterable[type[Invariant]],
     **how: bool,
 ) -> dict[str, str]:
-    """Return by name all that a search depends on: another one cannot go on from its checkpoint."""
+    """Return by name all that a search depends on: a search with other settings cannot go on from its checkpoint."""
     return {
         "protocol": protocol.name,
         "steps": steps_of(protocol),
@@ -226,9 +226,9 @@ def settings_of(
 
 
 def steps_of(protocol: Protocol) -> str:
-    """Return a short digest of the functions' names that a protocol is made of, and of its environment.
+    """Return a short digest of the functions' names of a protocol, and of its environment.
 
-    A mutant has others, or another one.
+    A mutant has other functions, or another environment.
     """
     fields = {name: getattr(protocol, name) for name in protocol.__struct_fields__}
     names = [f"{name} {_name(value)}" for name, value in fields.items() if callable(value)]

@@ -1,8 +1,8 @@
-"""The states that a search has visited in arrays of numpy: some 25 bytes a state, and no state is mistaken for another.
+"""The visited states of a search in arrays of numpy: some 25 bytes a state, and no state is mistaken for another.
 
 A row of numbers is taken apart into a tree: each two of them are a *node*, which has a number, and so on, until two
-numbers are left, the *key* of the state. Few nodes are in very many states, so nearly all that a state takes is its
-key, 64 bits; and from the key the row can be told again. That is the recursive state compression of Laarman, van de Pol
+numbers are left, the *key* of the state. Few nodes are in very many states, so a state takes hardly more than its
+key, 64 bits; and the key gives back the row. That is the recursive state compression of Laarman, van de Pol
 and Weber ("Parallel Recursive State Compression for Free", SPIN 2011), which is exact.
 """
 
@@ -21,7 +21,7 @@ Keys = NDArray[np.uint64]
 Columns = tuple[Keys, NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint8]]
 
 _FREE = 0xFFFFFFFF
-"""In a slot: no key is there."""
+"""Marks a slot without a key."""
 _FULL = 0.625
 """The share of the slots that may be taken."""
 _MORE_SLOTS, _MORE_ROOM = 1.5, 1.2
@@ -44,7 +44,7 @@ class Column:
 
     @property
     def bytes_used(self) -> int:
-        """How many bytes of memory the numbers take, with the room for more."""
+        """The bytes of memory that the numbers take, with the room for more."""
         return self._room.nbytes
 
     def __getitem__(self, at: Ints | NDArray[np.uint32] | slice) -> Any:
@@ -80,7 +80,7 @@ class Numbering:
 
     @property
     def bytes_used(self) -> int:
-        """How many bytes of memory the keys and slots take."""
+        """The bytes of memory that the keys and slots take."""
         return self._keys.bytes_used + self._slots.nbytes
 
     def keys(self, at: Ints | slice) -> Keys:
@@ -139,7 +139,7 @@ class Numbering:
         slots = self._slots_of(self._keys[numbers])
         while numbers.size:
             free = self._slots[slots] == _FREE
-            self._slots[slots[free]] = numbers[free]  # of several for one slot the last one stays there
+            self._slots[slots[free]] = numbers[free]  # the last of several for one slot stays there
             left = self._slots[slots] != numbers
             numbers, slots = numbers[left], self._next(slots[left])
 
@@ -168,7 +168,7 @@ class Tree:
         self._ends = self._node(0, middle), self._node(middle, width)
 
     def _node(self, start: int, stop: int) -> int:
-        """Return the place of what stands for the numbers of a row from `start` to `stop`."""
+        """Return the place of the node for the numbers of a row from `start` to `stop`."""
         if stop - start == 1:
             return start
         middle = (start + stop) // 2
@@ -177,7 +177,7 @@ class Tree:
 
     @property
     def bytes_used(self) -> int:
-        """How many bytes of memory the nodes take."""
+        """The bytes of memory that the nodes take."""
         return sum(numbering.bytes_used for _, _, numbering in self._nodes)
 
     def folded(self, rows: Ints) -> Keys:
@@ -201,7 +201,7 @@ class Tree:
 
 
 def arrays_of(portion: Portion, width: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Return how each of these states was found, in three arrays, and their rows, which have `width` numbers."""
+    """Return, as three arrays, how each of these states was found, and their rows, which have `width` numbers."""
     kinds = zip(portion, (np.uint32, np.uint16, np.uint8, np.uint32), strict=True)
     before, by, names, rows = (np.frombuffer(content, kind).astype(np.int64) for content, kind in kinds)
     return before, by, names, rows.reshape(-1, width)
@@ -219,22 +219,22 @@ class InArrays(ABC):
     @property
     @abstractmethod
     def on_disk(self) -> int:
-        """How many bytes are in files."""
+        """The bytes of the states in files."""
 
     @abstractmethod
     def add_keys(self, keys: Keys, before: Any, by: Any, names: Any) -> None:
-        """Add those of these states that are new, in order; `keys` are those of their rows."""
+        """Add the new states among these, in order. `keys[i]` is the key of row i."""
 
     @abstractmethod
     def settle(self) -> None:
-        """Find out which of the states that were added are new; only then all of them count as states."""
+        """Find out which of the added states are new; only then all of them count as states."""
 
     @abstractmethod
     def columns(self, start: int, stop: int) -> Columns:
-        """Return the keys of these states, and how these were found: what `add_keys` takes. O(stop - start)."""
+        """Return the keys of these states, and how these were found: the arguments of `add_keys`. O(stop - start)."""
 
     def add(self, rows: Ints, before: Any, by: Any, names: Any) -> None:
-        """Add those of these states that are new, in order. Some 0.3 microseconds each."""
+        """Add the new states among these, in order. Some 0.3 microseconds each."""
         assert by.max(initial=0) <= np.iinfo(np.uint16).max, "there are fewer choices"
         self.add_keys(self.tree.folded(rows), before, by, names)
 
@@ -285,7 +285,7 @@ class Compact(InArrays):
 
     @property
     def bytes_used(self) -> int:
-        """How many bytes of memory the states take, with the room for more, and without the tree."""
+        """The bytes of memory that the states take, with the room for more, and without the tree."""
         return sum(part.bytes_used for part in (self._numbers, self._before, self._by, self._names))
 
     def last_keys(self) -> Keys:
@@ -295,16 +295,16 @@ class Compact(InArrays):
         return keys
 
     def add_keys(self, keys: Keys, before: Any, by: Any, names: Any) -> None:
-        """Add those of these states that are new, in order; `keys` are those of their rows."""
+        """Add the new states among these, in order. `keys[i]` is the key of row i."""
         _, new = self._numbers.add(keys)
         self._before.append(before[new])
         self._by.append(by[new])
         self._names.append(names[new])
 
     def settle(self) -> None:
-        """Do nothing: which states are new is known at once."""
+        """Do nothing: new states are known at once."""
 
     def columns(self, start: int, stop: int) -> Columns:
-        """Return the keys of these states, and how these were found: what `add_keys` takes. O(stop - start)."""
+        """Return the keys of these states, and how these were found: the arguments of `add_keys`. O(stop - start)."""
         part = slice(start, stop)
         return self._numbers.keys(part), self._before[part], self._by[part], self._names[part]

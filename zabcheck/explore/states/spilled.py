@@ -1,11 +1,11 @@
-"""The states that a search has visited in files, once there is no memory left for them.
+"""The visited states of a search in files, once there is no memory left for them.
 
-The columns of `compact` are in one file each, in the order of discovery, and read as that order is followed. Whether a
-state is new cannot be told at once: those that were found wait in memory until there are many, or the level ends. Then
+The columns of `compact` are in one file each, in the order of discovery, and read as that order is followed. New states
+are not known at once: found states wait in memory until there are many, or the level ends. Then
 their keys are sorted and looked for in the *runs*, sorted files of all keys before; so each file is read from its
 beginning to its end (delayed duplicate detection: Stern and Dill, "Using Magnetic Disk Instead of Main Memory in the
-Murφ Verifier", CAV 1998). What was not found there is new, and a run itself. Runs are merged so that there are few of
-them, each at least twice as long as the next one. The nodes and tables stay in memory.
+Murφ Verifier", CAV 1998). Keys that were not found there are new, and become a run. Runs are merged so that there are
+few of them, each at least twice as long as the next one. The nodes and tables stay in memory.
 
 The files have no name, so nothing of them is left when the process ends, however it ends.
 """
@@ -27,7 +27,7 @@ from zabcheck.explore.states.visited import PORTION
 _BLOCK = 1 << 14
 """The number of keys of a run that are read at a time."""
 _EACH = 64
-"""How many bytes a state takes that waits, with what it takes to find out whether it is new."""
+"""The bytes of a waiting state, with those for finding out if it is new."""
 _FEWEST = 1 << 14
 """The least number of states that wait, however little memory there is."""
 
@@ -50,7 +50,7 @@ class FileColumn:
 
     @property
     def on_disk(self) -> int:
-        """How many bytes are in the file."""
+        """The bytes in the file."""
         return self._size * self._kind.itemsize
 
     def append(self, numbers: NDArray[Any]) -> None:
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def on_disk(self) -> int:
-        """How many bytes are in the file."""
+        """The bytes in the file."""
         return self._keys.on_disk
 
     def append(self, keys: Keys) -> None:
@@ -96,7 +96,7 @@ class Run:
         self._keys.append(keys)
 
     def has(self, keys: Keys) -> Bools:
-        """Return which of these keys, which are sorted, are in the run. Reads the blocks in which they would be."""
+        """Return True for each of these sorted keys that is in the run. Reads the blocks in which they would be."""
         blocks = np.searchsorted(self._firsts[:], keys, side="right") - 1
         has = np.zeros(len(keys), np.bool_)
         begins = np.flatnonzero(np.diff(blocks, prepend=-1))  # keys before the first block are in none
@@ -163,17 +163,17 @@ class Spilled(InArrays):
 
     @property
     def on_disk(self) -> int:
-        """How many bytes are in files."""
+        """The bytes of the states in files."""
         return sum(each.on_disk for each in self._columns) + sum(each.on_disk for each in self._runs)
 
     def add_keys(self, keys: Keys, before: Any, by: Any, names: Any) -> None:
-        """Let those of these states that are new wait, in order; `keys` are those of their rows."""
+        """Let the new states among these wait, in order. `keys[i]` is the key of row i."""
         self._waiting.add_keys(keys, before, by, names)
         if len(self._waiting) >= self._most:
             self.settle()
 
     def settle(self) -> None:
-        """Find out which of the states that wait are new, and write these. O(states) in the worst case."""
+        """Find out which of the waiting states are new, and write these. O(states) in the worst case."""
         keys, before, by, names = self._waiting.columns(0, len(self._waiting))
         self._waiting = Compact(self.tree)
         if not len(keys):
@@ -193,7 +193,7 @@ class Spilled(InArrays):
         self.settle()
 
     def columns(self, start: int, stop: int) -> Columns:
-        """Return the keys of these states, and how these were found: what `add_keys` takes. O(stop - start)."""
+        """Return the keys of these states, and how these were found: the arguments of `add_keys`. O(stop - start)."""
         keys, before, by, names = (column.read(start, stop) for column in self._columns)
         return keys, before, by, names
 

@@ -1,7 +1,7 @@
-"""The states that a search has visited, in the order of discovery, as Python keeps them: with some 150 bytes a state,
-and twice as many in a level that is not expanded yet.
+"""The visited states of a search, in the order of discovery, as Python objects of some 150 bytes each.
 
-Of each state there is its row, and how it was found: the state that it was reached from, the choice, and the renaming.
+States of a level that is not expanded yet take twice as much. For each state there is its row, and how it was found:
+the state that it was reached from, the choice, and the renaming.
 `compact` keeps the same in arrays of numpy, and `spilled` in files.
 """
 
@@ -18,13 +18,11 @@ PORTION = 1 << 16
 
 
 HOW = (4, 2, 1)
-"""How many bytes tell how a state was found: the state before it, the choice, the renaming."""
+"""The bytes of each part of how a state was found: the state before it, the choice, the renaming."""
 
 
 class Portion(NamedTuple):
-    """Some successive states, as bytes of the machine's order: how each was found (`HOW`), and its row, 4 bytes for
-    each number.
-    """
+    """Some successive states, in the machine's byte order: how each was found (`HOW`), its row, 4 bytes a number."""
 
     before: bytes
     by: bytes
@@ -59,7 +57,7 @@ class States(Protocol):
 
 
 class Visited:
-    """States in a dictionary. Whoever finds one adds it to all of these attributes."""
+    """States in a dictionary. Code that finds one adds it to all of these attributes."""
 
     def __init__(self, width: int) -> None:
         self.bytes = Bytes(f"={width}I")

@@ -1,6 +1,6 @@
-"""What processes can do, and what properties know, found out once and looked up by number from then on.
+"""The moves of processes and the states of properties, computed once and looked up by number from then on.
 
-`components` has processes and connections, and what a choice makes of them. `local_states` puts together of these what
-a process can do, and `monitors` has what the properties still need to know. `successors` puts both together: what comes
-after a state, as far as `reduction` does not leave it out. Which state stands for others is told by `symmetry`.
+`components` has processes and connections, and the outcomes of choices. `local_states` puts a process's moves together
+from these, and `monitors` has the facts that the properties still need. `successors` puts both together: the
+successors of a state, except for those that `reduction` leaves out. `symmetry` picks the states that stand for others.
 """

@@ -1,7 +1,6 @@
-"""What a process could do next: the choices of a search, by number, and what each costs.
+"""The possible choices of a process: the choices of a search, by number, with the cost of each.
 
-Elections by vote are among them, which move several processes. Which choices are tried, and what comes of them, is told
-by `local_states`.
+Elections by vote are among them, which move several processes. `local_states` tries choices, and has their outcomes.
 """
 
 from collections.abc import Iterator
@@ -17,14 +16,14 @@ from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.next_state import LocalProcess
 
 _MOST_WRITES = 8
-"""A crash keeps at most this many of the writes that are not synced."""
+"""The most unsynced writes that a crash keeps."""
 
 PlacedChoice = tuple[int, int, int, Choice]
 """The place of a choice among those of its process, its cost, its number, and the choice itself."""
 
 
 def elections_of(quorums: Quorums) -> tuple[choices.Lead, ...]:
-    """Return each election that there can be: a leader, one that may lead, and who makes a quorum with it."""
+    """Return every possible election: a leader, one that may lead, and the processes that make a quorum with it."""
     ids = range(1, quorums.size + 1)
     found = []
     for leader in filter(quorums.may_lead, ids):
@@ -79,7 +78,7 @@ class Alternatives:
     def of(self, process: int, kinds: tuple[type[Choice], ...], in_iteration: bool) -> dict[int, list[PlacedChoice]]:
         """Return the choices of these kinds that move `process`, which is in an iteration or in none.
 
-        They are by the process that a choice names (`named_by`); those that name nobody are under `process` itself.
+        They are by the process that a choice names (`named_by`); those that name none are under `process` itself.
         """
         found = self._by_named.get((process, kinds, in_iteration))
         if found is None:
@@ -88,13 +87,13 @@ class Alternatives:
                 choice = self.choices[number]
                 is_told = isinstance(choice, choices.Elect)
                 if not isinstance(choice, kinds) or (is_told and (self.elections or self._by_messages)):
-                    continue  # nobody is told a leader without an election
+                    continue  # no process is told a leader without an election
                 cost = cost if in_iteration or not is_told else FREE
                 found.setdefault(named_by(choice) or process, []).append((place, cost, number, choice))
         return found
 
     def may_be_enabled(self, choice: Any, component: LocalProcess, opened: int, link_to: int) -> bool:
-        """Return False only if the choice does nothing, or what another one does; that is cheaper than to try it.
+        """Return False only if the choice does nothing, or the same as another one; that is cheaper than to try it.
 
         The two links are those between the process and the one that the choice names.
         """

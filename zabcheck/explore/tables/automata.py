@@ -1,7 +1,7 @@
-"""Automata that read the events of a run, step by step; all they know, and see, has numbers.
+"""Automata that read the events of a run, step by step; all their states, and views of events, have numbers.
 
-What an automaton knows after a step depends on what it knew before and on what it sees of the step. Both answers are
-kept, so it is asked once for each pair of them, however many runs have it.
+The state of an automaton after a step depends on its state before and on its view of the step. The result is
+kept, so it is computed once for each pair of them, however many runs have it.
 """
 
 from abc import ABC, abstractmethod
@@ -14,9 +14,9 @@ from zabcheck.explore.tables.renaming import Names
 
 
 class Automaton(ABC):
-    """What somebody who watches runs knows of them, by number; number 0 is what is known at the start.
+    """An observer of runs whose states have numbers; number 0 is the initial state.
 
-    It does not see all events of a step; what it sees of them has a number, too, 0 for nothing. If it watches one
+    It does not see all events of a step; its view of them has a number, too, 0 for nothing. If it watches one
     `process` alone, there is one such automaton for each.
     """
 
@@ -32,14 +32,14 @@ class Automaton(ABC):
         self._renamed: dict[Names, dict[int, int]] = {}
 
     def seen(self, events: int) -> int:
-        """Return what it sees of these events. O(1) if that was asked before."""
+        """Return the number of its view of these events. O(1) if that was computed before."""
         found = self._seen.get(events)
         if found is None:
             found = self._seen[events] = self._look(events)
         return found
 
     def after(self, number: int, seen: int) -> int:
-        """Return what is known after that was seen. O(1) if that was asked before."""
+        """Return the state after this view, by number. O(1) if that was computed before."""
         if not seen:
             return number
         known = self.known_after[number]
@@ -49,17 +49,17 @@ class Automaton(ABC):
         return found
 
     def under(self, names: Names) -> Self:
-        """Return the automaton that watches what this one watches when every process has its new name."""
+        """Return the automaton that watches the same as this one when every process has its new name."""
         return self if self.process is None else self.of_each[names[self.process] - 1]
 
     def renamings(self, names: Names) -> dict[int, int]:
-        """Return what `renamed` returns for each number, as far as it was asked. O(1)."""
+        """Return the known results of `renamed`, by number. O(1)."""
         return self._renamed.setdefault(names, {0: 0})
 
     def renamed(self, number: int, names: Names) -> int:
-        """Return what is known if every process had its new name from the start. O(1) if that was asked before.
+        """Return the state if every process had its new name from the start. O(1) if that was computed before.
 
-        It is what the automaton `under` these names knows.
+        It is the state of the automaton `under` these names.
         """
         known = self.renamings(names)
         found = known.get(number)
@@ -69,15 +69,15 @@ class Automaton(ABC):
 
     @abstractmethod
     def find_after(self, number: int, seen: int) -> int:
-        """Return what is known after something was seen, and keep nothing of the answer."""
+        """Return the state after this view, and keep nothing of the answer."""
 
     @abstractmethod
     def find_renamed(self, number: int, names: Names) -> int:
-        """Return what `renamed` does, for another number than 0, and keep nothing of the answer."""
+        """Return the result of `renamed`, for another number than 0, and keep nothing of the answer."""
 
     @abstractmethod
     def _look(self, events: int) -> int:
-        """Return what it sees of these events."""
+        """Return its view of these events."""
 
 
 class Watcher(Automaton):
@@ -101,7 +101,7 @@ class Watcher(Automaton):
         return found
 
     def find_renamed(self, number: int, names: Names) -> int:
-        """Take the run that led there again, under other names, from where that was asked before."""
+        """Repeat the run that led there, under other names, from the last state whose new name is known."""
         known, twin, waiting = self.renamings(names), self.under(names), list[int]()
         while number not in known:
             waiting.append(number)
@@ -123,8 +123,8 @@ class Watcher(Automaton):
 
     @abstractmethod
     def end_level(self) -> None:
-        """Take in what was seen in the level that ends."""
+        """Take in the events of the level that ends."""
 
     @abstractmethod
     def _observe(self, number: int, events: Sequence[Event]) -> int:
-        """Return what is known after these events, by number."""
+        """Return the state after these events, by number."""

@@ -1,16 +1,17 @@
-"""The components of states, as numbers, and what a choice makes of them.
+"""The components of states, as numbers, and the outcomes of choices.
 
 A choice moves one process. It depends on that process and its connections alone, and changes nothing else, so states
 are stored as in SPIN's collapse compression (Holzmann 1997): each distinct process, connection and sequence of events
-once, and for the rest by its number. `simulation.next_state` tells what a choice makes of them. It is asked once for
-each process with the links to the one process that the choice names. What the process does with its other links, its
-acts, is the same whatever these are; what comes of them is found out once for each pair of links.
+once, and for the rest by its number. `simulation.next_state` computes the outcome of a choice. It is called once for
+each process with the links to the one process that the choice names. The acts of the process on its other links are
+the same whatever these are; their outcome is computed once for each pair of links.
 
-Two components have one number if nothing that comes can tell them apart. What a protocol no longer needs may be left
-out (`Protocol.identity`). The numbers of messages, and incarnations, always are: monitors count incarnations.
+Two components have one number if no continuation can distinguish them. Variables that a protocol no longer needs may be
+left out (`Protocol.identity`). The numbers of messages, and incarnations, always are: monitors count incarnations.
 
-A follower may have decided to read nothing more from a connection (`Link.is_unread`), so that what is under way to it
-there is gone. That is no choice of the simulator, which would just never choose that `Receive` again; see `reduction`.
+A follower may have decided to read nothing more from a connection (`Link.is_unread`), so that the messages in transit
+to it there are gone. That is no choice of the simulator, which would just never choose that `Receive` again; see
+`reduction`.
 """
 
 from collections.abc import Collection, Hashable, Iterable, Sequence
@@ -42,11 +43,12 @@ from zabcheck.simulation.next_state import (
 
 NO_CONNECTION = 0
 NOTHING = 0
-"""The number of what no events show."""
+"""The number of an empty sequence of events."""
 
 TO_FOLLOWER, TO_LEADER, CLOSED, ACCEPTED = 1, 2, 4, 8
-"""Bits: something is under way to the follower of a link, or to its leader; an end has to notice that it is closed; the
-leader has accepted it."""
+"""Bits: something is in transit to the follower of a link, or to its leader; an end has to notice that it is closed;
+the leader has accepted it.
+"""
 
 _OF_AN_EPOCH = (Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Promise, Ready)
 """The events that name an epoch."""
@@ -56,14 +58,14 @@ Pair = tuple[int, int]
 
 
 class EpochUnknown(ValueError):
-    """A protocol does not tell the highest epoch of a process: `Protocol.highest_epoch` raises, or gives no number."""
+    """A protocol does not know the highest epoch of a process: `Protocol.highest_epoch` raises, or gives no number."""
 
 
 class Link(NamedTuple):
     """A connection, and whether its follower has stopped reading from it; and messages of elections (`Cast`).
 
     `cast` are those from the process that has opened the connection to the other one. If there are some, and there is
-    no connection, that is one which is closed at both ends.
+    no connection, one that is closed at both ends takes its place.
     """
 
     connection: Connection
@@ -72,25 +74,25 @@ class Link(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether there is a connection."""
+        """True if there is a connection."""
         return not (self.connection.follower_end is End.CLOSED and self.connection.leader_end is End.CLOSED)
 
     @property
     def is_closed(self) -> bool:
-        """Whether an end has yet to be closed because the other is, or because the connection broke."""
+        """True if an end has yet to be closed because the other is, or because the connection broke."""
         c = self.connection
         return c.broken or c.supersedes or c.follower_end is End.CLOSED or c.leader_end is End.CLOSED
 
 
 class Left(Local, frozen=True):
-    """The process has left its iteration. No trace has this event; it is for properties that need to know less then."""
+    """The process has left its iteration. No trace has this event; it is for properties that need fewer facts then."""
 
 
 class Outcome(NamedTuple):
-    """What a choice made of a process and its connections, and the events that it showed: all by number.
+    """The outcome of a choice: a process and its connections after it, and its events, all by number.
 
     `opened` has the link that the process has opened to each process, none to itself. `links_to` has those that others
-    have opened to it, as far as they change: by the place of who opened it, counted from 0, the new link. `epoch` is
+    have opened to it, as far as they change: by the place of the opener, counted from 0, the new link. `epoch` is
     the highest that the process knows of. If the protocol's code `raised`, the run ends there.
     """
 
@@ -103,9 +105,9 @@ class Outcome(NamedTuple):
 
 
 class PairOutcome(NamedTuple):
-    """What a choice made of a process and its links to the one that the choice names, all by number as in `Outcome`.
+    """The outcome of a choice for a process and its links to the one that it names, all by number as in `Outcome`.
 
-    `acts` has other processes, each with the number of what was done with the links to that one.
+    `acts` has other processes, each with the number of the acts on the links to that one.
     """
 
     process: int
@@ -161,7 +163,7 @@ class Components:
         self._act_ids: dict[Hashable, int] = {}
         self.known_acts: dict[tuple[int, int, int], Pair] = {}
         """By the number of acts, and the two links before: the two links after."""
-        # An election by vote looks at several processes, so the search makes it of what each is told.
+        # An election by vote looks at several processes, so the search composes it of a choice for each.
         told = replace(switches, elections="apart") if switches.elections == "oracle" else switches
         self._model = Model(protocol, quorums, told)
         self.start = tuple(map(self._intern_process, self._model.start()))
@@ -169,17 +171,17 @@ class Components:
     def execute(
         self, number: int, opened: Sequence[int], links_to: Sequence[int], choice: AnyChoice, requests: int
     ) -> Outcome | None:
-        """Return what `choice` makes of a process with these links, all by number as in `Outcome`.
+        """Return the outcome of `choice` for a process with these links, all by number as in `Outcome`.
 
         None if the choice is not enabled. `requests` were made so far. O(processes), and O(1) simulated steps the first
-        time that a process makes the choice with these links to whom that names.
+        time that a process makes the choice with these links to the process that it names.
         """
         named = named_by(choice)
         executed = self.executed(number, choice, requests, between(named, opened, links_to))
         return None if executed is None else self.outcome(executed, named, opened, links_to)
 
     def executed(self, number: int, choice: AnyChoice, requests: int, before: Pair) -> PairOutcome | None:
-        """Return what `choice` makes of a process and its links to whom that names; None if it is not enabled."""
+        """Return the outcome of `choice` for a process and its links to the one it names; None if it is not enabled."""
         key = (number, choice, requests, before)
         try:
             return self.known_executed[key]
@@ -188,7 +190,7 @@ class Components:
             return found
 
     def outcome(self, executed: PairOutcome, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Outcome:
-        """Return what was made of a process with these links by a choice that names this process, or NOBODY."""
+        """Return the outcome for a process with these links, by a choice that names this process, or NOBODY."""
         after, changed = list(opened), []
         if named:
             after[named - 1], link = executed.links
@@ -202,7 +204,7 @@ class Components:
         return Outcome(executed.process, tuple(after), tuple(changed), executed.events, executed.epoch, executed.raised)
 
     def after_acts(self, acts: int, opened: int, link_to: int) -> Pair:
-        """Return what acts, by number, make of two links. O(acts), and O(1) if it was asked before."""
+        """Return two links after these acts, by number. O(acts), and O(1) if it was computed before."""
         key = (acts, opened, link_to)
         found = self.known_acts.get(key)
         if found is None:
@@ -211,7 +213,7 @@ class Components:
         return found
 
     def _execute(self, number: int, choice: Any, requests: int, named: int, before: Pair) -> PairOutcome | None:
-        """Return what `choice` makes of a process and its links to whom it names; None if it is not enabled."""
+        """Execute `choice` for a process and its links to the one it names; None if it is not enabled."""
         process = self.processes[number]
         connections, cast = self._connections(process.id, named, before)
         found = next_state(self._model, process, connections, choice, requests, cast)
@@ -225,9 +227,9 @@ class Components:
         return PairOutcome(after, links, acts, events, epoch, found.raised)
 
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
-        """Return the events of a choice; if it is to be told, also that the process has left its iteration.
+        """Return the events of a choice; with `tells_of_leaving`, also that the process has left its iteration.
 
-        What it shows later of one that it has left, once its disk has it, is followed by that again.
+        A later event of an iteration that it has left, shown once its disk has it, is followed by another `Left`.
         """
         left, was_in_one = Left(process.id, 0), process.following != NOBODY
         if self._tells_of_leaving and was_in_one and isinstance(choice, Elect):
@@ -236,12 +238,12 @@ class Components:
         return (*found.events, left) if is_told and found.process.following == NOBODY else found.events
 
     def _acts_on_all(self, process: LocalProcess, named: int, acts: Sequence[Act]) -> tuple[tuple[int, int], ...]:
-        """Return the numbers of what a process does with its links to each process but itself and the one named."""
+        """Return the numbers of the acts of a process on its links to each process but itself and the one named."""
         on_others = [(p, self._acts_on(process, p, acts)) for p in self.ids if p not in (named, process.id)]
         return tuple([each for each in on_others if each[1] != _NO_ACTS])
 
     def _acts_on(self, process: LocalProcess, other: int, acts: Sequence[Act]) -> int:
-        """Return the number of what a process does with its links to another one."""
+        """Return the number of the acts of a process on its links to another one."""
         some = tuple(act for act in acts if act.to in (EVERYBODY, other))
         if not some:
             return _NO_ACTS
@@ -256,13 +258,13 @@ class Components:
         return number
 
     def _after(self, acts: int, before: Pair) -> Pair:
-        """Return what acts make of two links."""
+        """Return two links after these acts."""
         process, other, some = self.acts[acts - 1]
         connections, cast = self._connections(process.id, other, before)
         return self._links(process.id, other, before, *after_acts(self._model, process, some, connections, cast))
 
     def _connections(self, process: int, other: int, pair: Pair) -> tuple[Connections, Cast]:
-        """Return the connections between two processes that these links are, and what is cast there."""
+        """Return the connections of these links between two processes, and their messages of elections."""
         connections, cast = {}, {}
         for ends, number in zip(((process, other), (other, process)), pair, strict=True):
             link = self.links[number]
@@ -282,7 +284,7 @@ class Components:
         cast: Cast,
         replaced: Collection[tuple[int, int]],
     ) -> Pair:
-        """Return what two links have become, which have these connections and messages now."""
+        """Return two links with these connections and messages."""
         after: list[int] = []
         for ends, number in zip(((process, other), (other, process)), before, strict=True):
             connection, under_way, was = connections.get(ends), cast.get(ends, ()), self.links[number]
@@ -311,7 +313,7 @@ class Components:
     # Renaming.
 
     def renamed_process(self, number: int, names: Names) -> int:
-        """Return the same process under its new name. O(1) if it was asked before with these names of whom it names."""
+        """Return the same process under its new name. O(1) if it was computed before with these names."""
         return self._process_twins.of(number, names)
 
     def _rename_process(self, number: int, names: Sequence[int]) -> int:
@@ -343,7 +345,7 @@ class Components:
         return self._intern_link(Link(twin, link.is_unread))
 
     def renamed_events(self, number: int, names: Names) -> int:
-        """Return what the same step shows under the new names."""
+        """Return the events of the same step under the new names."""
         found = self._renamed_events.get((number, names))
         if found is None:
             events = tuple(renamed_event(event, names) for event in self.events[number])
@@ -358,7 +360,7 @@ class Components:
             return Connect(names[effect.to], effect.closes)
         return renamed_event(effect, names) if isinstance(effect, Event) else effect
 
-    # Numbers. What is handed over is kept, so it has to be new: nothing else may refer to it.
+    # Numbers. Objects that are handed over are kept, so they have to be new: nothing else may refer to them.
 
     def _intern_process(self, process: LocalProcess) -> int:
         key = self.key_of(process)
@@ -371,7 +373,7 @@ class Components:
         return number
 
     def key_of(self, process: LocalProcess) -> Hashable:
-        """Return what tells a process from others."""
+        """Return a key that distinguishes a process from others."""
         return process.id, self.variables(process), of_disk(process.disk), process.halted, process.following
 
     def variables(self, process: LocalProcess) -> Hashable:
@@ -403,14 +405,14 @@ class Components:
 
 
 def _closed(opener: int, leader: int) -> Connection:
-    """Return a connection that is closed at both ends: of a link that has none, but messages of an election."""
+    """Return a connection that is closed at both ends, for a link with messages of an election and no connection."""
     connection = Connection(opener, leader)
     connection.follower_end = connection.leader_end = End.CLOSED
     return connection
 
 
 def named_by(choice: Any) -> int:
-    """Return the process whose links with the one that moves a choice is about; NOBODY if it is about none."""
+    """Return the process whose links with the one that moves a choice concerns; NOBODY if it concerns none."""
     kind = type(choice)
     if kind is Receive or kind is Hear:
         return int(choice.sender)
@@ -427,7 +429,7 @@ def between(named: int, opened: Sequence[int], links_to: Sequence[int]) -> Pair:
 def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int:
     """Return the highest epoch that a process in this state has promised or proposed, or that an event names.
 
-    EpochUnknown if the protocol does not tell. It is no step that fails then, so there is no run that shows it.
+    EpochUnknown if the protocol does not know it. No step fails then, so no run shows it.
     """
     highest = 0
     if protocol.highest_epoch is not None and state is not None:
@@ -444,5 +446,5 @@ def highest_epoch(protocol: Protocol, state: Any, shown: Iterable[Event]) -> int
 
 
 def key_of_link(link: Link) -> Hashable:
-    """Return what tells a link from others."""
+    """Return a key that distinguishes a link from others."""
     return link.is_unread, *of_connection(link.connection), *link.cast

@@ -1,4 +1,4 @@
-"""What tells the components of states apart: all of a process, a disk or a connection that what comes may depend on."""
+"""The content of components: all of a process, a disk or a connection that later steps may depend on."""
 
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from enum import Enum
@@ -15,7 +15,7 @@ from zabcheck.simulation.network import Connection, Parcel
 
 
 def of_connection(connection: Connection) -> tuple[Hashable, ...]:
-    """Return all of a connection that what comes may depend on, first the two processes that it is between."""
+    """Return all of a connection that later steps may depend on, first the two processes at its ends."""
     return (
         connection.follower,
         connection.leader,
@@ -39,7 +39,7 @@ def _messages(queue: Collection[Parcel]) -> Hashable:
 
 
 def of_disk(disk: Disk) -> Hashable:
-    """Return all of a disk that what comes may depend on."""
+    """Return all of a disk that later steps may depend on."""
     durable = tuple((name, disk.durable[name]) for name in sorted(disk.durable))
     return (
         durable if is_hashable(durable) else of_value(durable),
@@ -50,7 +50,7 @@ def of_disk(disk: Disk) -> Hashable:
 
 
 def is_hashable(value: object) -> bool:
-    """Whether a value has a hash."""
+    """Return True if a value has a hash."""
     try:
         hash(value)
     except TypeError:

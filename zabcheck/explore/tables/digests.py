@@ -1,8 +1,8 @@
-"""Numbers for what a search tells apart that depend on nothing but what it is.
+"""Digests of the objects that a search distinguishes, which depend on nothing but their content.
 
 A component gets its number when it is first made, which depends on the order in which a search asks for things. So
-where one of several has to be taken, it is the one with the least digest: the same whatever came first. Nothing relies
-on it that different things have different digests; if two have the same, a search may have a few states more.
+where one of several has to be chosen, it is the one with the least digest: the same in any order. Nothing relies
+on different objects having different digests; if two have the same, a search may have a few states more.
 """
 
 from collections.abc import Hashable, Iterable
@@ -21,14 +21,14 @@ from zabcheck.explore.tables.content import is_hashable, of_value
 BITS = 60
 _MASK = (1 << BITS) - 1
 _NONE, _EMPTY, _NUMBER, _FLOAT, _STRING, _BYTES = range(6)
-"""What tells apart values that might have one hash."""
+"""Tags that distinguish values of different types with one hash."""
 
 
 def digest(value: Hashable) -> int:
     """Return a number of 60 bits for a value, the same in every process and on every machine of 64 bits.
 
-    It is the same for values of one type that are equal, and for True and 1. Of an object that is not made of data it
-    tells the kind alone. O(size of the value).
+    It is the same for values of one type that are equal, and for True and 1. For an object that is not made of data
+    only its kind counts. O(size of the value).
     """
     return _hash(value) & _MASK
 
@@ -80,7 +80,7 @@ def _hash_of_fields(value: Any, each: Iterable[Any]) -> int:
 
 
 class Digests:
-    """The digests of the components of one search, and of its local states, by their numbers. Each is made once."""
+    """The digests of the components of one search, and of its local states, by their numbers. Each is computed once."""
 
     def __init__(self, components: Components) -> None:
         self._components = components

@@ -1,8 +1,8 @@
-"""What the properties know of runs: judges, and the product of all of them.
+"""The states of properties: judges, and the product of all of them.
 
 The properties are judged by their own judges, one for those that read the same record, and one for each of the others,
-so that each knows little and has few states. A property that judges each process by itself has a judge for each. A
-judge that has been shown some events is kept, and its number stands for it; one that still knows the same
+so that each has few states. A property that judges each process by itself has a judge for each. A
+judge that has been shown some events is kept, and its number stands for it; one with the same identity
 (`judges.identity`) has the same number. Every state is judged as if the trace ended in it, so a property is
 violated in the first state in which it is.
 """
@@ -43,7 +43,7 @@ class _Known(NamedTuple):
 
 
 _OF_BROADCASTS = frozenset((Broadcast, Crash, Left))
-"""The kinds of event that tell of broadcasts, and whether more of their epoch will come."""
+"""The kinds of event that show broadcasts, and the end of those of an epoch."""
 
 
 class GroupJudge(Watcher):
@@ -89,7 +89,7 @@ class GroupJudge(Watcher):
         return isinstance(event, Local) and event.process == self.process
 
     def known(self, number: int) -> _Known:
-        """Return the judge that this number stands for, and the incarnations of the processes."""
+        """Return the judge with this number, and the incarnations of the processes."""
         return self._known[number]
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
@@ -114,7 +114,7 @@ class GroupJudge(Watcher):
                     told = event if event.incarnation == incarnation else replace(event, incarnation=incarnation)
                     judge.observe(told)
                     incarnations[event.process] += isinstance(event, Crash)
-        # What `Judge.finish` would say, but for the verdicts.
+        # As `Judge.finish`, but without verdicts.
         if self._never_exercised:
             self._never_exercised -= {each.name for each in judge.invariants if each.judged()}
         violated = [each.name for each in judge.invariants if each.violation() is not None]
@@ -129,7 +129,7 @@ class GroupJudge(Watcher):
         return known
 
     def _stays(self, judge: MonitorJudge, process: int, events: Sequence[Event]) -> bool:
-        """Whether these events, which end with `Left` of this process, leave the judge as it is.
+        """Return True if these events, which end with `Left` of this process, leave the judge as it is.
 
         That is so if it has nothing to forget of the process, which has shown nothing else, or has crashed, and no
         property looks at that. Then only the incarnation of the process may be another one.
@@ -138,11 +138,11 @@ class GroupJudge(Watcher):
         return is_all and judge.forgets_nothing(process)
 
     def end_level(self) -> None:
-        """Note which properties were exercised in this level."""
+        """Record the properties that were exercised in this level."""
         self.exercised = {name: name not in self._never_exercised for name in self.exercised}
 
     def digest(self, number: int) -> int:
-        """Return a digest of what is known. O(1) if it was asked before."""
+        """Return a digest of this state. O(1) if it was computed before."""
         found = self._digests.get(number)
         if found is None:
             found = self._digests[number] = digest(self.broken[number] or self._identity(self._known[number]))
@@ -153,12 +153,12 @@ class GroupJudge(Watcher):
 
 
 class Product(Automaton):
-    """The product of several automata: what all of them know.
+    """The product of several automata: its state is the states of all of them.
 
-    What is known after a step is put together of what each part knows then. A part that sees nothing of the step is not
-    asked, and one that was asked the same before answers at once. So few of the questions get as far as a judge.
+    The state after a step is put together from that of each part. A part that sees nothing of the step is not
+    called, and one with a known result answers at once. So few of the questions get as far as a judge.
 
-    `places`: by the name of a property, its place among all; of several that are violated the first is named.
+    `places`: by the name of a property, its place among all; if several are violated the first is named.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class Product(Automaton):
         return found
 
     def number(self, known: tuple[int, ...]) -> int:
-        """Return the number of what is known when each part knows this. O(1) if it has one."""
+        """Return the number of the state with these states of the parts. O(1) if it has one."""
         number = self._ids.get(known)
         if number is None:
             number = self._ids[known] = len(self.known)
@@ -222,7 +222,7 @@ class Product(Automaton):
         return number
 
     def each(self, number: int) -> Iterator[tuple[GroupJudge, int]]:
-        """Yield all judges, with what each knows, by number."""
+        """Yield all judges, each with its state, by number."""
         for part, known in zip(self.parts, self.known[number], strict=True):
             if isinstance(part, Product):
                 yield from part.each(known)

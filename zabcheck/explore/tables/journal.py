@@ -18,10 +18,10 @@ Table = Literal[
     "levels",
     "again",
 ]
-"""A table, by what it gives; and what is done at the end of each level, or when a search begins again."""
+"""A table, by its contents; or what is done at the end of each level, or when a search begins again."""
 
 Key = tuple[int | tuple[int, ...], ...]
-"""What was looked up: the arguments of the function that fills in the entry."""
+"""The arguments of the function that fills in the entry."""
 
 Journal = list[tuple[Table, Key]]
 """An entry is written before it is filled in. Entries that this fills in as well come after it."""

@@ -1,11 +1,11 @@
 """The local states of processes, as numbers, and the table of the moves that lead from them.
 
 A *local state* is a process together with the connections that it has opened: a state of n processes has n of them.
-There are few distinct ones and very many states. What a process can do depends on its local state and on the
+There are few distinct ones and very many states. The moves of a process depend on its local state and on the
 connections to it, which belong to the local states of others. But each choice depends on the links between the process
-and one other, which it names, and not on the rest. So what a process can do is put together of *parts*, one for each
-other process, and one of the choices that name nobody. The first time that a search asks for a part, its choices are
-executed (`components`), with the protocol's own step functions; from then on they are looked up. There is no second
+and one other, which it names, and not on the rest. So the moves are put together from *parts*, one for each
+other process, and one of the choices that name no process. The first time that a search asks for a part, its choices
+are executed (`components`), with the protocol's own step functions; from then on they are looked up. There is no second
 model of the protocol.
 """
 
@@ -49,30 +49,30 @@ STOPS_READING = 0
 """The number of the move by which a follower stops reading from its connection. It is no choice, and no step."""
 
 _COUNT = 40
-"""The bit of a mask from which on it has the number of requests."""
+"""The lowest bit of the number of requests in a mask."""
 _NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
 HELD = 1 << _COUNT - 1
-"""The bit of a mask that tells that a follower is held (`LocalStates.is_held`)."""
+"""The bit of a mask that is set if a follower is held (`LocalStates.is_held`)."""
 
 OF_LINKS = CUT | HELD
-"""The bits of a mask that the moves depend on which name another process."""
+"""The bits of a mask that moves depend on if they name another process."""
 
 DOWN = -1
-"""Whom a process follows that is not up."""
+"""The leader of a process that is not up."""
 
 _LAST = 1 << 16
 """The place of the move by which a follower stops reading."""
 
 ORDINARY, POPS, NOTICES = range(3)
-"""What may make a leader's move the only one to try: it takes a message out of a queue and does nothing else, or it
-notices that a follower has left.
+"""Reasons that may make a leader's move the only one to try: it takes a message out of a queue and does nothing else,
+or it notices that a follower has left.
 """
 
 
 class Part(NamedTuple):
     """A move as far as it depends on the process and the links between it and the one other that the choice names.
 
-    `place`: where among the moves of the process. `kind`: ORDINARY, POPS or NOTICES.
+    `place` is its place among the moves of the process. `kind`: ORDINARY, POPS or NOTICES.
     """
 
     place: int
@@ -83,9 +83,9 @@ class Part(NamedTuple):
 
 
 class Move(NamedTuple):
-    """What a process can do, by the number of the choice, and what becomes of its local state and of links to it.
+    """A possible move of a process: the number of the choice, and its local state and the links to it afterwards.
 
-    `cost` is added to what was used of the bounds. `links` has, for each link to this process that changes, the index
+    `cost` is added to the used part of the bounds. `links` has, for each link to this process that changes, the index
     of the local state that it belongs to, and its new number.
     """
 
@@ -98,7 +98,7 @@ class Move(NamedTuple):
 
 
 class Expansion(NamedTuple):
-    """What a process can do within the bounds.
+    """The moves of a process within the bounds.
 
     `eager`: no move of another process has to be tried before these (`reduction`). `at_once`: nor does the state before
     these moves have to be kept.
@@ -155,7 +155,7 @@ class LocalStates:
         self.start = tuple(self.numbered(process, *no_links) for process in components.start)
 
     def _make_tables(self) -> None:
-        """Have empty tables."""
+        """Make empty tables."""
         self.made_of: list[tuple[int, ...]] = []
         """By number: the process, then its link to each process (none to itself), all by number as in `components`."""
         links_to: list[list[int]] = [[] for _ in range(self._size + 1)]
@@ -197,18 +197,18 @@ class LocalStates:
         self._masks: dict[int, int] = {}
 
     def _leads_on_alone(self, process: int) -> bool:
-        """Whether a process does something as soon as it is told to lead, and not only when it hears of a follower."""
+        """Return True if a process acts as soon as it is told to lead, and not only when it hears of a follower."""
         start, no_links = self.components.start[process - 1], [NO_CONNECTION] * len(self.components.ids)
         outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
         return outcome is None or outcome.raised or not self._only_waits(start, outcome)
 
     def _only_waits(self, process: int, outcome: Outcome | PairOutcome) -> bool:
-        """Whether the process with this number showed nothing and wrote nothing."""
+        """Return True if the process with this number showed nothing and wrote nothing."""
         before, after = (of_disk(self.components.processes[number].disk) for number in (process, outcome.process))
         return outcome.events == NOTHING and before == after
 
     def numbered(self, *local_state: int) -> int:
-        """Return the number of a local state, which is made of these (`made_of`). O(1) if it was asked before."""
+        """Return the number of a local state, which is made of these (`made_of`). O(1) if it was computed before."""
         number = self._ids.get(local_state)
         if number is None:
             self.components.journal.append(("local states", local_state))
@@ -251,7 +251,7 @@ class LocalStates:
     def _flags(self, component: LocalProcess, opened: list[Link | None], stance_: Stance) -> int:
         """Return a bit for each process that this one has sent something, or closed a connection to.
 
-        Of the bits from 8 on its own one says that it leads; of those from 16 on, that its stance is eager.
+        From bit 8 on its own bit means that it leads; from bit 16 on, that its stance is eager.
         """
         touched = 0
         for leader, link in enumerate(opened):
@@ -272,14 +272,14 @@ class LocalStates:
         return (flags & flags >> 8 & 0xFF) | flags >> 16
 
     def mask(self, used: int) -> int:
-        """Return what of `used` decides what can be done next: the affordable costs, and the number of requests."""
+        """Return the part of `used` that decides the next moves: the affordable costs, and the number of requests."""
         found = self._masks.get(used)
         if found is None:
             found = self._masks[used] = mask_of(used, self.bounds)
         return found
 
     def expansion(self, mask: int, row: Sequence[int], process: int) -> Expansion:
-        """Return what `process` can do in the state with this row. O(1) if it was asked before."""
+        """Return the moves of `process` in the state with this row. O(1) if they were computed before."""
         local_state = row[process - 1]
         if not mask & self.faults and self.may_be_held[local_state] and self.is_held(row, process):
             mask |= HELD
@@ -291,7 +291,7 @@ class LocalStates:
             return self.expand(*key)
 
     def is_held(self, row: Sequence[int], process: int) -> bool:
-        """Whether a process and a quorum are settled with a leader: without a fault it never leaves. O(processes)."""
+        """Return True if a process and a quorum are settled with a leader: only faults make it leave. O(processes)."""
         settled_with = self.settled_with
         leader = settled_with[row[process - 1]]
         if leader == NOBODY or settled_with[row[leader - 1]] != leader:
@@ -300,9 +300,9 @@ class LocalStates:
         return components.quorums.contains([p for p in components.ids if settled_with[row[p - 1]] == leader])
 
     def single(self, choice: int, row: Sequence[int], process: int) -> Move | None:
-        """Return what this choice, which costs nothing, makes of `process`, whatever its stance; None if nothing.
+        """Return the move of `process` by this choice, which costs nothing, whatever its stance; None if there is none.
 
-        O(1) if it was asked before.
+        O(1) if it was computed before.
         """
         key = (choice, row[process - 1], *map(self._link_to[process], row[: self._size]))
         try:
@@ -311,7 +311,7 @@ class LocalStates:
             return self.try_single(*key)
 
     def try_single(self, number: int, local_state: int, *links_to: int) -> Move | None:
-        """Fill in what `single` looks up: a choice and a local state, by number, and the links to it. O(1) steps."""
+        """Fill in an entry of `single`: a choice and a local state, by number, and the links to it. O(1) steps."""
         key = (number, local_state, *links_to)
         self.components.journal.append(("singles", key))
         component, *opened = self.made_of[local_state]
@@ -332,12 +332,12 @@ class LocalStates:
         return found
 
     def _forbid(self, choice: int, process: int, before: Pair) -> None:
-        """Note that the bound on epochs forbids this choice of this process, by number, with these links."""
+        """Record that the bound on epochs forbids this choice of this process, by number, with these links."""
         self._forbidden.add((choice, process, before))
         self.switched_off["epochs"] = len(self._forbidden)
 
     def with_link(self, local_state: int, leader: int, link: int) -> int:
-        """Return the same local state with another link to `leader`. O(1) if it was asked before."""
+        """Return the same local state with another link to `leader`. O(1) if it was computed before."""
         key = (local_state, leader, link)
         found = self.linked.get(key)
         if found is None:
@@ -347,11 +347,11 @@ class LocalStates:
         return found
 
     def renamings(self, names: Names) -> dict[int, int]:
-        """Return what local states are when each process has its new name, as far as that was asked before. O(1)."""
+        """Return the known local states in which each process has its new name. O(1)."""
         return self._renamed.setdefault(names, {})
 
     def renamed(self, local_state: int, names: Names) -> int:
-        """Return the same local state when each process has its new name. O(1) if it was asked before."""
+        """Return the same local state when each process has its new name. O(1) if it was computed before."""
         known = self.renamings(names)
         found = known.get(local_state)
         if found is None:
@@ -370,8 +370,8 @@ class LocalStates:
     def parts(self, mask: int, local_state: int, other: int, link: int) -> tuple[Part, ...]:
         """Return the moves of a process that name this other one, which has opened this link to it.
 
-        If the other one is the process itself, then those that name nobody. O(1) simulated steps for each kind of
-        choice, and O(1) if it was asked before.
+        If the other one is the process itself, then those that name none. O(1) simulated steps for each kind of
+        choice, and O(1) if it was computed before.
         """
         key = (mask, local_state, other, link)
         found = self.known_parts.get(key)
@@ -402,7 +402,7 @@ class LocalStates:
             yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
 
     def _kind(self, choice: Any, number: int, before: Pair, executed: PairOutcome) -> int:
-        """Return what may make a move the only one to try."""
+        """Return the reason that may make a move the only one to try."""
         component = self.components.processes[number]
         if not self.reduced or not component.leads or executed.events != NOTHING or executed.raised:
             return ORDINARY
@@ -414,7 +414,7 @@ class LocalStates:
         return ORDINARY
 
     def expand(self, mask: int, local_state: int, *links_to: int) -> Expansion:
-        """Fill in what `expansion` looks up. O(processes), with all parts."""
+        """Fill in an entry of `expansion`. O(processes), with all parts."""
         process, found = self.ids[local_state], list[tuple[Part, int]]()
         for other, link in enumerate(links_to, 1):
             bits = mask & ~HELD if other == process else mask & OF_LINKS
@@ -439,8 +439,10 @@ class LocalStates:
         return Expansion(eager, eager and (chosen.at_once or len(moves) == 1), tuple(moves))
 
     def _is_only_one(self, kind: int, move: Move, local_state: int) -> bool:
-        """Whether this is the only move to try: the leader takes a message that changes nothing but the queue; or it
-        notices that a follower has left, and leads on, with its own links, and nothing to show.
+        """Return True if this is the only move to try.
+
+        The leader takes a message that changes nothing but the queue; or it notices that a follower has left, and leads
+        on, with its own links, and nothing to show.
         """
         if kind == POPS:
             return move.local_state == local_state and len(move.links) == 1
@@ -448,7 +450,7 @@ class LocalStates:
         return kind == NOTICES and self.leads[move.local_state] and before[1:] == after[1:]
 
     def _reads(self, local_state: int, links_to: Sequence[int], moves: Sequence[Move]) -> bool:
-        """Return whether a follower reads at once, where no fault can come. MayLeave if a leader leaves followers."""
+        """Return True if a follower reads at once, when no fault can come. MayLeave if a leader leaves followers."""
         after = [move.local_state for move in moves if not move.raised]
         leaves = self.leads[local_state] and not all(self.leads[each] for each in after)
         if leaves and any(self.components.link_bits[link] & ACCEPTED for link in links_to):
@@ -457,7 +459,7 @@ class LocalStates:
         return self.may_read[local_state] and bool(after) and all(self.following[each] == following for each in after)
 
     def _move(self, part: Part, named: int, opened: Sequence[int], links_to: Sequence[int]) -> Move:
-        """Return the move that a part is of a process with these links; `named` is whom the choice names, if any."""
+        """Return the move of a part for a process with these links; the choice names the process `named`, if any."""
         outcome = self.components.outcome(part.executed, named, opened, links_to)
         after = self.numbered(outcome.process, *outcome.opened)
         return Move(part.choice, part.cost, after, outcome.links_to, outcome.events, outcome.raised)

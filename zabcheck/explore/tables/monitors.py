@@ -1,11 +1,11 @@
-"""What the properties still need to know, as a number; and what the events of a step make of it.
+"""The facts that the properties still need, as a number; and how the events of a step change it.
 
-What all `judges` know together is a *monitor*, which has a number: an automaton that reads the events of a run beside
-the protocol, as in model checkers that are told a property as a never claim (SPIN).
+The state of all `judges` together is a *monitor*, which has a number: an automaton that reads the events of a run
+beside the protocol, as in model checkers that take a property as a never claim (SPIN).
 
 In the components of a state every process is in its first incarnation; here incarnations are counted as in the trace.
 
-Which properties were exercised, and goals reached, is taken in at the end of each level: so it is the same in whichever
+Exercised properties, and reached goals, are taken in at the end of each level: so the result is the same in whichever
 order the states of the level are expanded.
 """
 
@@ -28,7 +28,7 @@ from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
 
 class _Goals(Watcher):
-    """What the goals know. `reached`: the goals that some run has reached in a level before this one."""
+    """The states of the goals. `reached`: the goals that some run has reached in a level before this one."""
 
     def __init__(self, quorums: Quorums, components: Components) -> None:
         super().__init__(components, LOOK_AT)
@@ -56,7 +56,7 @@ class _Goals(Watcher):
         return found
 
     def end_level(self) -> None:
-        """Note which goals were reached, and take those for one that only differ in when they would be."""
+        """Record the goals that were reached, and join states that only differ in when they would be."""
         if self._reached_now:
             self.reached |= self._reached_now
             self._reached_now = set()
@@ -66,11 +66,11 @@ class _Goals(Watcher):
                 self._ids.setdefault(self._identity(*self._known[number]), number)
 
     def to_watch(self, numbers: Collection[int]) -> int:
-        """Return the one of these in which the least has happened; of several the one with the least digest."""
+        """Return the one of these in which the least has happened; among equals the one with the least digest."""
         return next(iter(numbers)) if len(numbers) == 1 else min(numbers, key=self._rank)
 
     def _rank(self, number: int) -> tuple[int, int, int]:
-        """Return what decides which of several is watched. O(1) if it was asked since a goal was reached."""
+        """Return the key by which one of several is picked to be watched. O(1) if no goal was reached meanwhile."""
         found = self._ranks.get(number)
         if found is None:
             identity_ = self._identity(*self._known[number])
@@ -82,11 +82,11 @@ class _Goals(Watcher):
 
 
 class Monitors:
-    """What the properties know together, by number; number 0 is what they know at the start.
+    """The joint states of the properties, by number; number 0 is the initial state.
 
-    They know what will exercise each property but for those that are `exercised`, by name.
-    Looking something up raises CannotTellApart if two transactions with one identity are broadcast, and a property
-    compares sequences of them.
+    A state has the facts that decide when each property will be exercised, except for those that are `exercised`, by
+    name. Looking something up raises CannotTellApart if two transactions with one identity are broadcast, and a
+    property compares sequences of them.
     """
 
     def __init__(
@@ -134,24 +134,24 @@ class Monitors:
 
     @property
     def exercised(self) -> dict[str, bool]:
-        """By the name of a property: whether there was anything to judge in some state of a level that is over."""
+        """For each property, by name, True if some state of a level that is over had anything to judge."""
         was = {name for judge in self.judges for name, was in judge.exercised.items() if was}
         return {name: name in was for name in self._properties}
 
     @property
     def know_too_much(self) -> bool:
-        """Whether they know what will exercise a property that was exercised by now. Others would have fewer states."""
+        """True if they keep facts for a property that is exercised by now: without these there are fewer states."""
         return any(self.exercised[name] for name in self._awaited)
 
     def end_level(self) -> None:
-        """Take in what was exercised and reached in this level."""
+        """Take in the properties exercised and the goals reached in this level."""
         self.journal.append(("levels", ()))
         self._watch()
         for each in (self._goals, *self.judges):
             each.end_level()
 
     def _watch(self) -> None:
-        """Show the goals what was seen in this level. Of each monitor one run is watched, with fewest steps in it."""
+        """Show the goals the events of this level. Of each monitor one run is watched, with fewest steps in it."""
         left, self._unwatched = self._unwatched, []
         while left:
             later: list[tuple[int, int | Names, int]] = []
@@ -173,7 +173,7 @@ class Monitors:
             left = later
 
     def after(self, monitor: int, events: int) -> int:
-        """Return what is known after these events, both by number. O(1) if that was asked before."""
+        """Return the monitor after these events, both by number. O(1) if that was computed before."""
         key = (monitor, events)
         found = self.known_after.get(key)
         if found is None:
@@ -184,7 +184,7 @@ class Monitors:
         return found
 
     def digest(self, monitor: int) -> int:
-        """Return a digest of what the properties know. O(judges) if what each knows was asked before."""
+        """Return a digest of a monitor. O(judges) if that of each judge was computed before."""
         return digest(tuple(judge.digest(number) for judge, number in self.product.each(monitor)))
 
     def sequences(self, monitor: int) -> tuple[int, MonitorJudge, tuple[int, ...]] | None:
@@ -198,7 +198,7 @@ class Monitors:
         return number, *judge.known(number)
 
     def renamed(self, monitor: int, names: Names) -> int:
-        """Return what is known if every process had its new name from the start. O(1) if that was asked before."""
+        """Return the monitor if every process had its new name from the start. O(1) if that was computed before."""
         if not monitor:
             return monitor
         found = self.known_renamed.get((monitor, names))
@@ -209,7 +209,7 @@ class Monitors:
         self._unwatched.append((monitor, names, found))
         return found
 
-    # What was found out of many at once.
+    # Answers that were found many at once.
 
     def record_many_after(self, monitors: list[int], events: list[int], found: list[int]) -> None:
         """Record many answers of `after`, in order. None was known, and no two have the same question."""

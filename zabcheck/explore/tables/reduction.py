@@ -112,7 +112,7 @@ _LASTING = (
 
 
 def are_lasting(properties: Collection[type[Invariant]]) -> bool:
-    """Whether nothing that a follower shows later repairs a violation of these properties.
+    """Return True if no later event of a follower repairs a violation of these properties.
 
     That is so of those that compare deliveries with each other, or with broadcasts. A later delivery can repair
     agreement, but then the two processes have two orders, so agreement is lasting together with total order.
@@ -122,11 +122,11 @@ def are_lasting(properties: Collection[type[Invariant]]) -> bool:
 
 
 class MayLeave(Exception):
-    """A leader that has accepted a follower leaves without a fault, which reduction takes for impossible."""
+    """A leader that has accepted a follower leaves without a fault, which reduction assumes to be impossible."""
 
 
 class Stance(NamedTuple):
-    """Which moves of a process have to be tried.
+    """The moves of a process that have to be tried.
 
     `eager`: no move of another process has to be tried before these. `may_stop_reading`: besides these, the
     follower may stop reading, which stands for all its other moves. `at_once`: only finitely many such moves can follow
@@ -140,7 +140,7 @@ class Stance(NamedTuple):
 
 
 ALL = Stance(False, (Choice,))
-"""Where nothing is reduced."""
+"""The stance of a process without reduction."""
 
 _ANY = Stance(
     False,
@@ -160,12 +160,12 @@ _JOINING = Stance(False, (choices.Crash, choices.Sync))
 
 
 def stance_of_voter(process: LocalProcess) -> Stance:
-    """Return the stance of a process of a protocol with votes, as far as it does not depend on what it can do."""
+    """Return the stance of a process of a protocol with votes, as far as it does not depend on its moves."""
     return ALL if process.is_up else _DOWN
 
 
 def may_read_at_once(process: LocalProcess, opened: Sequence[Link | None]) -> bool:
-    """Whether a process is a follower that reads at once if no fault can come any more, and it goes on following.
+    """Return True if a process is a follower that reads at once when no fault can come any more, and stays.
 
     `opened` has its links by the leader (the first entry is not used).
     """
@@ -180,8 +180,8 @@ def stance(
 ) -> Stance:
     """Return the stance of a process with the links that it has opened, by the leader (the first entry is not used).
 
-    `unlimited`: there may be any number of time-outs. `is_abrupt`: a connection that is closed loses all that is under
-    way. `is_lazy`: elections are put off.
+    `unlimited`: there may be any number of time-outs. `is_abrupt`: a connection that is closed loses all messages in
+    transit. `is_lazy`: elections are put off.
     """
     if not process.is_up:
         return _DOWN

@@ -1,8 +1,8 @@
-"""The same under other names: what differs in the names of processes alone.
+"""Components under other names, which differ in the names of processes alone.
 
-To rename a component costs as much as a step. But what it is under other names depends only on those of the processes
-that it is about, which are few. Which ones these are is seen when it is renamed for the first time: nobody looks at the
-other names. So most renamings are looked up.
+Renaming a component costs as much as a step. But the result depends only on the names of the few processes that
+occur in it. The first renaming shows which ones these are: no other names are looked at. So most renamings are looked
+up.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from zabcheck.simulation.choices import AnyChoice, Lead
 
 Names = tuple[int, ...]
-"""What each process is called, by its id; entry 0 is not used."""
+"""The new name of each process, by its id; entry 0 is not used."""
 
 
 _NAMING = ("process", "sender", "receiver", "to", "leader")
@@ -22,7 +22,7 @@ _NAMING = ("process", "sender", "receiver", "to", "leader")
 
 
 class LookedAt(Sequence[int]):
-    """The names of processes, and the places where somebody has looked at them."""
+    """The names of processes, and the places that were looked at."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -38,7 +38,7 @@ class LookedAt(Sequence[int]):
 
 
 class Twins:
-    """The components of one kind under other names, by number; `rename` makes one that was not asked for before."""
+    """The components of one kind under other names, by number; `rename` makes one that is new."""
 
     def __init__(self, rename: Callable[[int, Sequence[int]], int]) -> None:
         self._rename = rename
@@ -64,7 +64,7 @@ class Twins:
 
 
 def renamed_event(event: Any, names: Sequence[int]) -> Any:
-    """Return the event that the same step shows under the new names."""
+    """Return the event of the same step under the new names."""
     changes = {name: names[who] for name in _NAMING if (who := getattr(event, name, None)) is not None}
     return replace(event, **changes)
 

@@ -1,11 +1,11 @@
-"""The states that come after a state: one for each move that has to be tried.
+"""The successors of a state: one for each move that has to be tried.
 
-With reduction a transition of the search is more than a move. What has to be done anyway is done at once, and no state
-in between is kept; nor where a follower has something to read, or may stop reading. And that a process is told a leader
-is put off until that leader hears of it: that is then one transition, a *join*. `reduction` says why.
+With reduction a transition of the search is more than a move. Moves that have to be made anyway are made at once, and
+no state in between is kept; nor where a follower has something to read, or may stop reading. And a process is told a
+leader only when that leader hears of it: that is then one transition, a *join*. `reduction` has the reasons.
 
 An election by vote (the switch `elections`) moves several processes, and depends on all their votes. It is made here
-of the moves of each, as `Simulator` makes it.
+from the moves of each, as `Simulator` makes it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,18 +22,18 @@ ONE_BY_ONE = 512
 """The number of states that a search expands one by one before it looks at the time, its memory, and Ctrl-C."""
 
 Row = tuple[int, ...]
-"""A state: a local state for each process, what was used of the bounds, and a monitor, all by number."""
+"""A state: a local state for each process, the used part of the bounds, and a monitor, all by number."""
 
 Path = tuple["Path", int] | None
 """Choices by number: the path of those before the last one, and the last one."""
 
 
 End = tuple[str | None, bool]
-"""How a search ends: the property that is violated, and whether a step raised."""
+"""The end of a search: the property that is violated, and True if a step raised."""
 
 
 class Successor(NamedTuple):
-    """A state that comes after another, with all choices that lead there as a `path`.
+    """A successor of a state, with all choices that lead there as a `path`.
 
     `first` is the number of the first of them, or of a join: with it a search remembers how it came there. If the
     protocol's code `raised`, the run ends there.
@@ -54,7 +54,7 @@ class Successor(NamedTuple):
 
 
 class Join(NamedTuple):
-    """`follower` is told its leader, which hears of it.
+    """The join of `follower`: it is told its leader, which hears of it.
 
     `told` and `heard` are the numbers of these two choices, `number` that of both together.
     """
@@ -143,7 +143,7 @@ class Successors:
         return settled
 
     def _settle(self, found: Successor, eager: int, settled: list[Successor]) -> None:
-        """Add the states in which no more move is to be made at once. `eager`: who may have such a move.
+        """Add the states in which no more move is to be made at once. `eager`: the processes that may have such a move.
 
         That ends, as each such move takes something out of a queue, or ends an iteration.
         """
@@ -229,7 +229,7 @@ class Successors:
                         yield after._replace(first=number)
 
     def _elections_among(self, able: tuple[bool, ...]) -> list[choices.Lead]:
-        """Return the elections in which only those take part that are `able`. O(1) if it was asked before."""
+        """Return the elections whose participants are all `able`. O(1) if they were computed before."""
         found = self._among.get(able)
         if found is None:
             everybody = ((each, (each.leader, *each.followers)) for each in self.elections)
@@ -238,9 +238,9 @@ class Successors:
         return found
 
     def _after_election(self, row: Sequence[int], election: choices.Lead) -> Successor | None:
-        """Return the state after all that take part have left their iterations, and have been told who leads.
+        """Return the state after all participants have left their iterations, and have been told the leader.
 
-        None if the leader's vote is not the greatest of those that may lead, or if the bounds forbid it. Who leaves an
+        None if the leader's vote is not the greatest of those that may lead, or if the bounds forbid it. Leaving an
         iteration uses a time-out of the bounds.
         """
         states, number = self._local_states, self.numbers[election]
@@ -269,7 +269,7 @@ class Successors:
         return after._replace(first=number, path=(None, number))
 
     def vote(self, local_state: int) -> Any:
-        """Return the vote of a process that is up, without its id if none decides. O(1) if it was asked before."""
+        """Return the vote of a process that is up, without its id if none decides. O(1) if it was computed before."""
         number = self._local_states.made_of[local_state][0]
         if number not in self._votes:
             components = self._local_states.components
@@ -279,6 +279,6 @@ class Successors:
         return self._votes[number]
 
     def _leads_a_quorum(self, following: Sequence[int], leader: int) -> bool:
-        """Whether a process leads, and a quorum follows it: then others may join (`Simulator._join`)."""
+        """Return True if a process leads, and a quorum follows it: then others may join (`Simulator._join`)."""
         led = [process for process in self._ids if following[process - 1] == leader]
         return leader in led and self.quorums.contains(led)

@@ -1,18 +1,18 @@
 """Symmetry reduction: of states that differ in the names of processes alone, one stands for all.
 
-From a state and from the same state under other names the same can happen, under other names, and no property asks
-which process it was. So it is enough to visit one representative of each such class (Ip, Dill: "Better Verification
-Through Symmetry", 1996). To find it, processes are first put in order by what they are apart from names, their *kind*;
-only where two have the same kind both orders are tried, and the row with the least `digests` is taken. So what the
-representative is does not depend on the order in which tables were filled.
+From a state and from the same state under other names the same can happen, under other names, and no property depends
+on the identity of a process. So it is enough to visit one representative of each such class (Ip, Dill: "Better
+Verification Through Symmetry", 1996). To find it, processes are first put in order by their features apart from names,
+their *kind*; only if two have the same kind both orders are tried, and the row with the least `digests` is taken. So
+the representative does not depend on the order in which tables were filled.
 
-That holds as far as a protocol treats its processes alike. Zab does so but for one place, the choice between two
-equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) tells a history, it does not matter which is taken. A
+That holds as far as a protocol treats its processes alike. Zab does so except for one place, the choice between two
+equally good histories (l.1.2: the lowest id). As (f.a, f.zxid) determines a history, either may be taken. A
 leader of LADIS 2008 fetches the log of the first that came. In Paxos a process's number decides which ballots it takes.
 
 Elections by vote are a second such place: of equal votes the one with the greatest id wins (`Protocol.vote`). With
-symmetry any of them may win, in each election anew (`Successors.ties`). So more can happen than does: what holds is
-proved all the same, and a run that breaks something may be made up, as one server wins a tie now and another one later.
+symmetry any of them may win, in each election anew (`Successors.ties`). So more can happen than in reality: proofs
+hold all the same, and a run that breaks something may be made up, as one server wins a tie now and another one later.
 `exploration` replays it under all names, and searches without symmetry if none makes it real. Elections by messages
 compare ids all the time, and their servers are not interchangeable.
 
@@ -37,19 +37,19 @@ from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
 
 _ROLE = BITS
-"""The bit of a kind from which on it has the role of the process."""
+"""The lowest bit of the role of the process in a kind."""
 
 
 def pays(protocol: Protocol, switches: Switches, quorums: Quorums) -> bool:
-    """Whether processes may be taken for interchangeable, and there are fewer states then.
+    """Return True if processes may be treated as interchangeable, and there are fewer states then.
 
-    Two processes that vote have more: that either may win a tie makes more than that they have no names saves.
+    Two processes that vote have more: ties that either may win add more states than interchangeable names save.
     """
     return protocol.vote is None or (switches.elections != "fle" and quorums.size > 2)
 
 
 class Symmetry:
-    """The renamings of one search, and what each makes of a state."""
+    """The renamings of one search, and the states under each."""
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, quorums: Quorums) -> None:
         self.local_states = local_states
@@ -107,14 +107,14 @@ class Symmetry:
         return one < two or (one == two and self.monitors.digest(row[-1]) < self.monitors.digest(other[-1]))
 
     def digest(self, local_state: int) -> int:
-        """Return the digest of a local state. O(1) if it was asked before."""
+        """Return the digest of a local state. O(1) if it was computed before."""
         found = self._known_digests.get(local_state)
         if found is None:
             found = self._known_digests[local_state] = self._digests.of(self.local_states.made_of[local_state])
         return found
 
     def under_all_names(self, choices: Sequence[AnyChoice]) -> Iterator[tuple[AnyChoice, ...]]:
-        """Yield the same run under each renaming, first as it is: who wins a tie may be right in one only."""
+        """Yield the same run under each renaming, first as it is: the winner of a tie may be right in one only."""
         for names in self.renamings:
             yield tuple(renamed_choice(choice, names) for choice in choices)
 
@@ -141,9 +141,9 @@ class Symmetry:
             self.kinds.append(self._role(local_state) << _ROLE | self._nameless(local_state))
 
     def _role(self, local_state: int) -> int:
-        """Return what a process is to others. As that decides first who comes last, most leaders have the same name.
+        """Return the role of a process to others. It decides the last place first, so most leaders have one name.
 
-        So there are fewer components: a half of those that there are if leaders have any names.
+        So there are fewer components: half of those with leaders of any name.
         """
         process = self.local_states.components.processes[self.local_states.made_of[local_state][0]]
         if process.leads:
@@ -153,7 +153,7 @@ class Symmetry:
         return 1 if process.is_up else 0
 
     def _nameless(self, local_state: int) -> int:
-        """Return a digest of what is the same of a local state under all names."""
+        """Return a digest of the part of a local state that is the same under all names."""
         number, *links = self.local_states.made_of[local_state]
         kind = self._process_kinds.get(number)
         if kind is None:
@@ -173,10 +173,10 @@ class Symmetry:
         return kind
 
     def _nameless_process(self, number: int) -> Hashable:
-        """Return what is the same of a process under all names.
+        """Return the part of a process that is the same under all names.
 
-        Variables count that stay as they are when every process has another name. Of the others, which are about
-        processes, it counts only of how many they say what.
+        Variables count that stay as they are when every process has another name. The others concern
+        processes, and only the number of processes with each value counts.
         """
         components = self.local_states.components
         component = components.processes[number]
@@ -209,14 +209,14 @@ class Symmetry:
 
 
 def _counted(value: Hashable) -> Hashable:
-    """Return of how many processes a variable says what, but not of which ones."""
+    """Return for each value of a variable the number of processes that have it, without their names."""
     if isinstance(value, frozenset):
         return frozenset(Counter(each[1] for each in value if isinstance(each, tuple)).items())
     return None
 
 
 def _keeps(quorums: Quorums, names: Names) -> bool:
-    """Whether the renamed quorums are the quorums, and who may lead may do so under its new name."""
+    """Return True if the renamed quorums are the quorums, and a process that may lead may do so under its new name."""
     ids = range(1, quorums.size + 1)
     if any(quorums.may_lead(process) != quorums.may_lead(names[process]) for process in ids):
         return False
