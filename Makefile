@@ -31,7 +31,7 @@ slowest: .venv/installed-for-tests
 	$(PYTEST) $(IN_PARALLEL) -m "$(NORMAL)" --durations=10
 
 test-slow: .venv/installed-for-tests
-	$(PYTEST) $(IN_PARALLEL) -m slow
+	$(PYTEST) $(IN_PARALLEL) -m "slow or hypothesis" --hypothesis-profile=thorough
 
 # Chromium has to be there, or ZABCHECK_BROWSER name a browser.
 test-browser: .venv/installed-for-browser-tests

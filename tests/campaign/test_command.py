@@ -324,6 +324,7 @@ def test_bad_input_is_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     """In a process of its own, which has no Spark yet, and does not get one."""
     done = process("campaign", "--runs", "5", "--master", "spark://127.0.0.1:1", cwd=tmp_path)
@@ -361,6 +362,7 @@ def test_a_full_disk_is_told_with_the_file_and_finished_parts_stay_whole(tmp_pat
         assert path.read_bytes()[-4:] == b"PAR1"
 
 
+@pytest.mark.slow
 def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None:
     program = "import sys; sys.modules['pyarrow'] = None; from zabcheck.cli import main; main()"
     done = subprocess.run(

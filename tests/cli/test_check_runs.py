@@ -171,6 +171,7 @@ def test_what_is_wrong_in_a_large_file_is_told_by_line(zabcheck: Command) -> Non
     assert zabcheck("check", "t").err == "zabcheck: t, line 4, field `process`: expected 1 to 3, found 7\n"
 
 
+@pytest.mark.slow
 def test_without_the_libraries_json_lines_are_read_and_parquet_is_refused(tmp_path: Path) -> None:
     """As in an installation without the extra."""
     (tmp_path / "t.jsonl").write_bytes(b"".join(trace.dump(long_trace())))

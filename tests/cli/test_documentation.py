@@ -100,6 +100,7 @@ def lost_write(
     return Attempt(schedule, judge(folder), 4.5)
 
 
+@pytest.mark.slow
 def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -115,6 +116,7 @@ def test_the_forms_of_what_a_real_ensemble_did_are_the_documented_ones(
     assert_documented(replayed, "replay of an ensemble")
 
 
+@pytest.mark.slow
 def test_the_form_of_zookeeper_gate_is_the_documented_one(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +135,7 @@ def test_the_form_of_scenario_is_the_documented_one(zabcheck: Command) -> None:
     assert_documented(story, "explain", absent=("files", "wrote", "tried"))
 
 
+@pytest.mark.slow
 def test_the_form_of_mutants_is_the_documented_one(zabcheck: Command) -> None:
     assert_documented(zabcheck("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1", "--format", "json").json)
 

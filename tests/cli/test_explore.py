@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 from zabcheck.cli import explore as command
 from zabcheck.explore import space
 from zabcheck.explore.liveness import undisturbed
@@ -213,7 +214,7 @@ def test_a_search_that_ran_out_of_memory_goes_on(
         assert resumed[field] == whole[field], field
 
 
-@pytest.mark.parametrize("look", [2, 60])
+@pytest.mark.parametrize("look", sweep((2, 60), normal=(60,)))
 def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
     look: int, zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ ALL = [
     ["run", "--help"],
     ["--version"],
 ]
-each_command = pytest.mark.parametrize("arguments", sweep(ALL, normal=[["replay", "s.json"]]), ids=" ".join)
+each_command = pytest.mark.parametrize("arguments", sweep(ALL, normal=[["check", "t.jsonl"]]), ids=" ".join)
 WIDTHS = [(arguments, columns) for columns in (80, 160) for arguments in ALL]
 SEARCHES = ("run", "mutants")
 
@@ -77,7 +77,8 @@ def test_a_width_of_zero_is_none(zabcheck: Command, monkeypatch: pytest.MonkeyPa
     assert zabcheck("list").out == wide
 
 
-@each_command
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", ALL, ids=" ".join)
 def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
     result = process(*arguments, cwd=tmp_path, variables={"TERM": "xterm-256color"})
     assert "\x1b" not in result.out + result.err
@@ -102,15 +103,20 @@ def in_a_terminal(arguments: list[str], cwd: Path, **variables: str) -> bytes:
     return written
 
 
-def test_a_terminal_gets_colour_unless_it_is_not_wanted(tmp_path: Path) -> None:
-    assert b"\x1b[" in in_a_terminal(["replay", "s.json"], tmp_path)
+def test_a_terminal_gets_colour(tmp_path: Path) -> None:
+    assert b"\x1b[" in in_a_terminal(["check", "t.jsonl"], tmp_path)
+
+
+@pytest.mark.slow
+def test_a_terminal_gets_no_colour_if_it_is_not_wanted(tmp_path: Path) -> None:
     assert b"\x1b" not in in_a_terminal(["replay", "s.json"], tmp_path, NO_COLOR="1")
 
 
-C = {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+C = {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "TERM": "xterm-256color"}
 
 
-@each_command
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", ALL, ids=" ".join)
 def test_a_pipe_without_unicode_gets_ascii(arguments: list[str], tmp_path: Path) -> None:
     """And no escapes."""
     assert_ascii(process(*arguments, cwd=tmp_path, variables={"PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}))
@@ -128,6 +134,7 @@ def assert_ascii(result: Result) -> None:
     assert result.code in (0, 1)
 
 
+@pytest.mark.slow
 def test_json_is_utf8_whatever_the_terminal_is(tmp_path: Path) -> None:
     results = [
         process("replay", "s.json", "--format", "json", cwd=tmp_path, variables={"PYTHONIOENCODING": encoding})
@@ -146,7 +153,7 @@ def written_to(stdout: BinaryIO, arguments: list[str], cwd: Path) -> tuple[int, 
 
 PRINTING = pytest.mark.parametrize(
     "arguments",
-    sweep([["list"], ["list", "--format", "json"], ["--help"], ["--version"]], normal=[["list"]]),
+    sweep([["list"], ["list", "--format", "json"], ["--help"], ["--version"]], normal=[["--version"]]),
     ids=" ".join,
 )
 
@@ -168,7 +175,9 @@ def test_a_device_that_is_full_is_said_in_one_line(arguments: list[str], tmp_pat
 
 @pytest.mark.parametrize(
     ("arguments", "closed", "code"),
-    sweep([("list", ">&-", 0), ("check nope", "2>&-", 2), ("check -", "<&-", 2)], normal=[("list", ">&-", 0)]),
+    sweep(
+        [("--version", ">&-", 0), ("check nope", "2>&-", 2), ("check -", "<&-", 2)], normal=[("--version", ">&-", 0)]
+    ),
 )
 def test_what_is_closed_is_no_crash(arguments: str, closed: str, code: int, tmp_path: Path) -> None:
     command = f'exec "$0" -m zabcheck {arguments} {closed}'

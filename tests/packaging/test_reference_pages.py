@@ -56,6 +56,7 @@ def fields_of(kinds: Iterable[type[Struct]]) -> dict[str, tuple[str, ...]]:
     return {str(kind.__struct_config__.tag): kind.__struct_fields__ for kind in kinds}
 
 
+@pytest.mark.slow
 def test_the_reference_on_the_site_has_every_command_choice_switch_and_event() -> None:
     pages = reference.pages()
     assert [words for words in commands.commands() if f"\n## zabcheck {' '.join(words)}\n" not in pages[HELP]] == []

@@ -38,6 +38,7 @@ def test_a_link_that_leads_nowhere_is_found(link: str, wrong: str, site: Path) -
     assert list(broken_links(site)) == [f"deeper/page.html: {wrong}"]
 
 
+@pytest.mark.slow
 def test_every_page_is_in_the_navigation_and_one_that_is_not_is_found(tmp_path: Path) -> None:
     lay_out(tmp_path / "pages")
     assert list(not_in_navigation(tmp_path / "pages", navigation())) == []

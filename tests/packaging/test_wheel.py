@@ -131,6 +131,7 @@ assert all(getattr(zabcheck.invariants, name) is getattr(invariants, name) for n
         assert Path(file).is_relative_to(installed.parent)
 
 
+@pytest.mark.slow
 def test_the_command_is_there(installed: Path) -> None:
     assert "no-truncation" in run(installed, "zabcheck", "list")
     assert run(installed, "python", "-m", "zabcheck", "--version") == f"zabcheck {PROJECT['version']}\n"

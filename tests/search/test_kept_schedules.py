@@ -92,6 +92,7 @@ def test_a_schedule_that_breaks_nothing_any_more_does_not_stay() -> None:
         assert lost == Recorded("chosen", None, 0, False)
 
 
+@pytest.mark.slow
 def test_the_schedules_of_the_catalogue_say_nothing_against_it() -> None:
     for name, mutant in CATALOGUE.items():
         schedules = list(of(name).values())

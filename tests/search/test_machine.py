@@ -58,6 +58,7 @@ def tally(processes: int, runs: int) -> Tally:
     return counted
 
 
+@pytest.mark.slow
 def test_a_seed_means_the_same_runs_in_ci_under_any_hash_seed_and_beside_any_module(tmp_path: Path) -> None:
     """Hypothesis mixes constants of local modules into what it draws, from 100 up."""
     constants = ", ".join(str(number) for number in range(100, 300))
@@ -89,12 +90,12 @@ def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes
 
 def test_every_run_makes_all_of_its_choices() -> None:
     """Hypothesis would end half of them early, if it were let."""
-    counted = tally(3, 50)
-    assert counted.runs >= 50
+    counted = tally(3, 20)
+    assert counted.runs >= 20
     assert counted.steps / counted.runs > choices_a_run(Search(mutated("zab")))
 
 
-@pytest.mark.parametrize("processes", sweep((1, 2, 4, 7), normal=(1,)))
+@pytest.mark.parametrize("processes", sweep((1, 2, 4, 7), normal=()))
 def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
 
@@ -153,7 +154,7 @@ def test_what_is_paused_wakes_again_as_a_rule() -> None:
     assert disturbed < runs / 2
 
 
-@pytest.mark.parametrize("picks", sweep((range(20), range(20, 100)), normal=(range(20),)), ids=str)
+@pytest.mark.parametrize("picks", sweep((range(5), range(5, 100)), normal=(range(5),)), ids=str)
 def test_no_rule_completes_an_epoch_alone(picks: range) -> None:
     """From the start of a run, no single rule gets a leader established, whatever it draws."""
     machine: type[Machine] = machine_class(Search(mutated("zab")))

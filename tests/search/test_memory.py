@@ -11,6 +11,7 @@ from msgspec import structs
 
 import zabcheck
 from tests.protocols.own.raising import Moody
+from tests.tiers import sweep
 from zabcheck.search.machine import Machine, Memory, find
 
 
@@ -76,7 +77,7 @@ def test_it_is_forgotten_when_it_fails_no_more(
     assert memory.schedules() == []
 
 
-@pytest.mark.parametrize("kept", [b"", b"1\n{}", b"no number\n{}", b'1\n{"version": 9}'])
+@pytest.mark.parametrize("kept", sweep((b"", b"1\n{}", b"no number\n{}", b'1\n{"version": 9}'), normal=(b"1\n{}",)))
 def test_what_is_no_schedule_is_forgotten(
     machine: type[Machine], database: InMemoryExampleDatabase, kept: bytes
 ) -> None:

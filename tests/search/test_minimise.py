@@ -90,7 +90,7 @@ def test_what_is_minimal_stays_as_it_is(minimal: Schedule) -> None:
     assert minimised(minimal, "total order") == minimal
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::6]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
 def test_recorded_schedules_are_minimal(name: str) -> None:
     schedule = RECORDED[name]
     assert not [index for index in range(len(schedule.choices)) if breaks_alone(without(schedule, index))]

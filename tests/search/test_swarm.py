@@ -53,7 +53,7 @@ def test_a_seed_means_the_same_run_on_every_machine() -> None:
     assert digest(2**63 + 5)[:16] == "4df5ce9da306b5b0"
 
 
-@pytest.mark.parametrize("hash_seed", ["0", "1"])
+@pytest.mark.parametrize("hash_seed", sweep(("0", "1"), normal=("1",)))
 def test_a_seed_means_the_same_run_under_any_hash_seed(hash_seed: str) -> None:
     command = "from tests.search.test_swarm import digest; print(digest(11))"
     environment = os.environ | {"PYTHONHASHSEED": hash_seed}
@@ -107,7 +107,7 @@ def test_runs_differ_in_size_quorums_switches_faults_and_order() -> None:
 
 def test_what_is_fixed_is_not_drawn() -> None:
     quorums = Quorums(4)
-    for seed in range(30):
+    for seed in range(10):
         made = run(seed, processes=4, quorums=quorums, fixed={"sync": "atomic", "counter_limit": 2})
         assert made.simulator.quorums is quorums
         assert made.simulator.switches.sync == "atomic"
@@ -115,11 +115,12 @@ def test_what_is_fixed_is_not_drawn() -> None:
 
 
 def test_no_application_runs_that_no_property_looks_at() -> None:
-    for seed in range(40):
+    for seed in range(20):
         assert run(seed, properties=("total order",)).simulator.application is None
     assert any(run(seed, properties=("state",)).simulator.application for seed in range(10))
 
 
+@pytest.mark.slow
 def test_every_kind_of_fault_happens() -> None:
     kinds: Counter[type[Choice]] = Counter()
     for seed in range(150):
@@ -138,7 +139,7 @@ def test_messages_overtake_where_channels_do_not_keep_the_order() -> None:
 
 
 def test_a_run_has_its_steps_and_then_is_left_in_peace() -> None:
-    for seed in range(50):
+    for seed in range(20):
         made = run(seed, processes=3, steps=100)
         assert made.simulator.steps < 100 + 150  # of a coarse move, and of the end
         assert isinstance(made.simulator.executed[-1], Stabilise | Quiesce) or any(made.simulator.halted)
@@ -146,8 +147,7 @@ def test_a_run_has_its_steps_and_then_is_left_in_peace() -> None:
 
 def test_a_run_in_which_everybody_halts_comes_to_an_end() -> None:
     """Alone, a process that finds a record altered is all that there was."""
-    halted = [seed for seed in range(100) if all(run(seed, processes=1).simulator.halted[1:])]
-    assert halted
+    assert any(all(run(seed, processes=1).simulator.halted[1:]) for seed in range(100))
 
 
 @pytest.mark.parametrize("processes", sweep((1, 2, 3, 5, 7), normal=(3,)))

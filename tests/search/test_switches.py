@@ -8,6 +8,7 @@ from msgspec import structs
 
 from invariants import Event, State
 from tests.search.builders import minimised
+from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.protocols.zab.histories import Missing, Whole
@@ -51,7 +52,11 @@ def test_a_search_draws_every_value_of_a_switch(name: str, drawn: list[Switches]
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("histories", "missing"), ("sync", "atomic"), ("application", "none"), ("counter_limit", 7)]
+    ("name", "value"),
+    sweep(
+        [("histories", "missing"), ("sync", "atomic"), ("application", "none"), ("counter_limit", 7)],
+        normal=[("histories", "missing")],
+    ),
 )
 def test_a_fixed_switch_is_the_same_in_every_run(name: str, value: object) -> None:
     found: list[Switches] = []
@@ -120,15 +125,18 @@ def on_own_ack(elect: Callable[[int, tuple[int, ...]], list[Choice]]) -> tuple[C
 
 @pytest.mark.parametrize(
     "switches",
-    [
-        Switches(histories="missing"),
-        Switches(sync="atomic"),
-        Switches(elections="together"),
-        Switches(application="key-value"),
-        Switches(counter_limit=3),
-        Switches(closing="abrupt"),
-        Switches("missing", "atomic", "together", "key-value", 2),
-    ],
+    sweep(
+        [
+            Switches(histories="missing"),
+            Switches(sync="atomic"),
+            Switches(elections="together"),
+            Switches(application="key-value"),
+            Switches(counter_limit=3),
+            Switches(closing="abrupt"),
+            Switches("missing", "atomic", "together", "key-value", 2),
+        ],
+        normal=[Switches(closing="abrupt"), Switches("missing", "atomic", "together", "key-value", 2)],
+    ),
     ids=lambda switches: ",".join(name for name in NAMES if getattr(switches, name) != getattr(LETTER, name)),
 )
 def test_what_the_bug_does_not_need_is_set_back(switches: Switches) -> None:

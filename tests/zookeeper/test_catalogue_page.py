@@ -1,5 +1,7 @@
 """docs/zookeeper-catalogue.md has the bugs for which a schedule is kept, in the order of the known issues."""
 
+import pytest
+
 from docs.generators.zookeeper_catalogue import (
     DIFFERENCES,
     EXAMPLES,
@@ -15,6 +17,7 @@ from docs.generators.zookeeper_catalogue import (
 from zabcheck.zookeeper.bugs.catalogue import BUGS, SCHEDULES
 
 
+@pytest.mark.slow
 def test_the_page_and_the_copies_of_the_schedules_are_up_to_date() -> None:
     told = made()
     assert told.keys() == {PAGE, *(EXAMPLES / file.name for file in SCHEDULES.iterdir())}

@@ -11,6 +11,7 @@ from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.verdict.judge import judge
 
 
+@pytest.mark.slow
 def test_the_pages_are_up_to_date() -> None:
     for path, text in made().items():
         assert path.read_text(encoding="utf-8") == text

@@ -69,6 +69,7 @@ def ruff(folder: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_pytest_shows_the_report_as_long_as_the_bug_is_there(tmp_path: Path) -> None:
     for number, name in enumerate(SOME):
         (tmp_path / f"test_{number}.py").write_text(regression_test(scheduled(name)), encoding="ascii")

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Command
+from tests.tiers import sweep
 from zabcheck.counterexample.explain import explain
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import machine, swarm
@@ -25,8 +26,13 @@ def test_only_what_a_protocol_has_is_tried_and_zab_has_it_all() -> None:
     assert weights_for(PROTOCOLS["db19"])["overtake"] == SETTINGS.weights_without_order["overtake"]
 
 
-@pytest.mark.parametrize("name", ["db19", "db19-fifo"])
-@pytest.mark.parametrize("find", [swarm.find, machine.find])
+@pytest.mark.parametrize(
+    ("name", "find"),
+    sweep(
+        [(name, find) for name in ("db19", "db19-fifo") for find in (swarm.find, machine.find)],
+        normal=[("db19", swarm.find), ("db19-fifo", swarm.find)],
+    ),
+)
 def test_nothing_crashes_or_gets_lost_and_no_oracle_speaks(name: str, find: object) -> None:
     made: set[str] = set()
 

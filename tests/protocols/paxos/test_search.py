@@ -5,6 +5,7 @@ import pytest
 from invariants import Broadcast, Deliver, Establish, Zxid, select
 from tests.protocols.zab.test_purity import guarded
 from tests.search.walk import Walk
+from tests.tiers import sweep
 from zabcheck.counterexample.making import counterexample
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Started
@@ -65,12 +66,12 @@ def test_zab_has_no_such_run_within_the_same_bounds() -> None:
     assert is_silent("zab", *CURED, "primary integrity")
 
 
-@pytest.mark.parametrize("protocol", PAXOS)
+@pytest.mark.parametrize("protocol", sweep(PAXOS, normal=("paxos", "paxos-unordered")))
 def test_whatever_kind_of_paxos_it_is_processes_agree(protocol: str) -> None:
     assert is_silent(protocol, *PROMISED)
 
 
-@pytest.mark.parametrize("protocol", CURES)
+@pytest.mark.parametrize("protocol", sweep(CURES, normal=("paxos-one-outstanding",)))
 def test_with_a_cure_the_orders_of_primaries_hold(protocol: str) -> None:
     assert is_silent(protocol, *CURED)
     broken, _ = search(protocol, "primary integrity")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.zookeeper.disk.disks import create, disk, log, snapshot, zxid
@@ -96,7 +96,6 @@ def test_of_transactions_that_come_again_the_last_counts(tmp_path: Path) -> None
     assert compare([first, second]).differences == ()
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 10), st.sets(st.integers(0, 9)), st.sampled_from([0, 3, 7])), max_size=3))
 def test_conflicts_and_counts_are_those_of_a_plain_reading(
     tmp_path_factory: pytest.TempPathFactory, drawn: list[tuple[int, set[int], int]]

@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.zookeeper.disk.disks import (
@@ -355,7 +355,6 @@ def test_what_cannot_be_done_changes_nothing() -> None:
     assert tree_of(create(1), again).digest == digest_of(node_of("", pzxid=5, cversion=9), made(1, "/n1"))
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.integers(0, 6), st.sampled_from(["", "/x"])), max_size=14),
     st.sets(st.sampled_from([zxid(e, c) for e in (1, 2, 3) for c in range(7)]), max_size=3),

@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.zookeeper.disk.disks import (
@@ -91,7 +91,6 @@ def test_what_is_wrong_is_told_with_its_place(what: str, folder: Path) -> None:
     assert found.message.startswith("byte ")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, len(REAL) - 1))
 def test_one_that_ends_too_early_is_not_whole(folder: Path, cut: int) -> None:
     """Unless it ends where one of before 3.6 does, without a digest."""
@@ -99,7 +98,6 @@ def test_one_that_ends_too_early_is_not_whole(folder: Path, cut: int) -> None:
     assert found.state == ("whole" if cut == len(REAL) - 33 else "torn")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.integers(0, len(REAL) * 8 - 1))
 def test_a_flipped_bit_is_found(folder: Path, bit: int) -> None:
     data = bytearray(REAL)
@@ -107,7 +105,6 @@ def test_a_flipped_bit_is_found(folder: Path, bit: int) -> None:
     assert read(folder, bytes(data))[0].state in ("damaged", "torn")  # torn: by a length that leads behind the end
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_get_an_answer(folder: Path, data: bytes) -> None:
     for start in (b"", SNAPSHOT_HEADER, SNAPSHOT_HEADER + number(1), SNAPSHOT_HEADER + number(0) + number(0)):

@@ -4,7 +4,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.zookeeper.disk.disks import (
@@ -199,7 +199,6 @@ def test_a_real_log_is_read(file: Path) -> None:
     assert all(each.digest for each in found if isinstance(each, LogRecord))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.integers(0, len(REAL)), st.integers(0, 40))
 def test_any_truncation_of_a_file_gives_a_prefix_of_its_transactions(file: Path, cut: int, padding: int) -> None:
     whole = read(file, REAL)
@@ -209,7 +208,6 @@ def test_any_truncation_of_a_file_gives_a_prefix_of_its_transactions(file: Path,
     assert [each.kind for each in found[len(records) :] if isinstance(each, Flaw)] in ([], ["torn"])
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.integers(16 * 8, len(REAL) * 8 - 1), st.sampled_from([0, 64]))
 def test_a_flipped_bit_in_a_record_is_found(file: Path, bit: int, padding: int) -> None:
     whole = read(file, REAL)
@@ -224,7 +222,6 @@ def test_a_flipped_bit_in_a_record_is_found(file: Path, bit: int, padding: int) 
     assert len(found) == len(whole)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_get_an_answer(file: Path, data: bytes) -> None:
     for start in (b"", LOG_HEADER, LOG_HEADER + bytes(4)):

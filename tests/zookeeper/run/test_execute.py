@@ -349,6 +349,7 @@ CALM = schedule(
 """Nothing here is more than an ensemble has to stand."""
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("ensemble")
 def test_a_real_ensemble_that_is_disturbed_a_little_is_sound(tmp_path: Path, run: Path) -> None:
     execute.execute(CALM, real.distribution(), run)

@@ -3,7 +3,7 @@
 from struct import pack
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.zookeeper import caught
@@ -36,7 +36,6 @@ from zabcheck.zookeeper.wire.streams import FIRST_ACK, ElectionStream, QuorumStr
 SNAP = QuorumPacket(PacketType.SNAP, 9)
 
 
-@settings(deadline=None)
 @given(st.lists(PACKETS), SPLITS)
 def test_packets_come_out_whole_wherever_they_were_split(packets: list[QuorumPacket], cuts: list[int]) -> None:
     data = b"".join(map(encoded, packets))
@@ -47,7 +46,6 @@ def test_packets_come_out_whole_wherever_they_were_split(packets: list[QuorumPac
     assert stream.undecoded is None
 
 
-@settings(deadline=None)
 @given(st.lists(PACKETS, max_size=3), SNAPSHOTS, st.lists(PACKETS, max_size=3), SPLITS)
 @example([], snapshot([(b"/" + SIGNATURE, SIGNATURE + packet("NEWLEADER"))]), [], list(range(500)))
 def test_a_snapshot_ends_where_its_tree_ends(
@@ -70,7 +68,6 @@ def test_a_snapshot_is_passed_on_while_it_comes() -> None:
         assert joined(stream.feed(data[at : at + 7])) == data[at : at + 7] or at < len(encoded(SNAP))
 
 
-@settings(deadline=None)
 @given(st.lists(PACKETS, max_size=3), st.none() | SNAPSHOTS, st.binary(max_size=300), SPLITS)
 @example([], None, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", [])
 def test_what_is_no_packet_is_passed_as_it_is(
@@ -162,7 +159,6 @@ def test_the_transaction_of_each_kind_of_packet() -> None:
     assert QuorumPacket(40, 8).kind == "40"
 
 
-@settings(deadline=None)
 @given(PACKETS)
 def test_the_beginning_of_a_packet_may_become_one(each: QuorumPacket) -> None:
     data = encoded(each)
@@ -176,7 +172,6 @@ def first_message(version: int, sid: int, addresses: bytes) -> bytes:
     return pack(">qq", version, sid) + buffer(addresses)
 
 
-@settings(deadline=None)
 @given(
     st.sampled_from([-65536, -65535]),
     st.sampled_from([b"127.0.0.1:3888", b"[::1]:3888", b"a:1|b:2|c:3"]),
@@ -195,7 +190,6 @@ def test_the_first_election_message_of_a_real_server() -> None:
     assert joined(pieces) == first_message(-65536, caught.FIRST_ELECTION_SENDER, b"127.0.0.1:9")
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), SPLITS)
 @example(first_message(-65537, 3, b"a:1"), [])
 @example(first_message(-65536, 3, b""), [])
