@@ -1,6 +1,7 @@
 """The command within this process, in a folder of its own, and everything that it printed and wrote."""
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,9 @@ from zabcheck import cli
 _CHANGES_OUTPUT = ("NO_COLOR", "FORCE_COLOR", "CI", "PYTHONHASHSEED")
 DATA = (".json", ".jsonl", ".smt2", ".csv")
 """The suffixes of files that are a format; all others are pages for readers."""
+
+_BY_MATPLOTLIB = '<g id="figure_1">'
+"""Stands in a plot of its own. Of such a plot only the words are hashed: its layout depends on the version."""
 
 
 @contextmanager
@@ -65,6 +69,8 @@ def _file(path: Path, here: Path) -> dict[str, Any]:
     text = plain(path.read_text(encoding="utf-8"), here)
     if path.suffix == ".json":
         return {name: msgspec.json.decode(text)}
+    if _BY_MATPLOTLIB in text:
+        return {name: {"pages": re.findall("<text[^>]*>([^<]*)</text>", text)}}
     return {name: {"data" if path.suffix in DATA else "pages": text}}
 
 

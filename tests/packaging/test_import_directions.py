@@ -216,7 +216,10 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
                 "zabcheck.explore.states.spilled",
             ],
         ),
-        ("matplotlib", ["zabcheck.campaign.report", "zabcheck.counterexample.forms"]),
+        (
+            "matplotlib",
+            ["zabcheck.campaign.report", "zabcheck.counterexample.forms", "zabcheck.papers.evaluation.plots"],
+        ),
         ("z3", ["zabcheck.proof.prover", "zabcheck.proof.verifier"]),
         ("cvc5", ["zabcheck.proof.verifier"]),
         ("resvg_py", ["zabcheck.counterexample.forms.picture"]),

@@ -1,6 +1,6 @@
 """`zabcheck evaluate`: throughput, latency and recovery of Zab in simulated time (DSN 2011, VII)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,6 @@ from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.papers.evaluation import plan as plans
 from zabcheck.papers.evaluation import report as evaluation
 from zabcheck.papers.evaluation.costs import MICROSECOND, MILLISECOND, Costs
-from zabcheck.papers.evaluation.line_plot import svg
 from zabcheck.papers.evaluation.plan import DISKS, Plan
 from zabcheck.papers.evaluation.results import Evaluation
 from zabcheck.text.words import as_text, counted
@@ -92,11 +91,13 @@ def evaluate(
         uncached_sync=uncached_sync * MICROSECOND,
         disk_rate=disk_rate * 10**6,
     )
+    draw = None
     if out is not None:
         check_out(out)
+        draw = load_plots()
     with progress(plan.runs, "evaluating") as show:
         found = plans.evaluate(plan, lambda runs: show("in simulated time", runs))
-    files = [] if out is None else written(out, found)
+    files = [] if out is None or draw is None else written(out, found, draw(found))
     broken = [each.property for each in found.properties if each.status == "violated"]
     if format is Format.json:
         print_json("evaluate", **_fields(found), files=[as_text(file) for file in files])
@@ -123,9 +124,18 @@ def _fields(found: Evaluation) -> Mapping[str, object]:
     return fields
 
 
-def written(out: Path, found: Evaluation) -> list[Path]:
+def load_plots() -> Callable[[Evaluation], Mapping[str, str]]:
+    """Return the function that draws the plots, each by the name of its file. BadInput without matplotlib."""
+    try:
+        from zabcheck.papers.evaluation.plots import drawn
+    except ImportError as error:
+        raise BadInput(f"--out: to draw plots, pip install 'zabcheck[png]' ({error})") from None
+    return drawn
+
+
+def written(out: Path, found: Evaluation, plots: Mapping[str, str]) -> list[Path]:
     """Write the plots and the figures to the folder, and return the files."""
-    contents = {f"{name}.svg": svg(plot).encode() for name, plot in evaluation.plots(found).items()}
+    contents = {name: plot.encode() for name, plot in plots.items()}
     contents["evaluation.json"] = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
     with bad_path("--out", out):
         out.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,15 @@
 
 import re
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 from docs.generators.evaluation import PAGE, PLOTS, SHOWN, made, printed
 from zabcheck.papers.evaluation.costs import CACHED_SYNC, METADATA, MICROSECOND, MILLISECOND, ROTATION_AND_SEEK
 from zabcheck.papers.evaluation.plan import UNDER_WAY, Plan
+
+SVG = "http://www.w3.org/2000/svg"
 
 
 def shown() -> str:
@@ -30,8 +33,17 @@ def test_what_the_page_shows_of_three_servers_is_real(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_the_page_shows_is_real() -> None:
+    """Where lines and letters are in a plot depends on the version of matplotlib; what it says does not."""
     for path, text in made().items():
-        assert path.read_text(encoding="utf-8") == text
+        stored = path.read_text(encoding="utf-8")
+        if path.suffix == ".svg":
+            assert words(stored) == words(text) != []
+        else:
+            assert stored == text
+
+
+def words(plot: str) -> list[str]:
+    return ["".join(element.itertext()) for element in ElementTree.fromstring(plot).iter(f"{{{SVG}}}text")]
 
 
 def test_the_page_has_every_number_of_the_model() -> None:

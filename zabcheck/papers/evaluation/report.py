@@ -1,4 +1,4 @@
-"""An evaluation in the terminal, and as plots."""
+"""An evaluation in the terminal."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,6 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.papers.evaluation.line_plot import Line, Plot
 from zabcheck.papers.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
 from zabcheck.text.pen import BOLD, RED, Drawing, Pen
 from zabcheck.text.words import counted
@@ -76,28 +75,28 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _disks(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
+def disks_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
     return list(dict.fromkeys(row.disk for row in rows))
 
 
-def _servers(rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[RecoveryRow]) -> list[int]:
+def servers_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[RecoveryRow]) -> list[int]:
     return list(dict.fromkeys(row.servers for row in rows))
 
 
 def _throughput(rows: Sequence[ThroughputRow]) -> Table:
     by = {(row.servers, row.disk): row for row in rows}
-    table = _table("servers", "cap", *_disks(rows))
-    for servers in _servers(rows):
-        mine = [by[servers, disk] for disk in _disks(rows)]
+    table = _table("servers", "cap", *disks_of(rows))
+    for servers in servers_of(rows):
+        mine = [by[servers, disk] for disk in disks_of(rows)]
         table.add_row(str(servers), f"{mine[0].cap:,}", *(f"{row.operations_per_second:,}" for row in mine))
     return table
 
 
 def _busy(rows: Sequence[ThroughputRow]) -> Table:
     by = {(row.servers, row.disk): row for row in rows}
-    table = _table("servers", *_disks(rows))
-    for servers in _servers(rows):
-        table.add_row(str(servers), *(_used(by[servers, disk]) for disk in _disks(rows)))
+    table = _table("servers", *disks_of(rows))
+    for servers in servers_of(rows):
+        table.add_row(str(servers), *(_used(by[servers, disk]) for disk in disks_of(rows)))
     return table
 
 
@@ -108,9 +107,9 @@ def _used(row: ThroughputRow) -> str:
 
 def _latency(rows: Sequence[LatencyRow]) -> Table:
     by = {(row.servers, row.disk): row for row in rows}
-    table = _table("servers", *_disks(rows))
-    for servers in _servers(rows):
-        mine = [by[servers, disk] for disk in _disks(rows)]
+    table = _table("servers", *disks_of(rows))
+    for servers in servers_of(rows):
+        mine = [by[servers, disk] for disk in disks_of(rows)]
         cells = [f"{row.leader_ns / MILLISECOND:,.3f}, {row.follower_ns / MILLISECOND:,.3f}" for row in mine]
         table.add_row(str(servers), *cells)
     return table
@@ -128,69 +127,3 @@ def _recovery(rows: Sequence[RecoveryRow]) -> Table:
     for (history, servers), both in cells.items():
         table.add_row(f"{history:,}", str(servers), *both)
     return table
-
-
-# Plots.
-
-
-def plots(found: Evaluation) -> dict[str, Plot]:
-    """Return the plots by the names of their files, without suffix."""
-    drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
-    recovery = [row for row in found.recovery if row.history]  # the axis is logarithmic
-    return drawn | ({"recovery": _plot_of_recovery(recovery)} if recovery else {})
-
-
-def _plot_of_throughput(found: Evaluation) -> Plot:
-    rows = sorted(found.throughput, key=lambda row: row.servers)
-    cap = {row.servers: row.cap for row in rows}
-    lines = [
-        Line(
-            disk, tuple((row.servers, row.operations_per_second) for row in rows if row.disk == disk), broad=not number
-        )
-        for number, disk in enumerate(_disks(found.throughput))
-    ]
-    lines.append(Line("theoretical cap", tuple(cap.items()), dashed=True))
-    size = f"{found.settings.size:,}"
-    return Plot(
-        f"Throughput of operations of {size} bytes",
-        "servers",
-        "operations a second",
-        tuple(lines),
-        note=f"Simulated; {found.settings.outstanding:,} outstanding. The cap is bandwidth / ((n - 1) × size).",
-    )
-
-
-def _plot_of_latency(found: Evaluation) -> Plot:
-    rows = sorted(found.latency, key=lambda row: row.servers)
-    lines = []
-    for disk in _disks(found.latency):
-        mine = [row for row in rows if row.disk == disk]
-        lines.append(Line(disk, tuple((row.servers, row.leader_ns / MILLISECOND) for row in mine)))
-    return Plot(
-        "Latency of a single operation at the leader",
-        "servers",
-        "milliseconds",
-        tuple(lines),
-        note="Simulated; nothing else is going on.",
-        log_y=True,
-    )
-
-
-def _plot_of_recovery(rows: Sequence[RecoveryRow]) -> Plot:
-    """Plot the recovery of the fewest and of the most servers, over the length of the history."""
-    ends = sorted({min(_servers(rows)), max(_servers(rows))})
-    lines = []
-    for histories in HISTORIES:
-        for servers in ends:
-            mine = [row for row in rows if (row.histories, row.servers) == (histories, servers)]
-            points = {row.history: (row.discovery_ns + row.synchronization_ns) / MILLISECOND for row in mine}
-            lines.append(Line(f"{servers} servers, {HISTORIES[histories]}", tuple(sorted(points.items()))))
-    return Plot(
-        "Recovery after the crash of a leader",
-        "transactions in every history",
-        "milliseconds",
-        tuple(lines),
-        note="Simulated; discovery and synchronization, from the end of the election on.",
-        log_x=True,
-        log_y=True,
-    )
