@@ -5,10 +5,10 @@ A trace is a `Header`, then events, then an `End`. On disk it is JSON Lines (see
 Three groups of events:
 
 - those that the properties of DSN 2011, III judge: `Broadcast` (abcast), `Deliver` (abdeliver), `Ready`, and the life
-of a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
-if they were observed;
+  of a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
+  if they were observed;
 - protocol events, for the invariants of VI-B: `Promise`, `AckEpoch`, `Adopt`, `Accept`, `Truncate`, `Establish`,
-`CommitEpoch`;
+  `CommitEpoch`;
 - environment events, for drawing only: `Send`, `Receive`, `Drop`, faults of links and disks, `Elect`.
 
 Only the order of each process's own events matters to the properties, so logs of several machines can be merged

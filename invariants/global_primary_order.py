@@ -1,7 +1,7 @@
 """Global primary order (DSN 2011, III-A).
 
-Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process delivers
-both ⟨v,z⟩ and ⟨v',z'⟩, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩.
+    Suppose a primary ρ_i broadcasts ⟨v,z⟩, and a primary ρ_j, ρ_i ≺ ρ_j, broadcasts ⟨v',z'⟩. If a process delivers
+    both ⟨v,z⟩ and ⟨v',z'⟩, then it must deliver ⟨v,z⟩ before ⟨v',z'⟩.
 
 ρ_e precedes ρ_e' if and only if e < e'.
 

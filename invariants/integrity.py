@@ -1,6 +1,6 @@
 """Integrity (DSN 2011, III-A).
 
-If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩.
+    If some process delivers ⟨v,z⟩, then some process has broadcast ⟨v,z⟩.
 
 The statement is existential and does not mention time: in merged logs the broadcast may come later in the file. So a
 delivery without a broadcast is pending until the trace ends. (Where the order of the file is the order in time, a

@@ -1,6 +1,6 @@
 """Invariant 1 (DSN 2011, VI-B).
 
-A follower f accepts a proposal ⟨e,⟨v,z⟩⟩ only if its current epoch f.a = e.
+    A follower f accepts a proposal ⟨e,⟨v,z⟩⟩ only if its current epoch f.a = e.
 
 f.a is durable, so an epoch that an incarnation adopted holds for the next ones too. A follower that never adopted an
 initial history has f.a = ⊥, and accepts nothing.

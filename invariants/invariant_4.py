@@ -1,16 +1,16 @@
 """Invariant 4 (DSN 2011, VI-B).
 
-The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER do not
-alter, reorder, or lose transactions.
+    The initial history I_e of an epoch e is the history of some follower, and the messages ACK-E and NEWLEADER do not
+    alter, reorder, or lose transactions.
 
 Two halves, one for each message:
 
 - the history of an `AckEpoch` is the durable one of its process: that of its last `Adopt` (in the beginning: the empty
-one), with the transaction of each later `Accept` appended. A process answers once its promise is durable, and a disk
-has one write order, so everything in that history is durable too, and has been shown before;
+  one), with the transaction of each later `Accept` appended. A process answers once its promise is durable, and a disk
+  has one write order, so everything in that history is durable too, and has been shown before;
 - the history of an `Adopt` of epoch e is I_e ∘ β, where I_e is the history of some `AckEpoch` of e, and β is a prefix
-of the broadcasts of a primary of e, in their order: a follower that joins late gets NEWLEADER with the transactions
-broadcast before.
+  of the broadcasts of a primary of e, in their order: a follower that joins late gets NEWLEADER with the transactions
+  broadcast before.
 
 Nothing is judged about which of several histories the leader had to choose; other properties would break by a wrong
 choice.

@@ -2,9 +2,9 @@
 
 A quorum system has a name in schedules, in traces and on the command line:
 
-majority                  more than half of the processes
-weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
-sets 1+2,2+3,1+3          these sets, and every set that contains one of them
+    majority                  more than half of the processes
+    weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
+    sets 1+2,2+3,1+3          these sets, and every set that contains one of them
 
 ZooKeeper has the first two.
 """

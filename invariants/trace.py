@@ -1,9 +1,9 @@
 """Traces on disk: JSON Lines, one event a line, a `Header` first and an `End` last.
 
-{"event":"header","version":1,"processes":3,"protocol":"zab"}
-{"event":"broadcast","process":1,"incarnation":0,"epoch":1,"txn":{"zxid":[1,1],"value":"x"}}
-{"event":"deliver","process":1,"incarnation":0,"txn":{"zxid":[1,1],"value":"x"}}
-{"event":"end","count":2}
+    {"event":"header","version":1,"processes":3,"protocol":"zab"}
+    {"event":"broadcast","process":1,"incarnation":0,"epoch":1,"txn":{"zxid":[1,1],"value":"x"}}
+    {"event":"deliver","process":1,"incarnation":0,"txn":{"zxid":[1,1],"value":"x"}}
+    {"event":"end","count":2}
 
 Every line is validated; a fault is reported with file, line, field, and the expected value.
 

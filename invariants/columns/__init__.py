@@ -4,18 +4,18 @@ A row is a line of the JSON Lines form (see `invariants.trace`), header and end 
 Two columns have the numbers of the run and of the line; then come the columns that properties read, and `rest` with all
 other fields of the line. A column is null if the kind of event has no such field.
 
-run           int64    the trace in the file that the row belongs to, from 0
-seq           int64    its line in that trace: 1 is the header
-event         string   the kind: "header", "broadcast", "deliver", …, "end"
-process       int32    from 1
-incarnation   int64    from 0
-epoch         int64    the field `epoch`
-zxid_epoch    int64    of the field `txn` or `zxid`
-zxid_counter  int64
-value         string   of the field `txn`
-length        int64    the field `length`
-hash          int64    the field `hash`, or `digest` of a state
-rest          string   a JSON object of all other fields; null if there is none
+    run           int64    the trace in the file that the row belongs to, from 0
+    seq           int64    its line in that trace: 1 is the header
+    event         string   the kind: "header", "broadcast", "deliver", …, "end"
+    process       int32    from 1
+    incarnation   int64    from 0
+    epoch         int64    the field `epoch`
+    zxid_epoch    int64    of the field `txn` or `zxid`
+    zxid_counter  int64
+    value         string   of the field `txn`
+    length        int64    the field `length`
+    hash          int64    the field `hash`, or `digest` of a state
+    rest          string   a JSON object of all other fields; null if there is none
 
 The rows of a run stand together in its order; a program that reads row groups apart orders them by `seq`. As Parquet,
 run and seq are delta encoded, the rest by dictionary: a stored run takes a few bytes an event.

@@ -4,31 +4,31 @@ As long as nothing is wrong, all delivered sequences are one path (see `invarian
 properties are arithmetic. So a trace is *in order* if
 
 - the zxids of the delivered transactions ascend along the path, and each process delivers, in each of its sequences,
-either the next transaction on the path or one that it has already;
+  either the next transaction on the path or one that it has already;
 - each snapshot that was taken over is a prefix of the path, by its zxid, length and chain hash;
 - everything on the path was broadcast, by one primary, in the epoch of its zxid, and with one value a zxid; where the
-order of the file is the order in time, before it was delivered;
+  order of the file is the order in time, before it was delivered;
 - each process broadcasts in the order of its incarnations and epochs, and within an epoch in the order of the zxids,
-which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
+  which are of that epoch; no other process, and no other incarnation, broadcasts in the same epoch;
 - a process's broadcasts are on the path in their order, and each primary's broadcasts on the path are its first ones,
-without a gap;
+  without a gap;
 - a primary had delivered everything of earlier epochs whenever it broadcast, and nothing that comes after the broadcast
-transaction.
+  transaction.
 
 None of the properties that look at broadcasts, deliveries and snapshots is broken in such a trace (strict causality
 asks for a little more, see `Proof.causal`), and the number of times that each was exercised is a count:
 
-N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
-with the first transaction, r that go on from a snapshot of one transaction or more, M broadcasts
+    N transactions on the path, n of them of its first epoch, d first deliveries of a sequence, s sequences that start
+    with the first transaction, r that go on from a snapshot of one transaction or more, M broadcasts
 
-integrity, clock       N                               total order              d - s - (N - 1)
-agreement              s + r - 1                       global primary order     N - n
-local primary order    those of the N before which     primary integrity        primaries of an epoch above the
-and prefix             their primary broadcast                                  first on the path
-po causal order        these, and those whose process  strict causality         N - 1
-had delivered something before  causal order             N - the processes that broadcast
-zxid uniqueness        N                                                        the n
-zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
+    integrity, clock       N                               total order              d - s - (N - 1)
+    agreement              s + r - 1                       global primary order     N - n
+    local primary order    those of the N before which     primary integrity        primaries of an epoch above the
+    and prefix             their primary broadcast                                  first on the path
+    po causal order        these, and those whose process  strict causality         N - 1
+                           had delivered something before  causal order             N - the processes that broadcast
+    zxid uniqueness        N                                                        the n
+    zxid assignment        M                               redelivery               see `invariants.columns.redelivery`
 
 Nothing follows for a trace that is not in order: if it is of an unusual kind, it may still break nothing. The caller
 then has it judged by a `Judge`, from its start. So a wrong verdict would take two values with one 64-bit hash

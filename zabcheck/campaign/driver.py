@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Progress(Struct):
-    """How far a campaign is.
+    """The progress of a campaign.
 
     `runs`, `steps`, `events` and `failing` are of finished parts; `under_way` counts the runs of other parts that tasks
     have made, which are lost if the campaign ends now. `resumed` counts the runs of parts that were finished before the
@@ -95,7 +95,7 @@ def _take(store: Store, name: str, progress: Progress) -> list[FailingRun]:
 
 
 def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
-    """Return a function that a worker calls once, to get what makes parts.
+    """Return a function that a worker calls once, to get the function that makes parts.
 
     Spark pickles the function and sends it to the workers, so it holds plain data only.
     """

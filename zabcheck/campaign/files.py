@@ -42,7 +42,7 @@ def files_at(place: str) -> list[str]:
 
 
 def name_of(place: str) -> str:
-    """Return what messages call a file or folder: its URI without the part after `?`, which may hold a key."""
+    """Return the name of a file or folder for messages: its URI without the part after `?`, which may hold a key."""
     return place.partition("?")[0] if "://" in place else place
 
 
@@ -56,7 +56,7 @@ def in_one_line(error: Exception) -> str:
 
 
 def _is_named(path: list[str], pattern: list[str]) -> bool:
-    """Whether the file at `path` matches the pattern, or is in a folder that does."""
+    """Return True if the file at `path` matches the pattern, or is in a folder that does."""
     matches = all(fnmatchcase(part, wanted) for part, wanted in zip(path, pattern, strict=False))
     hidden = any(part.startswith((".", "_")) for part in path[len(pattern) :])
     return len(path) >= len(pattern) and matches and not hidden

@@ -8,13 +8,13 @@ INDEX = f"{FINDINGS}/findings.json"
 RAISED = "raised"
 """Stands in place of a property if the protocol's own code raised."""
 ERROR = "error"
-"""Stands in place of a property if the code that is modelled has an error, which ends the run."""
+"""Stands in place of a property if the modelled code has an error, which ends the run."""
 
 
 class Finding(Struct, frozen=True):
-    """What one or more violating runs came down to when they were minimised.
+    """The common result of minimising one or more failing runs.
 
-    `property` is RAISED or ERROR if none is violated. `runs` is the number of runs that came down to this finding,
+    `property` is RAISED or ERROR if none is violated. `runs` is the number of runs with this result,
     `run` the number of the first of them and `seed` its seed; `steps` is the length of the minimised schedule.
     `schedule` and `report` are names of files in `findings/`. `how` names the kinds of choices in the schedule, apart
     from those that are mere progress.

@@ -30,11 +30,11 @@ from zabcheck.simulation.schedule import Schedule
 
 FOLDER = "minimised"
 RUNS_A_PIECE = 4
-"""How many runs one task minimises: most runs take a tenth of a second, some take ten seconds."""
+"""The number of runs that one task minimises: most runs take a tenth of a second, some take ten seconds."""
 
 
 class FailingRun(Struct, frozen=True, order=True):
-    """A run that broke a property, or in which the protocol's code raised, or that which is modelled has an error."""
+    """A run that broke a property, or in which the protocol's code raised, or the modelled code has an error."""
 
     mutant: str | None
     property: str
@@ -103,7 +103,7 @@ class Minimiser:
 
 
 def _to_judge(failing: FailingRun) -> list[str] | None:
-    """Return what to judge when the run is replayed: what it broke, or all properties if its end is no violation."""
+    """Return the properties to judge when the run is replayed: the broken one, or all if its end is no violation."""
     return None if failing.property in (RAISED, ERROR) else [failing.property]
 
 

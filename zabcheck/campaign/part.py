@@ -1,4 +1,4 @@
-"""A part of a campaign: what one task does, wherever it runs. Nothing here knows Spark.
+"""A part of a campaign: the work of one task, wherever it runs. Nothing here depends on Spark.
 
 Each run is a run of the swarm, with the seed that the plan gives it. So a part that is made twice is the same both
 times, apart from the CPU time.
@@ -26,10 +26,10 @@ from zabcheck.search.run import ProtocolRaised, Run
 from zabcheck.search.swarm import Configuration, drive
 
 _TOLD = 200
-"""After how many runs each it is told how far a part is."""
+"""The number of runs after which the progress of a part is reported."""
 
 _BATCH = 50_000
-"""About how many events are put into one batch of columns: events outside columns take much more memory."""
+"""The approximate number of events in one batch of columns: events outside columns take much more memory."""
 
 
 class Recorded(Struct):
@@ -123,7 +123,7 @@ def _drawn(drawn: Configuration) -> dict[str, Any]:
 
 
 def _judged(run: Run) -> dict[str, Any]:
-    """Return the columns of a run that came to its end: what the properties found, and how far it got."""
+    """Return the columns of a run that came to its end: the verdicts, and its goals and states."""
     first = run.broken
     verdicts = run.judge.finish()
     violated = [verdict.property for verdict in verdicts if verdict.status == "violated"]

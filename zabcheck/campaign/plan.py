@@ -1,4 +1,4 @@
-"""The plan of a campaign: what every part of the campaign needs to know, and nothing that depends on the machine.
+"""The plan of a campaign: everything that each part of the campaign needs, and nothing that depends on the machine.
 
 The plan is written to `campaign.json` before the first run. The seed of each run follows from the plan, so a part can
 be made at any time, on any machine, and again, with the same result.
@@ -26,7 +26,7 @@ Keep = Literal["events", "violations", "none"]
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a campaign does: `runs` runs of the swarm, numbered from 0, over the protocol and its mutants in turn.
+    """The plan of `runs` runs of the swarm, numbered from 0, over the protocol and its mutants in turn.
 
     `mutants` has None for the protocol as it is. `keep` says whose events are stored: those of all runs, of the runs
     that violate a property, or of none. `minimise` is how many violating runs of each mutant and property are

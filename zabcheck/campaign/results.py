@@ -1,7 +1,7 @@
-"""The tables of a campaign, as data: what its report shows, and what `DIR/tables/NAME.parquet` holds.
+"""The tables of a campaign, as data: the contents of its report, and of `DIR/tables/NAME.parquet`.
 
-`zabcheck.campaign.tables` computes them. They are defined here, beside it, because whatever shows a report has to do
-so without loading Spark. A row is a struct of plain values, so that each table is flat wherever it is read. A `mutant`
+`zabcheck.campaign.tables` computes them. They are defined here, beside it, because a report has to be shown
+without loading Spark. A row is a struct of plain values, so that each table is flat wherever it is read. A `mutant`
 of None stands for the unchanged protocol.
 """
 
@@ -14,10 +14,10 @@ from msgspec import Struct
 class Overview(Struct, frozen=True):
     """The campaign in one row. All counts are over the stored runs; `seconds` is CPU time.
 
-    `planned_runs` and `planned_parts` are what the plan says; `parts` is the number of finished parts. `longest` is the
+    `planned_runs` and `planned_parts` are those of the plan; `parts` is the number of finished parts. `longest` is the
     longest delivered sequence of any run, in transactions. `as_it_is` counts the runs without a mutant, and
-    `broken_as_it_is` how many of them violate a property: none, if the protocol is sound. An error of the code that is
-    modelled counts as a violation. `states` counts the abstract states, each once.
+    `broken_as_it_is` how many of them violate a property: none, if the protocol is sound. An error of the modelled code
+    counts as a violation. `states` counts the abstract states, each once.
     """
 
     planned_runs: int
@@ -40,7 +40,7 @@ class Overview(Struct, frozen=True):
 
 
 class PropertyRow(Struct, frozen=True):
-    """A property: in how many runs it was exercised, was violated, broke first; and how often it was judged in all."""
+    """A property: the numbers of runs in which it was exercised, was violated, broke first; and of all judgements."""
 
     property: str
     exercised: int
@@ -50,7 +50,7 @@ class PropertyRow(Struct, frozen=True):
 
 
 class GoalRow(Struct, frozen=True):
-    """A `sometimes` goal: how many runs reached it, the number of the first that did, and what it means."""
+    """A `sometimes` goal: the number of runs that reached it, the first of them, and its meaning."""
 
     goal: str
     runs: int
@@ -59,7 +59,7 @@ class GoalRow(Struct, frozen=True):
 
 
 class GrowthRow(Struct, frozen=True):
-    """How far the campaign was after `runs` runs, in the order of their numbers.
+    """The state of the campaign after `runs` runs, in the order of their numbers.
 
     `states`, `goals` and `violating` count from the start. `new` and `discovering` count since the row before: the
     states in which no earlier run was, and the runs that were in such a state. `per_1000` is `new` for 1,000 runs.
@@ -75,7 +75,7 @@ class GrowthRow(Struct, frozen=True):
 
 
 class Saturation(Struct, frozen=True):
-    """Whether more runs would find more; `zabcheck.campaign.tables.saturation` says what is estimated, and how.
+    """Estimates of how much more runs would find, as computed in `zabcheck.campaign.tables.saturation`.
 
     Of the last `last_runs` runs (a tenth), `last_discovering` reached a state in which no earlier run was: `last_new`
     such states in all. `chance` is the share of such runs, from `low` to `high` with 95 % confidence.
@@ -116,9 +116,9 @@ class MutantRow(Struct, frozen=True):
 
 
 class BrokenRow(Struct, frozen=True):
-    """In how many runs of a mutant a property was the first to break, and in how many it was violated in the end.
+    """The numbers of a mutant's runs in which a property was the first to break, and was violated in the end.
 
-    `property` is "error" for the runs that an error of the code that is modelled has ended.
+    `property` is "error" for the runs that an error of the modelled code has ended.
     """
 
     mutant: str | None
@@ -128,9 +128,9 @@ class BrokenRow(Struct, frozen=True):
 
 
 class RaisedRow(Struct, frozen=True):
-    """An exception that the protocol's own code raised, or an error of the code that is modelled.
+    """An exception that the protocol's own code raised, or an error of the modelled code.
 
-    In how many runs it came, and the number of the first run.
+    Further fields are the number of runs with it, and the number of the first one.
     """
 
     mutant: str | None
@@ -146,9 +146,10 @@ Measure = Literal["detections", "new states"]
 class ConfigurationRow(Struct, frozen=True):
     """The runs that drew `value` of `kind` against those that did not: runs of one mutant, or all runs (`in_all`).
 
-    `found` and `found_without` are what `measure` counts: runs that violate a property or, where no run does, states in
-    which no earlier run of the part was. The rates are detections in 10^6 steps, or states a run. `ratio` is the rate
-    with the thing divided by the rate without it, from `low` to `high` with 95 % confidence; None means infinity.
+    `found` and `found_without` count the runs named by `measure`: runs that violate a property or, where no run does,
+    states in which no earlier run of the part was. The rates are detections in 10^6 steps, or states a run. `ratio` is
+    the rate with the thing divided by the rate without it, from `low` to `high` with 95 % confidence; None means
+    infinity.
     """
 
     in_all: bool
@@ -170,7 +171,7 @@ class ConfigurationRow(Struct, frozen=True):
 
 
 class DistributionRow(Struct, frozen=True):
-    """How a figure is distributed over all runs: nine tenths of the runs are not above `p90`. `seconds` is CPU time."""
+    """The distribution of a figure over all runs; nine tenths of them are not above `p90`. `seconds` is CPU time."""
 
     figure: str
     least: float
@@ -206,7 +207,7 @@ class Tables(Struct, frozen=True):
 
 
 class CampaignReport(Struct, frozen=True):
-    """What is reported: the plan, the tables, and the findings if the campaign has written any.
+    """The contents of a report: the plan, the tables, and the findings if the campaign has written any.
 
     The plan and the findings are plain data, with the fields of `zabcheck.campaign.plan.Plan` and of
     `zabcheck.campaign.findings.Finding`.

@@ -23,7 +23,7 @@ LOCAL = "local[*,4]"
 """The default master: every core of this machine. A task whose Python worker is killed is retried up to 3 times."""
 
 TIMEOUT = 10.0
-"""How long to wait for a master's port, in seconds."""
+"""The time to wait for a master's port, in seconds."""
 
 _QUIET = """
 rootLogger.level = fatal
@@ -66,11 +66,11 @@ class NoSpark(Exception):
 
 
 def session(master: str | None = None, short: bool = False) -> "SparkSession":
-    """Return the session to use. Its tasks can import zabcheck and what was imported from the current directory.
+    """Return the session to use. Its tasks can import zabcheck and the modules imported from the current directory.
 
-    An active session is used as it is: under spark-submit, in a notebook, on Databricks. `master` is what spark-submit
-    takes (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect; None means what
-    the environment says (MASTER, SPARK_REMOTE), or else this machine. A new session starts a Java here, unless it is
+    An active session is used as it is: under spark-submit, in a notebook, on Databricks. `master` is as for
+    spark-submit (`local[2]`, `spark://host:7077`, `yarn`, `k8s://…`), or `sc://host:15002` for Spark Connect; None
+    means the environment (MASTER, SPARK_REMOTE), or else this machine. A new session starts a Java here, unless it is
     one of Spark Connect. That takes some seconds, and less CPU time if Java has a `short` life, or little to do in it:
     it then compiles only in haste.
 
@@ -102,7 +102,7 @@ def check_master(spark: "SparkSession") -> None:
 
 
 def _named(master: str | None) -> tuple[str, str | None]:
-    """Return what messages call the master, and the master itself. NoSpark if it is malformed."""
+    """Return the master's name for messages, and the master itself. NoSpark if it is malformed."""
     said = {"--master": master, **{name: os.environ.get(name) for name in ("SPARK_REMOTE", "MASTER")}}
     where, found = next(((name, value) for name, value in said.items() if value is not None), ("", None))
     if where != "--master" and _is_submitted():
@@ -156,7 +156,7 @@ def _started(named: str, master: str, short: bool) -> "SparkSession":
 
 
 def _is_submitted() -> bool:
-    """Whether this program was started by something that decides where its tasks run."""
+    """Return True if this program was started by something that decides where its tasks run."""
     return any(name in os.environ for name in ("PYSPARK_GATEWAY_PORT", "DATABRICKS_RUNTIME_VERSION"))
 
 
@@ -179,7 +179,7 @@ def _check_reachable(named: str, master: str) -> str:
 
 
 def _check_connect(named: str, master: str) -> None:
-    """Raise NoSpark if what answers does not speak gRPC: Spark Connect itself would keep trying for minutes."""
+    """Raise NoSpark if the server does not speak gRPC: Spark Connect itself would keep trying for minutes."""
     try:
         import grpc
         from pyspark.sql.connect.client.core import DefaultChannelBuilder

@@ -21,11 +21,11 @@ OURS = ("invariants", "zabcheck")
 
 
 def ship(spark: "SparkSession") -> None:
-    """Make the driver's zabcheck, and what it has imported from the current directory, importable in tasks.
+    """Make the driver's zabcheck, and the modules imported from the current directory, importable in tasks.
 
-    Modules in the current directory are a user's own protocol and what that protocol imports. Tasks on this machine
+    Modules in the current directory are a user's own protocol and its own imports. Tasks on this machine
     can import them anyway, so nothing is shipped. Shipping is cheap, but each Python process of a worker has to compile
-    what it imports, which takes a second.
+    its imports, which takes a second.
     """
     if runs_here(spark):
         return
@@ -40,12 +40,12 @@ def module_folders(spark: "SparkSession") -> list[str]:
 
 
 def runs_here(spark: "SparkSession") -> bool:
-    """Whether the tasks run on this machine, in what the driver itself started."""
+    """Return True if the tasks run on this machine, in processes that the driver itself started."""
     return not is_connect(spark) and spark.sparkContext.master.startswith("local")
 
 
 def is_connect(spark: "SparkSession") -> bool:
-    """Whether the session is one of Spark Connect; this process then has no Spark context."""
+    """Return True if the session is one of Spark Connect; this process then has no Spark context."""
     return type(spark).__module__.startswith("pyspark.sql.connect")
 
 

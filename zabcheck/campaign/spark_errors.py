@@ -10,7 +10,7 @@ _FIRST = r'(?:^|: |" )(?:\w+\.)*(\w+(?:Error|Exception|Failed): .+)$'
 
 
 def one_line(error: Exception) -> str:
-    """Return what an error of Spark says, in one line.
+    """Return the message of an error of Spark, in one line.
 
     The first of these that the text contains: the last line of a worker's traceback, the details of gRPC, Java's
     causes, an exception, the text's first line.

@@ -96,9 +96,9 @@ class Store:
         }
 
     def under_way(self) -> dict[int, int]:
-        """Return the numbers of the parts that are being made, each with how many of its runs a task says it has made.
+        """Return for each part that is being made how many of its runs are made, by a task's own report.
 
-        What a killed task has said stays until `sweep`.
+        The report of a killed task stays until `sweep`.
         """
         made: dict[int, int] = {}
         for name in self.names(RUNS_FOLDER):
@@ -108,9 +108,9 @@ class Store:
 
     @contextmanager
     def telling(self, part: int) -> Iterator[Callable[[int], None]]:
-        """Yield a function that tells all who look into the folder how many runs of a part are made, until the end.
+        """Yield a function that publishes in the folder how many runs of a part are made, until the end.
 
-        That is an empty file, which has the number in its name and which readers ignore.
+        It makes an empty file, which has the number in its name and which readers ignore.
         """
         last = ""
 
@@ -188,7 +188,7 @@ class Store:
             return sum(each.size for each in self.files.get_file_info(selector) if each.is_file)
 
     def is_empty(self) -> bool:
-        """Whether there is no file in the folder, or no folder."""
+        """Return True if there is no file in the folder, or no folder."""
         selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
         with self.errors(""):
             return not any(each.is_file for each in self.files.get_file_info(selector))

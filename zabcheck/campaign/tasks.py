@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SECONDS = 0.3
-"""How long to wait between two looks into the folder."""
+"""The seconds between two looks into the folder."""
 PATIENCE = 20.0
-"""After this many seconds without a running task, the driver checks whether there still is a master."""
+"""After this many seconds without a running task, the driver checks that the master is still there."""
 
 
 class TaskFailed(Exception):
@@ -42,7 +42,7 @@ def run_tasks(
     worker: Callable[[], Callable[[int], None]],
     look: Callable[[float], None],
 ) -> None:
-    """Do all pieces of work. Each task calls `worker` once, and calls what it returns with the piece's number.
+    """Do all pieces of work. Each task calls `worker` once, and calls the returned function with the piece's number.
 
     `look` is called every now and then, with the seconds for which no task has been running, and once more at the end;
     an exception that it raises ends the work. TaskFailed if a piece failed as often as Spark tries it, or if Spark has
@@ -91,8 +91,8 @@ def _interruptible() -> Iterator[None]:
     """Make Ctrl-C end in a KeyboardInterrupt, whatever becomes of the one that Spark's handler raises.
 
     Spark's handler cancels the jobs, then raises. If that exception is lost, as in a finaliser, or turned into another
-    one by the code it passes through, all that is seen is a cancelled job, which looks like a failed one. Py4J also
-    logs a traceback of what was interrupted, which nobody needs.
+    one by the code it passes through, only a cancelled job is seen, which looks like a failed one. Py4J also
+    logs a needless traceback of the interrupted call.
     """
     before = signal.getsignal(signal.SIGINT)
     if current_thread() is not main_thread() or not callable(before):
@@ -123,7 +123,7 @@ def _interruptible() -> Iterator[None]:
 
 @contextmanager
 def as_task_failed() -> Iterator[None]:
-    """Turn what Spark raises into TaskFailed."""
+    """Turn exceptions of Spark into TaskFailed."""
     try:
         yield
     except Exception as error:
@@ -131,7 +131,7 @@ def as_task_failed() -> Iterator[None]:
 
 
 def _activity_of(spark: "SparkSession") -> Callable[[], bool]:
-    """Return a function that says whether any task of the session is running."""
+    """Return a function that returns True if any task of the session is running."""
     if is_connect(spark):
         seen = Event()  # a task since the last look: the server reports every two seconds while there is one
 

@@ -4,13 +4,13 @@ No rule runs the protocol on its own: a rule picks one choice of the schedule's 
 of Hypothesis has reasons:
 
 - A seed has to mean the same run, with CI set or not, and whatever other modules are loaded. So `derandomize`
-and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
-integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
-too, because Hypothesis' own draws from a wider range.
+  and `database` are set here, whatever profile is active. And Hypothesis mixes constants of the user's modules into
+  integers that it draws, but none below 100: every draw here is below that, and the choice of a rule is drawn here
+  too, because Hypothesis' own draws from a wider range.
 - If a protocol has `Environment.rejoins`, most runs are those of `rejoining`: a rule makes the next few
-choices of such a run, and their draws come from a seed that Hypothesis draws.
+  choices of such a run, and their draws come from a seed that Hypothesis draws.
 - Reducing a failing run is left to `minimise`: dropping choices from a schedule gives a schedule, which the byte
-sequence behind an example cannot express. So Hypothesis' own shrinking, which may take five minutes, is off.
+  sequence behind an example cannot express. So Hypothesis' own shrinking, which may take five minutes, is off.
 """
 
 import os

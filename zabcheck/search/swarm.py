@@ -8,11 +8,11 @@ Three things decide how a run goes on:
 
 - The moves of `moves`, by weight, as in the search by Hypothesis.
 - A *cycle* of moves that leads to likely faults of replication: a leader, the steps to establish it, requests, a few
-steps towards their commit, a fault or two, and the next leader. A run follows it often, seldom or not at all.
+  steps towards their commit, a fault or two, and the next leader. A run follows it often, seldom or not at all.
 - The order of messages. In some runs it comes from the moves (rounds, links, single messages), in others from
-*priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
-one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
-2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
+  *priorities*: each link and each disk has one, drawn when it first has something to do; of all that could happen the
+  one with the highest does, and now and then the one that just did falls behind all others (PCT, Burckhardt et al.
+  2010, with links and disks for threads, as both are FIFO). So a link or a disk may be late for long, and then not.
 
 If a protocol has `Environment.rejoins`, some runs are made by `rejoining` instead.
 """

@@ -4,7 +4,7 @@ A client asks for a path to be set. The primary knows the state in which the req
 delivered, and its own broadcasts since. It turns the request into an idempotent change: path, value, and the
 resulting version. Each process applies the changes in the order of delivery, and shows a digest of its state.
 
-/a=v7@3         set /a to v7, which is version 3 of it
+    /a=v7@3         set /a to v7, which is version 3 of it
 """
 
 import re

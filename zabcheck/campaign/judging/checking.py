@@ -1,4 +1,4 @@
-"""Judges stored traces on Spark, and adds up what its tasks found."""
+"""Judges stored traces on Spark, and adds up the results of its tasks."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ def check_stored(
 ) -> CheckedRuns:
     """Judge all runs at these paths (see `shares`) by the properties, on Spark.
 
-    Nothing comes to this process but counts and, from each task, its first broken runs. `say` is told what is going on.
+    Only counts come to this process and, from each task, its first broken runs. `say` is called with progress messages.
     TraceError, in one line, for a file that is no trace or cannot be read; NoSpark and NoJava as for `session`;
     TaskFailed if Spark gives up.
     """

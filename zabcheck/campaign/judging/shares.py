@@ -18,10 +18,10 @@ from invariants.columns.parquet import File, RowGroup
 from zabcheck.campaign.files import file_system, files_at, in_one_line, name_of
 
 ROWS = 2_000_000
-"""About how many rows of Parquet files are in a share: some two seconds' work."""
+"""The approximate number of rows of Parquet files in a share: some two seconds' work."""
 
 BYTES = 64 * 2**20
-"""About how many bytes of JSON Lines are in a share."""
+"""The approximate number of bytes of JSON Lines in a share."""
 
 _LEAST, _END = -(2**63), 2**63
 _THREADS = 16
@@ -38,7 +38,7 @@ class RunRange(NamedTuple):
     """The runs of a table that are numbered from `least` to below `end`."""
 
     name: str
-    """The path of the table, as messages call it."""
+    """The path of the table, for messages."""
 
     least: int
     end: int

@@ -1,4 +1,4 @@
-"""What a task does: it judges the runs of a share, as `zabcheck check` does, and counts what it found."""
+"""The work of a task: it judges the runs of a share, as `zabcheck check` does, and counts the results."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ MOST_BROKEN = 20
 
 
 class FoundViolation(Violation, frozen=True):
-    """A violation whose witness msgspec can decode: the type says which events there are."""
+    """A violation whose witness msgspec can decode: the type lists the kinds of events."""
 
     witness: tuple[AnyEvent, ...]
 
@@ -39,18 +39,18 @@ class BrokenRun(Struct, frozen=True):
 
 
 class CheckedRuns(Struct, frozen=True):
-    """What was found in some runs together. `+` adds up what was found in other runs behind them."""
+    """The results of some runs together. `+` adds the results of other runs behind them."""
 
     runs: int = 0
     lines: int = 0
     in_arrays: int = 0
-    """How many of the runs were judged in arrays (see `invariants.columns`); the others were judged event by event."""
+    """The number of runs that were judged in arrays (see `invariants.columns`), not event by event."""
 
     counts: dict[str, dict[Status, int]] = {}
     """For each property, the number of runs in which it has each status."""
 
     violated: int = 0
-    """How many runs violate something."""
+    """The number of runs that violate something."""
 
     broken: tuple[BrokenRun, ...] = ()
     """The first `MOST_BROKEN` of these."""
@@ -69,7 +69,7 @@ _NUMBERS = ("runs", "lines", "in_arrays", "violated")
 
 
 def judge_share(share: Share, properties: Sequence[str]) -> CheckedRuns:
-    """Judge the runs of a share. TraceError, in one line that names the trace, for what is none or cannot be read."""
+    """Judge the runs of a share. TraceError, in one line with its name, for a trace that cannot be read."""
     if isinstance(share, RunRange):
         return _judge_range(share, properties)
     return reduce(CheckedRuns.__add__, (_judge_lines(file, properties) for file in share.files))
@@ -148,7 +148,7 @@ def _found(violation: Violation) -> FoundViolation:
 
 
 class _Counting:
-    """A file of which the lines that were read are counted."""
+    """A file that counts the lines that were read."""
 
     def __init__(self, source: Any) -> None:
         self.source = source
@@ -183,7 +183,7 @@ def _judge_lines(file: str, properties: Sequence[str]) -> CheckedRuns:
 
 @contextmanager
 def _opened(file: str) -> Iterator[Any]:
-    """Open a file to be read from its start; what is compressed is unpacked. TraceError if it cannot be read."""
+    """Open a file to be read from its start, unpacked if it is compressed. TraceError if it cannot be read."""
     try:
         files, place = file_system(file)
         with files.open_input_stream(place) as stream:

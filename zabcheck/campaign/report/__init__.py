@@ -1,1 +1,1 @@
-"""What a campaign found, in a terminal and as a page."""
+"""The report of a campaign, for a terminal and as a page."""

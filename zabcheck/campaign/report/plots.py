@@ -128,7 +128,7 @@ def ratios(identity: str, name: str, rows: Sequence[ConfigurationRow]) -> str:
 
 
 def histogram(figure_of: str, rows: Sequence[HistogramRow]) -> str:
-    """Plot how many runs have which figure; the last bar is for all runs above it."""
+    """Plot the number of runs by a figure; the last bar is for all runs above it."""
     with matplotlib.rc_context(_SETTINGS):
         figure = Figure((WIDTH, 2.2), layout="constrained")
         axes = figure.add_subplot()

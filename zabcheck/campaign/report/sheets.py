@@ -1,4 +1,4 @@
-"""What a campaign's report says, wherever it is shown: sentences, and sheets, which are tables of text.
+"""The contents of a campaign's report, wherever it is shown: sentences, and sheets, which are tables of text.
 
 The terminal (`zabcheck.campaign.report.terminal`) and the page (`zabcheck.campaign.report.page`) show the same ones.
 """
@@ -28,7 +28,7 @@ Tone = Literal["", "good", "warning", "bad"]
 
 
 class Phrase(Struct, frozen=True):
-    """A piece of text, and its tone, which decides the colour. `file` is what it leads to, in the campaign's folder."""
+    """A piece of text, and its tone, which decides the colour. `file` is its link's target in the campaign's folder."""
 
     text: str
     tone: Tone = ""
@@ -36,7 +36,7 @@ class Phrase(Struct, frozen=True):
 
 
 class Sheet(Struct, frozen=True):
-    """A table. Its first `words` columns are text, the others are figures; `note` says how to read it."""
+    """A table. Its first `words` columns are text, the others are figures; `note` explains how to read it."""
 
     name: str
     title: str
@@ -60,7 +60,7 @@ def title(report: CampaignReport) -> str:
 
 
 def headlines(report: CampaignReport) -> Iterator[Phrase]:
-    """Yield the sentences that a reader who reads no further should know."""
+    """Yield the sentences that matter most."""
     tables = report.tables
     [total], [end] = tables.overview, tables.saturation
     yield Phrase(
@@ -122,7 +122,7 @@ def saturated(end: Saturation) -> str:
 
 
 def overview(report: CampaignReport) -> Sheet:
-    """Make the sheet of what happened, one figure a row."""
+    """Make the sheet of totals, one figure a row."""
     [total] = report.tables.overview
     figures = [
         ("runs", f"{total.runs:,}"),
@@ -216,7 +216,7 @@ def growth(report: CampaignReport, most: int | None = None) -> Sheet:
 
 
 def saturation(report: CampaignReport) -> Sheet:
-    """Make the sheet with the three answers to whether more runs would find more."""
+    """Make the sheet with the three estimates of how much more runs would find."""
     [end] = report.tables.saturation
     figures = [
         ("abstract states", f"{end.states:,}"),
@@ -269,7 +269,7 @@ def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
 
 
 def raised(report: CampaignReport) -> Sheet | None:
-    """Make the sheet of what the protocol's own code, or the code that is modelled, has raised; None if nothing."""
+    """Make the sheet of exceptions of the protocol's own code and errors of the modelled code; None if empty."""
     if not report.tables.raised:
         return None
     rows = [(named(row.mutant), row.raised, f"{row.runs:,}", f"{row.first:,}") for row in report.tables.raised]
@@ -286,7 +286,7 @@ def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
 
 
 def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: bool = True) -> Sheet:
-    """Make the sheet of what one group of runs drew, what matters most first; or only what stands out."""
+    """Make the sheet of one group's draws, by influence; or only of those that stand out."""
     detections = rows[0].measure == "detections"
     shown = [
         (

@@ -1,6 +1,6 @@
 """A campaign in the terminal: in short when it ends, in full for `zabcheck campaign report`.
 
-Nothing is said by colour alone, and every text goes through `Pen.write`, which cleans it.
+Colour alone carries no information, and every text goes through `Pen.write`, which cleans it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,11 +24,11 @@ MOST_FINDINGS = 6
 LONGEST_NAME = 30
 """The longest name that is never broken into lines, in characters."""
 POINTS = 10
-"""About how many points of the growth the full form shows."""
+"""The approximate number of points of the growth in the full form."""
 
 
 def render_short(report: CampaignReport, ascii_only: bool | None = None) -> RenderableType:
-    """Render what `zabcheck campaign` prints at its end: fewer than 40 lines of 100 characters, with few findings."""
+    """Render the output of `zabcheck campaign` at its end: fewer than 40 lines of 100 characters, with few findings."""
     return Drawing(lambda pen: _short(pen, report), ascii_only)
 
 

@@ -1,4 +1,4 @@
-"""How a campaign's report writes names and figures; its sentences, tables and plots all use this."""
+"""Names and figures as a campaign's report writes them, for its sentences, tables and plots."""
 
 from collections.abc import Iterable
 from math import log
@@ -17,14 +17,14 @@ def named(mutant: str | None) -> str:
 
 
 def what_failing_runs_do(broken: Iterable[BrokenRow]) -> str:
-    """Return what the runs of these rows do, as in "violate a property", also where there are none."""
+    """Return the kind of failure of these rows' runs as a verb, as in "violate a property", also if there are none."""
     are_errors = {row.property == ERROR for row in broken if row.first}
     ways = {False: "violate a property", True: "end with an error of the code that is modelled"}
     return " or ".join(ways[each] for each in sorted(are_errors or {False}))
 
 
 def drawn(row: ConfigurationRow) -> str:
-    """Return what the runs of a row drew, as in "crash", "5 processes", "sync atomic"."""
+    """Return the draw of a row as text: "crash", "5 processes", "sync atomic"."""
     if row.kind == "processes":
         return counted(int(row.value), "process", "processes")
     return row.value.replace("_", " ") if row.kind in ("move", "switch") else f"{row.kind} {row.value}"
@@ -41,7 +41,7 @@ def ratio(row: ConfigurationRow) -> str:
 
 
 def stands_out(row: ConfigurationRow) -> bool:
-    """Whether 1 is outside the interval of the ratio."""
+    """Return True if 1 is outside the interval of the ratio."""
     return row.low > 1 or (row.high is not None and row.high < 1)
 
 

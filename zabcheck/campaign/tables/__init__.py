@@ -1,8 +1,8 @@
-"""What a campaign answers: small tables over its rows of `runs`, made by Spark, or in this process if they are few.
+"""The tables of a campaign over its rows of `runs`, made by Spark, or in this process if they are few.
 
-Each module makes some of the tables: `counts` says what happened, `saturation` whether more runs would find more, and
-`configurations` which faults matter, all with the statistics of `ratios`. They ask in SQL, which both of the `engines`
-understand. The rows of the tables are defined in `zabcheck.campaign.results`.
+Each module makes some of the tables: `counts` the totals, `saturation` estimates of how much more runs would find, and
+`configurations` the influence of faults, all with the statistics of `ratios`. They ask in SQL, which both of the
+`engines` understand. The rows of the tables are defined in `zabcheck.campaign.results`.
 """
 
 from types import NoneType
@@ -42,7 +42,7 @@ SMALL = 64 * 2**20
 
 
 def is_small(store: Store) -> bool:
-    """Whether making the tables in this process costs less than starting Spark, in time and in memory."""
+    """Return True if making the tables in this process costs less than starting Spark, in time and in memory."""
     return store.size(RUNS_FOLDER) <= SMALL
 
 

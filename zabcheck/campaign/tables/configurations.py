@@ -1,4 +1,4 @@
-"""Which faults matter: runs that drew something, compared with the runs that did not."""
+"""The influence of faults and other draws: runs that drew something, compared with the runs that did not."""
 
 from collections.abc import Iterable, Sequence
 from math import isinf
@@ -58,7 +58,7 @@ FROM (
 )
 GROUP BY mutant, kind, value
 """
-"""The same sums by what runs drew; a thing that a run did not draw is null, which UNPIVOT leaves out."""
+"""The same sums by drawn thing; a thing that a run did not draw is null, which UNPIVOT leaves out."""
 
 
 class Sums(Struct, frozen=True):

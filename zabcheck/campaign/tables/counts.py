@@ -1,4 +1,4 @@
-"""What happened in a campaign: how many runs did what, which mutants were found, how long runs are."""
+"""The totals of a campaign: events of runs, mutants found, distributions of figures."""
 
 from collections.abc import Iterable, Sequence
 from math import ceil
@@ -165,7 +165,7 @@ def distributions_table(ask: Ask) -> tuple[DistributionRow, ...]:
 
 
 def unit_of(figure: str) -> int:
-    """Return how many of what is counted make one of the figure."""
+    """Return the factor from a figure's unit to that in which it is counted."""
     return MILLION if figure == "seconds" else 1
 
 

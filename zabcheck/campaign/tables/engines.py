@@ -35,7 +35,7 @@ def stored_runs(store: Store) -> pa.Table:
 
 
 def in_process(rows: pa.Table) -> Ask:
-    """Return what answers queries about these rows, in this process. For a small campaign, Spark's start costs more."""
+    """Return a function that answers queries about these rows, in this process, without the cost of starting Spark."""
     connection = duckdb.connect()
     connection.execute("CREATE MACRO explode(items) AS unnest(items)")
     connection.execute("CREATE MACRO size(items) AS len(items)")
@@ -45,7 +45,7 @@ def in_process(rows: pa.Table) -> Ask:
 
 
 def on_spark(spark: "SparkSession", store: Store) -> Ask:
-    """Return what answers queries about all finished parts, on Spark: any number of runs, of which none comes here.
+    """Return a function that answers queries about all finished parts, on Spark, without bringing runs to this process.
 
     Each file is named: more parts may be finished while Spark counts. PySparkException if a file cannot be read.
     """

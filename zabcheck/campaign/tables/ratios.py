@@ -1,7 +1,7 @@
-"""Shares and ratios with their 95 % confidence intervals: how much more often something happens, and how sure that is.
+"""Shares and ratios with their 95 % confidence intervals.
 
 Detections are counts of rare, independent events: the detections with a fault and those without are two Poisson counts.
-Given their sum, the first count is binomial, and its share says how the rates compare (Przyborowski, Wilenski:
+Given their sum, the first count is binomial, and its share compares the rates (Przyborowski, Wilenski:
 "Homogeneity of results in testing samples from Poisson series", Biometrika 1940). Wilson's interval for that share
 (JASA 1927) is good for small counts and for zero, where the normal interval of the logarithm is not even defined.
 
@@ -41,8 +41,8 @@ def of_rates(count: int, effort: float, other: int, other_effort: float) -> tupl
 def of_means(total: float, squares: float, runs: int, other: tuple[float, float, int]) -> tuple[float, float, float]:
     """Return the ratio of two means, and its interval.
 
-    Each sample is given by its sum, its sum of squares and its size, which may not be 0. Where a mean is 0, or comes
-    from a single run, nothing is known of the variance, so the interval is from 0 to infinity.
+    Each sample is given by its sum, its sum of squares and its size, which may not be 0. If a mean is 0, or comes
+    from a single run, the variance is unknown, so the interval is from 0 to infinity.
     """
     mean, mean_other = total / runs, other[0] / other[2]
     if mean_other == 0:

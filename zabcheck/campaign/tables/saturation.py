@@ -1,4 +1,4 @@
-"""Whether more runs of a campaign would find more: how the abstract states grew, and what that says.
+"""The growth of a campaign's abstract states, and estimates of how much more runs would find.
 
 The column `states` of `runs` is the heavy one. It has, for each run, the fingerprints of the abstract states in which
 no earlier run *of the same part* was. So a fingerprint occurs at most once a part, and one grouping by fingerprint
@@ -18,7 +18,7 @@ POINTS = 40
 
 
 class Reached(NamedTuple):
-    """How many abstract states there are, and of these how many one part alone reached, and how many two."""
+    """The number of abstract states, and of those that exactly one part reached, and exactly two."""
 
     states: int
     once: int
@@ -77,7 +77,7 @@ def saturation_table(grown: Sequence[GrowthRow], reached: Reached, parts: int, p
     3. A lower bound for the number of states that runs like these can reach at all (A. Chao 1987, "Chao2", corrected
        for its bias), from the number of states that one part reached and the number that two parts reached.
 
-    None of this says anything about other configurations, longer runs, or concrete states.
+    These estimates do not cover other configurations, longer runs, or concrete states.
     """
     states, once, twice = reached
     last = grown[-ceil(len(grown) / 10) :]

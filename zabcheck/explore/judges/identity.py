@@ -14,7 +14,7 @@ verdicts are not compared. This is taken for granted:
 - the incarnation of a process only grows: none of its events to come is of one below `incarnations[process]`;
 - no transaction is broadcast a second time;
 - if a process goes on with an iteration that it had left, a judge that is `told_of_leaving` raises `WentOn` instead of
-a verdict.
+  a verdict.
 
 An incarnation counts as current or over, so that there are finitely many identities however often processes crash. Only
 if sequences have forked and in other rare cases (`_is_a_path`) the whole record is kept as it is.

@@ -24,7 +24,7 @@ def identity(f: Server) -> tuple[Hashable, ...]:
     - `peers` of a follower whose synchronisation has been queued: its queue is made only once;
     - `new_leader_acks`, once the leader serves (`waitForNewLeaderAck` does not count after that);
     - `queued`, `acknowledged` and `received` of a follower that serves: they are of its synchronisation, and
-    the end of an iteration looks at them only where the server did not serve.
+      the end of an iteration looks at them only where the server did not serve.
 
     Acknowledgements, connecting servers and links have no order: a leader asks if they are a quorum, and its messages
     to all of them go to different connections. In the grain G5 the order of the links is that in which handlers wake

@@ -3,8 +3,8 @@
 Everything reported about a run later (its trace, the verdicts, the packets that diverge from the steps of Zab) is
 computed from this folder alone, so a run can be judged again, by another version or on another machine:
 
-recording.jsonl      `Run`, then the other records in the order in which they were taken, then `Ended`
-server-2.0.log       the output of incarnation 0 of server 2
+    recording.jsonl      `Run`, then the other records in the order in which they were taken, then `Ended`
+    server-2.0.log       the output of incarnation 0 of server 2
 """
 
 import os

@@ -2,15 +2,15 @@
 
 An iteration is one connection of a follower to a prospective leader. Its packets, with their names in the paper:
 
-FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
-LEADERINFO      NEWEPOCH
-ACKEPOCH        ACK-E            from the follower
-DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
-ACK ⟨e,0⟩       ACK-LD           from the follower
-UPTODATE        COMMIT-LD
-ACK ⟨e,0⟩       that UPTODATE was received; from the follower
-PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
-INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
+    FOLLOWERINFO    CEPOCH           from the follower (OBSERVERINFO from an observer)
+    LEADERINFO      NEWEPOCH
+    ACKEPOCH        ACK-E            from the follower
+    DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT, then NEWLEADER    NEWLEADER with its initial history
+    ACK ⟨e,0⟩       ACK-LD           from the follower
+    UPTODATE        COMMIT-LD
+    ACK ⟨e,0⟩       that UPTODATE was received; from the follower
+    PROPOSAL, ACK and COMMIT    PROPOSE, ACK and COMMIT
+    INFORM          PROPOSE and COMMIT at once, to an observer, which never acknowledges a proposal
 
 The trace and the rules are both built on this: the trace follows the packets of one server, in that server's own order;
 the rules follow both ends, in the order in which the proxy saw the packets. A packet is noted here whether it is right
