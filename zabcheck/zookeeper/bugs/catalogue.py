@@ -1,8 +1,7 @@
-"""The bugs of ZooKeeper for which a schedule is kept, with what an operator asks of each.
+"""The bugs of ZooKeeper for which a schedule is kept, with answers to an operator's questions about each.
 
-What is wrong, and which versions have it, is in the entry of the known issue (`verdict/known_issues.py`); what shows it
-is a schedule in the folder `schedules` beside this module. An entry here adds what has to come together, what is lost,
-and what to do.
+The fault and the versions that have it are in the entry of the known issue (`verdict/known_issues.py`); a schedule in
+the folder `schedules` beside this module shows it. An entry here adds its conditions, the loss, and the remedy.
 """
 
 from pathlib import Path
@@ -14,9 +13,9 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue, issue_named
 
 SCHEDULES = Path(__file__).parent / "schedules"
-"""Where the schedules are, as files NAME.schedule.json; docs/examples has the same."""
+"""The folder of the schedules, files NAME.schedule.json; docs/examples has the same."""
 PREFIX = "ZOOKEEPER-"
-"""What names of issues begin with, and may be left out."""
+"""The beginning of an issue's name, which may be left out."""
 UPGRADE = "a version that has the repair"
 
 
@@ -25,7 +24,7 @@ class UnknownBug(ValueError):
 
 
 class Bug(NamedTuple):
-    """A bug: what has to come together, what is lost, and what an operator can do.
+    """A bug: its conditions, the loss, and an operator's remedy.
 
     `name` is that of the known issue, unless `issue` is; `others` are issues about the same. `file` names the schedule.
     `also` names further findings that show the bug beside the one that the schedule was saved for: it may look
@@ -57,7 +56,7 @@ class Bug(NamedTuple):
 
     @property
     def finds(self) -> tuple[str, ...]:
-        """What shows it: properties, kinds of findings, rules for packets, or the known issue itself."""
+        """The names of findings that show it: properties, kinds of findings, rules for packets, or the known issue."""
         return self.schedule().finds, *self.also
 
 
@@ -253,4 +252,4 @@ NOT_SHOWN = {
     "ZOOKEEPER-5088": "its text was not at hand, and neither ZooKeeper's sources up to the middle of 2026 nor its pull "
     "requests name it",
 }
-"""Bugs that one might look for here, each with the reason why no schedule shows it."""
+"""Bugs that a reader might look for here, each with the reason why no schedule shows it."""

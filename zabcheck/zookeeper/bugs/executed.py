@@ -17,8 +17,8 @@ from zabcheck.zookeeper.verdict.judge import Judged
 class Executed(Struct):
     """Executions of a bug's schedule on ZooKeeper `zookeeper`, added up.
 
-    `shown` of `times` showed what the schedule was saved for. `wrong` says what else was wrong, and in how many of
-    those that did not show it. `partial` were not recorded to their end; `error` is the last reason. `cannot` says why
+    `shown` of `times` showed the finding that the schedule was saved for. `wrong` has other faults, and in how many of
+    the rest they were. `partial` were not recorded to their end; `error` is the last reason. `cannot` is the reason why
     the schedule cannot be executed with this version at all, or is empty. `kept` is the folder of one that showed it.
     """
 
@@ -34,11 +34,11 @@ class Executed(Struct):
 
     @property
     def expected(self) -> bool:
-        """Whether ZooKeeper's sources say that this version has the bug."""
+        """True if ZooKeeper's sources say that this version has the bug."""
         return self.bug.known.affects(self.zookeeper)
 
     def add(self, shows: bool, judged: Judged, error: str) -> None:
-        """Add an execution, and whether it showed the bug; `error` is what was wrong with the ensemble itself."""
+        """Add an execution, with `shows` True if it showed the bug; `error` is a failure of the ensemble itself."""
         self.times += 1
         self.shown += shows
         self.partial += not shows and bool(judged.observation.partial)
@@ -48,7 +48,7 @@ class Executed(Struct):
 
 
 def not_executable(schedule: EnsembleSchedule, distribution: Distribution) -> str:
-    """Say why a version cannot execute a schedule: it lacks a point; or ""."""
+    """Return the reason why a version cannot execute a schedule: it lacks a point; or ""."""
     try:
         places_of(schedule, distribution)
     except (PointError, ClassPathError) as error:

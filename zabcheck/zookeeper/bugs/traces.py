@@ -1,6 +1,6 @@
 """Finds the traces that known bugs of ZooKeeper leave on the disks of servers.
 
-A disk does not tell how it came to be so, nor which version wrote it. So what is found is a trace, no proof: the bugs
+A disk shows neither its past nor the version that wrote it. So a trace is no proof: the bugs
 whose schedules leave such disks, each with the versions that have it. Disks that look sound are no proof either: a
 write that every server has lost leaves nothing.
 """
@@ -21,10 +21,10 @@ KEPT_RECORD = "trunc-keeps-one"
 
 
 class BugTrace(Struct, frozen=True):
-    """A trace that a bug may have left at the server at position `server` of those that were read.
+    """A trace that a bug may have left at the server at position `server` among the disks.
 
     `bug` is its name in the catalogue, or of a known issue; `affected` are the versions that have it, as of a known
-    issue. `wrong`: the server's history is not that of the others, even if nothing else tells so.
+    issue. `wrong`: the server's history is not that of the others, even if nothing else shows it.
     """
 
     bug: str
@@ -50,7 +50,7 @@ def _trace(bug: str, server: int, why: str) -> BugTrace:
 
 
 _Found = Iterator[tuple[str, int, str]]
-"""A bug, the position of the server, and why."""
+"""A bug, the position of the server, and the reason."""
 
 
 def _epoch_is_older(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Found:
@@ -159,7 +159,7 @@ def _has(disk: DiskContents, zxid: int) -> bool:
 
 
 def _in_a_later_epoch(disk: DiskContents, others: Sequence[DiskContents], zxid: int) -> bool:
-    """Whether a server has taken part in a later epoch than that of its `zxid`, as another has: both agree then."""
+    """Return True if a server has taken part in a later epoch than that of its `zxid`, and another has, too."""
     own = disk.current_epoch or 0
     return own > epoch_of(zxid) and any((each.current_epoch or 0) >= own for each in others)
 

@@ -1,4 +1,4 @@
-"""One attempt to explain what a server was seen to do: a state of the model, and how it came about."""
+"""One attempt to explain a server's observations: a state of the model, and the choices that led there."""
 
 from collections.abc import Mapping
 
@@ -8,14 +8,14 @@ from zabcheck.zookeeper.model.server import Server
 
 
 class Attempt:
-    """A state of one server in the model that explains its first `at` observations, and how it came about.
+    """A state of one server in the model that explains its first `at` observations, with its origin.
 
-    `unsynced` of the last records of its log are not forced to the disk. `reads` and `outs` are, by connection, how
-    many packets were read and sent; `open` has the connection to each peer in this iteration. `proposed` and `applied`
-    count what this incarnation has broadcast, and what its applying thread has applied. `choice`, at `time`, led here
+    `unsynced` of the last records of its log are not forced to the disk. `reads` and `outs` are, by connection, the
+    numbers of packets read and sent; `open` has the connection to each peer in this iteration. `proposed` and `applied`
+    count the broadcasts of this incarnation, and the transactions of its applying thread. `choice`, at `time`, led here
     from `before`; it read packet `read` (0: none) and sent the packets `sent`; `trees` are those of the SNAPs among
-    them. `cost`: how far the way from the last observation leads round. `halted` says why the server ended itself when
-    it was started, or is "": then it never comes up again.
+    them. `cost`: the length of the detour since the last observation. `halted` is the reason why the server ended
+    itself when it was started, or is "": then it never comes up again.
     """
 
     __slots__ = (
@@ -64,11 +64,11 @@ class Attempt:
         return self.at, self.reads, self.outs, counts, sizes, s.phase, s.current_epoch, len(s.links)
 
     def same(self, other: "Attempt") -> bool:
-        """Whether the two can go on in the same ways."""
+        """Return True if the two can go on in the same ways."""
         return self.open == other.open and self.server == other.server
 
     def path(self) -> list["Attempt"]:
-        """Return how it came about: an attempt for each choice, in order."""
+        """Return an attempt for each choice that led here, in order."""
         found: list[Attempt] = []
         attempt: Attempt | None = self
         while attempt is not None:

@@ -1,8 +1,8 @@
-"""Makes the elections of a run of the model those of servers, which elect whoever has the greatest vote of a quorum.
+"""Makes the elections of a run of the model those of servers, which elect the greatest vote of a quorum.
 
-In a run whose elections are of another kind (the switch `elections`) anybody may be named, and of equal votes the one
-with the highest number wins. What a run shows seldom depends on numbers, so other ones are tried. Whoever is named a
-leader that it would not elect joins it, once a quorum follows.
+In a run whose elections are of another kind (the switch `elections`) any process may be named, and of equal votes the
+one with the highest number wins. The effect of a run seldom depends on numbers, so other ones are tried. A process
+that is named a leader which it would not elect joins it, once a quorum follows.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from zabcheck.zookeeper.model import ZOOKEEPER
 def by_vote(schedule: Schedule) -> Schedule | None:
     """Return a run with elections by vote that breaks the same; None if no numbering of its processes makes it one.
 
-    If nothing is said to be broken, each choice has to be possible. Cost: for each order of the processes two runs at
+    If it names no broken property, each choice has to be possible. Cost: for each order of the processes two runs at
     most, so 240 of five processes.
     """
     numbers = range(1, schedule.processes + 1)
@@ -89,7 +89,7 @@ def _elected(choice: choices.Lead, simulator: Simulator) -> list[Choice]:
 
 
 def _joined(choice: Choice, simulator: Simulator) -> list[Choice]:
-    """Return a choice, before which whoever joins a leader leaves what it is in."""
+    """Return a choice, preceded by the end of the iteration of any process that joins a leader."""
     if not isinstance(choice, choices.Elect) or not simulator.following[choice.process]:
         return [choice]
     return _join(choice.process, choice.leader)

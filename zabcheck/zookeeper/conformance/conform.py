@@ -1,4 +1,4 @@
-"""Whether a recording is a run of the model: the verdict on one folder, with the run, or with where it differs."""
+"""Decides whether a recording is a run of the model; returns the run, or the first difference."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -23,13 +23,13 @@ from zabcheck.zookeeper.recording.records import Sent
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 
 NOTHING = "whatever the server could still read or do does not lead to it"
-"""What is said of a difference to which no attempt came near."""
+"""The text of a difference to which no attempt came near."""
 _SHOWN = 3
-"""Of a long sequence the last ones are shown."""
+"""The number of elements, the last ones, that are shown of a long sequence."""
 
 
 class SeenPacket(Struct, frozen=True):
-    """A packet that was recorded: its kind, what it carries as text, and the server that it went to."""
+    """A packet that was recorded: its kind, its contents as text, and the server that it went to."""
 
     kind: str
     text: str
@@ -37,12 +37,12 @@ class SeenPacket(Struct, frozen=True):
 
 
 class Difference(Struct, frozen=True):
-    """Where the recording of one server is no run of the model.
+    """The place at which the recording of one server is no run of the model.
 
-    `source` is the packet, the line or the disk that nothing in the model leads to, `what` says what it is; if it is a
+    `source` is the packet, the line or the disk that nothing in the model leads to, `what` its text; if it is a
     packet, `packet` has its parts. `time` is in microseconds, by the recording's clock. `state` is that of the model
-    which explained all before it, by the names of its variables. `guards` say what the model would do instead,
-    `earlier` what was refused one observation before.
+    which explained all before it, by the names of its variables. `guards` are the alternatives of the model,
+    `earlier` the refusals one observation before.
     """
 
     server: int
@@ -58,9 +58,9 @@ class Difference(Struct, frozen=True):
 
 
 class Conformance(Struct, frozen=True):
-    """What is said of a recording. `undecided` has the reasons, a line each, if nothing can be said.
+    """The verdict on a recording. `undecided` has the reasons, a line each, if there is none.
 
-    `schedule` is the run of the model that explains it; `states` how many states were tried at all servers. The
+    `schedule` is the run of the model that explains it; `states` is the number of states tried at all servers. The
     `differences` are in the order of their times; `before` is the run of the model up to the first of them, as far as
     it is known.
     """
@@ -77,7 +77,7 @@ class Conformance(Struct, frozen=True):
 
 
 class Broken(Struct, frozen=True):
-    """What the run of the model breaks that explains a recording, and the shortest run that was found to break it.
+    """The properties broken by the run of the model that explains a recording, and the shortest run that was found.
 
     `minimal` breaks the first of the `properties` in the same version.
     """
@@ -87,7 +87,7 @@ class Broken(Struct, frozen=True):
 
 
 def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -> Broken | None:
-    """Return what a run of the model breaks, minimised for at most `seconds` of CPU time; None if it breaks nothing.
+    """Return the properties that a run of the model breaks, minimised for at most `seconds` of CPU time; None if none.
 
     The properties are in the order of the verdicts, but those of `first` come first.
     """
@@ -100,7 +100,7 @@ def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -
 
 
 def release_of(version: str) -> Release | None:
-    """Return the release that the model has for a version of ZooKeeper, which is the same as far as it goes."""
+    """Return the release of the model for a version of ZooKeeper: the same as far as the model goes."""
     numbers = tuple(int(each) for each in version.split("-")[0].split(".") if each.isdigit())
     for first, last, release in _SAME:
         if first <= numbers <= last:
@@ -122,9 +122,9 @@ _SAME: tuple[tuple[tuple[int, ...], tuple[int, ...], Release], ...] = (
 
 
 def conform(folder: Path, release: Release | None = None, most_states: int = MOST_STATES) -> Conformance:
-    """Say whether the recording in `folder` is a run of the model. RecordingError if it is malformed.
+    """Decide whether the recording in `folder` is a run of the model. RecordingError if it is malformed.
 
-    The model is that of its version, unless `release` says another. At most `most_states` states are tried for each
+    The model is that of its version, unless `release` names another. At most `most_states` states are tried for each
     server; each costs O(length of its log).
     """
     recording = read_sorted(folder)
@@ -148,7 +148,7 @@ def conform(folder: Path, release: Release | None = None, most_states: int = MOS
 
 
 def _run(searches: list[Search], trees: dict[int, Chain]) -> None:
-    """Run the searches, each as far as it gets: one that has to read a SNAP waits until its sender has got so far."""
+    """Run the searches, each as far as it gets: one that has to read a SNAP waits for its sender's search."""
     goes_on = True
     while goes_on:
         goes_on = False
@@ -216,7 +216,7 @@ def _concluded(
 
 
 def in_lines(of: Conformance) -> list[str]:
-    """Say in lines, indented, what is said of a recording besides its verdict: where it differs, what is left open."""
+    """Return indented lines with the details of a verdict: the differences, and the open questions."""
     lines = [line for difference in of.differences for line in _lines(difference)]
     return lines + [f"left open: {why}" for why in of.undecided]
 
@@ -235,7 +235,7 @@ def _lines(of: Difference) -> Iterator[str]:
 
 
 def state_in_words(of: Difference) -> str:
-    """Say in one line in which state the server was in the model."""
+    """Return one line with the server's state in the model."""
     return "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
 
 

@@ -1,8 +1,8 @@
-"""What a gate for a patch of ZooKeeper makes of its executions: an outcome for each thing that the patch has to pass.
+"""The gate for a patch of ZooKeeper: an outcome for each thing that the patch has to pass.
 
-Three suites: the schedules of known bugs, replayed (`CATALOGUE`); drawn schedules (`SEARCH`); and whether the
-recordings of both are runs of the model (`CONFORMANCE`). A patch is measured by the version that its jars name: what
-that version has by ZooKeeper's sources is known, and anything else is the patch's doing.
+Three suites: the schedules of known bugs, replayed (`CATALOGUE`); drawn schedules (`SEARCH`); and the conformance of
+the recordings of both to the model (`CONFORMANCE`). A patch is measured by the version that its jars name: that
+version's bugs are known from ZooKeeper's sources, and anything else is the patch's doing.
 """
 
 from collections.abc import Sequence
@@ -26,15 +26,15 @@ class PatchReport(GateReport, frozen=True):
 
     @property
     def done(self) -> str:
-        """What was done, in words."""
+        """The executions, as text."""
         executions = counted(self.runs, "execution", "executions")
         return f"{executions}, {counted(self.steps, 'packet', 'packets')}, {self.seconds:.0f} seconds"
 
 
 class Expected(NamedTuple):
-    """What is expected of the patched servers, which say that they are of version `zookeeper`.
+    """The expectations of the patched servers, which claim to be of version `zookeeper`.
 
-    `repairs` are the bugs that the patch is said to repair. `strict`: a bug that the version has is a failure, too.
+    `repairs` are the bugs that the patch is to repair. `strict`: a bug that the version has is a failure, too.
     """
 
     zookeeper: str
@@ -42,18 +42,18 @@ class Expected(NamedTuple):
     strict: bool = False
 
     def tolerates(self, issue: KnownIssue) -> bool:
-        """Whether an execution may look like this issue: the version has it, and the patch is not to repair it."""
+        """Return True if a run may look like this issue: the version has it, and the patch is not to repair it."""
         repaired = any(issue == bug.known for bug in self.repairs)
         return issue.affects(self.zookeeper) and not repaired and not self.strict
 
     def unexplained(self, judged: Judged) -> list[str]:
-        """Return what is wrong in a run, by name, unless the run looks like issues that are tolerated, and no other."""
+        """Return the names of a run's faults, unless the run looks like issues that are tolerated, and no other."""
         issues = [match.issue for match in judged.known]
         return [] if issues and all(map(self.tolerates, issues)) else judged.wrong
 
 
 def failure_of(bug: Bug, shows: bool, judged: Judged, expected: Expected) -> str:
-    """Say why one execution of a bug's schedule fails the gate, or return ""."""
+    """Return the reason why one execution of a bug's schedule fails the gate, or ""."""
     if not shows:
         unexplained = [] if expected.tolerates(bug.known) else expected.unexplained(judged)
         return f"not shown, but something else is wrong: {', '.join(unexplained)}" if unexplained else ""
@@ -74,8 +74,8 @@ def of_bug(
 ) -> Outcome | None:
     """Return the outcome for a bug of the catalogue. `failures` are those of its executions.
 
-    `over` says why its schedule was not executed as often as asked for, or is "". None if this version has no such
-    place in its threads as the schedule needs: then nothing is demanded, unless the patch is to repair this bug.
+    `over` is the reason why its schedule was not executed as often as asked for, or "". None if this version lacks a
+    place in its threads that the schedule needs: then nothing is demanded, unless the patch is to repair this bug.
     """
     name, shown = executed.bug.name, f"shown in {executed.shown} of {executed.times}"
     has_it = f"ZooKeeper {expected.zookeeper} has it"
@@ -100,10 +100,10 @@ def of_bug(
 
 
 def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outcome:
-    """Return the outcome for the drawn runs as a whole; each in which something is wrong has one of its own besides.
+    """Return the outcome for the drawn runs as a whole; each faulty run has one of its own besides.
 
-    `known` of them look like issues that are tolerated. In `failed` of them the ensemble itself failed, at last because
-    of `error`; `over` says why the search ended early, or is "".
+    `known` of them look like issues that are tolerated. In `failed` of them the ensemble itself failed, the last time
+    because of `error`; `over` is the reason why the search ended early, or "".
     """
     message = f"{counted(runs, 'run', 'runs')} with drawn faults and thread orders"
     message += f"; {known} of them looked like issues that are known" if known else ""
@@ -114,7 +114,7 @@ def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outc
 
 
 class Compared(NamedTuple):
-    """What is said of the recording called `name`; `excuse` says why it need not be a run of the model, or is ""."""
+    """The verdict on the recording `name`; `excuse` is a reason why it need not be a run of the model, or ""."""
 
     name: str
     conformance: Conformance
@@ -123,12 +123,12 @@ class Compared(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether it is a failure: the recording is no run of the model, and that was not to be expected."""
+        """True if it is a failure: the recording is no run of the model, and that was not to be expected."""
         return self.conformance.verdict == "differs" and not self.excuse
 
 
 def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
-    """Say why the recording of a bug's schedule need not be a run of the model, or return ""."""
+    """Return the reason why the recording of a bug's schedule need not be a run of the model, or ""."""
     return "the model has that bug" if bug in expected.repairs and not shows else ""
 
 

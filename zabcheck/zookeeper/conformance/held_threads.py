@@ -1,9 +1,9 @@
-"""Which thread of which server is held where, so that each takes its turns as in a run of the model.
+"""The places at which servers' threads are held, so that each takes its turns as in a run of the model.
 
 A thread that is separate in the run (`zabcheck.zookeeper.model.threads`) is held at a named point
-(docs/zookeeper-points.md) until its next turn: the main thread of a follower before each thing that NEWLEADER makes it
-do, that of a leader before it writes its epoch, the logging thread before and after it appends a record, the delivering
-thread before it applies. A leader starts to serve as soon as it may: it is not held before that.
+(docs/zookeeper-points.md) until its next turn: the main thread of a follower before each piece of its work on
+NEWLEADER, that of a leader before it writes its epoch, the logging thread before and after it appends a record, the
+delivering thread before it applies. A leader starts to serve as soon as it may: it is not held before that.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _APPLY, _APPLIED = "commit-apply", "commit-applied"
 
 
 class HeldThreads:
-    """The threads of all servers. What is to be done with them is handed to `emit`."""
+    """The threads of all servers. The choices for them are handed to `emit`."""
 
     def __init__(self, grain: Grain, emit: Callable[[Choice], None], role: Callable[[int], Role]) -> None:
         self._separate = SEPARATE[grain]
@@ -34,7 +34,7 @@ class HeldThreads:
         """The points of servers at which threads go on until all that is left over from an iteration is done."""
 
     def started(self, process: int) -> None:
-        """A server is started: its threads are stopped before they do anything."""
+        """Stop the threads of a server that is started before they do anything."""
         self.ended(process)
         if "sync" in self._separate:
             self._stop(process, _APPEND)
@@ -42,13 +42,13 @@ class HeldThreads:
             self._stop(process, _APPLY)
 
     def ended(self, process: int) -> None:
-        """A server has ended, and its stops with it."""
+        """Drop the stops of a server that has ended."""
         self._main.pop(process, None)
         self._appended.discard(process)
         self._free = [each for each in self._free if each[0] != process]
 
     def begins(self, process: int, before: Server, after: Server | None) -> None:
-        """A server is about to do what gives its main thread something to do: that is to stop at the first of it."""
+        """Stop the main thread of a server at the first piece of the work that it is about to get."""
         if "main" in self._separate and after is not None and after.todo and not before.todo:
             point = _first_point(after.todo, after)
             if point:
@@ -56,7 +56,7 @@ class HeldThreads:
                 self._main[process] = point
 
     def moved(self, process: int, before: Server | None, after: Server | None) -> None:
-        """A choice was executed: a main thread that was to stop has done so."""
+        """Take in that a choice was executed: a main thread that was to stop has done so."""
         point = self._main.get(process)
         if point is not None and before is not None and after is not None and after.todo and not before.todo:
             self._await(process, point)
@@ -84,12 +84,12 @@ class HeldThreads:
         return ""
 
     def leaves(self, process: int, state: Server | None) -> None:
-        """A server leaves: its main thread waits for the logging thread, which goes on unless the version leaks it."""
+        """Let the logging thread of a leaving server go on, as the main thread waits for it, unless it is leaked."""
         if state is not None and not self._leaks(state):
             self._let_logging_go(process, state)
 
     def has_left(self, process: int, state: Server | None) -> None:
-        """A server has left: what its threads still have in hand is done, unless that is a turn of its own."""
+        """Finish the threads' remaining work at a server that has left, unless that is a turn of its own."""
         if state is None:
             return
         if self._leaks(state) and "late sync" not in self._separate:
@@ -98,7 +98,7 @@ class HeldThreads:
             self._let_go(process, _APPLY)
 
     def settled(self, process: int) -> None:
-        """A server was compared after a choice: nothing is left over, and its threads are stopped again."""
+        """Stop the threads of a server again after a comparison: nothing is left over."""
         for each, point in [*self._free]:
             if each == process:
                 self._stop(process, point)
@@ -122,7 +122,7 @@ class HeldThreads:
         self._free.append((process, point))
 
     def _append(self, process: int) -> None:
-        """The logging thread appends a record, and is held behind that."""
+        """Have the logging thread append a record, and hold it behind that."""
         if process in self._appended:
             self._stop(process, _APPEND)
             self._go(process, _APPENDED)
@@ -133,7 +133,7 @@ class HeldThreads:
         self._appended.add(process)
 
     def _apply(self, process: int) -> None:
-        """The delivering thread applies a transaction, and is stopped before the next."""
+        """Have the delivering thread apply a transaction, and stop it before the next."""
         self._await(process, _APPLY)
         self._stop(process, _APPLIED)
         self._go(process, _APPLY)
@@ -142,7 +142,7 @@ class HeldThreads:
         self._go(process, _APPLIED)
 
     def _main_turn(self, process: int, state: Server) -> None:
-        """The main thread does the first thing that it has to do, and is held before the next one that can be held."""
+        """Have the main thread do its first piece of work, and hold it before the next one that can be held."""
         here = _point(state.todo[0], state)
         following = _first_point(state.todo[1:], state)
         if not here:
@@ -156,7 +156,7 @@ class HeldThreads:
             self._main[process] = following
 
     def let_main_go(self, process: int) -> bool:
-        """Let the main thread do all that it has begun; return whether it was held."""
+        """Let the main thread do all that it has begun. Return True if it was held."""
         point = self._main.pop(process, None)
         if point:
             self._go(process, point)
@@ -177,7 +177,7 @@ def _first_point(todo: tuple[Todo, ...], state: Server) -> str:
 
 
 def _point(todo: Todo, state: Server) -> str:
-    """Return the point right before what the main thread does next; "" if it does nothing that can be seen."""
+    """Return the point right before the main thread's next piece of work; "" if that cannot be seen."""
     match todo.step:
         case leader.adopt_own_epoch:
             return "current-epoch"

@@ -1,6 +1,6 @@
 """The runs of the servers, each by itself, become one schedule of all of them.
 
-Each choice has a time: that of what was observed, and made it necessary. A packet that a server had sent by some time
+Each choice has a time: that of the observation that made it necessary. A packet that a server had sent by some time
 was passed on later, and read later still, so the choices in the order of their times are a run. What remains is to keep
 each server's own order, and to have a packet sent before it is read, where times are equal.
 """
@@ -19,7 +19,7 @@ from zabcheck.zookeeper.recording.records import Sent
 
 
 def schedule_of(paths: Iterable[list[Attempt]], sent: Iterable[Sent], servers: int, switches: Switches) -> Schedule:
-    """Return the schedule of all servers; `paths` has for each what it did, in order. O(choices × servers).
+    """Return the schedule of all servers; `paths` has for each its choices, in order. O(choices × servers).
 
     `sent` are all packets of the recording.
     """
@@ -33,7 +33,7 @@ def _in_order(queues: list[deque[Attempt]], packets: Mapping[int, Sent]) -> Iter
     earlier = _earlier_connections(packets.values())
 
     def is_due(attempt: Attempt) -> bool:
-        """Whether its packet was sent, and nothing is left to be read of what a new connection would end."""
+        """Return True if its packet was sent, and all packets are read that a new connection would discard."""
         if attempt.read in unsent:
             return False
         connects = [packets[number] for number in attempt.sent if packets[number].kind == "FOLLOWERINFO"]
@@ -63,7 +63,7 @@ def _earlier_connections(packets: Iterable[Sent]) -> dict[int, list[int]]:
 
 
 def up_to(time: int, paths: Iterable[list[Attempt]]) -> list[list[Attempt]]:
-    """Return what the servers did up to `time`, without what follows on a packet that no known part of a run sends.
+    """Return the choices of the servers up to `time`, without any that follow a packet that no known run sends.
 
     O(choices × servers).
     """
@@ -82,6 +82,6 @@ def _with_known_packets(path: list[Attempt], sent: Container[int]) -> list[Attem
 
 
 def not_enabled(schedule: Schedule) -> list[int]:
-    """Return which choices of a schedule the simulator cannot execute, by their positions from 0."""
+    """Return the choices of a schedule that the simulator cannot execute, by their positions from 0."""
     simulator = Simulator(ZOOKEEPER, schedule.processes, lambda _: None, switches=schedule.switches, remember=False)
     return [index for index, choice in enumerate(schedule.choices) if not simulator.execute(choice)]

@@ -1,7 +1,7 @@
 """The moves from one attempt to the next, as far as the recording of the server allows them.
 
-A move is one choice of a schedule, taken at the server by itself: its packets come from the recording. What it sends
-must be the next that the recording has on that connection; if that has no more, it was sent too late, or lost.
+A move is one choice of a schedule, taken at the server by itself: its packets come from the recording. Its own packets
+must be the next that the recording has on that connection; if that has no more, they were sent too late, or lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ from zabcheck.zookeeper.run.server import COMMITTED_LOG
 from zabcheck.zookeeper.trace.names import Names
 
 NEAR, _ASIDE, _FAR = 1, 5, 10
-"""What a move costs: one that leads towards what was observed, one that may have to come before, any other."""
+"""The costs of moves: one that leads towards the observation, one that may have to come before, any other."""
 
 _REJOINING = ("FOLLOWERINFO", "ACKEPOCH")  # the packets by which a follower begins
 Move = Callable[[], Attempt]
@@ -78,7 +78,7 @@ class Moves:
     # Observations.
 
     def explains(self, attempt: Attempt, observation: Observation) -> bool:
-        """Whether the attempt has done this already, or it asks nothing of it: then it is one observation further."""
+        """Return True if the attempt has done this already, or need not: then it is one observation further."""
         if not self._has_done(attempt, observation):
             return False
         attempt.at += 1
@@ -109,7 +109,7 @@ class Moves:
     def all(self, attempt: Attempt, goal: Observation) -> Iterator[tuple[int, Move]]:
         """Yield every move that may come before `goal` is explained, or explains it, each with its cost.
 
-        The cost is low for a move that leads towards the goal. If a move makes no difference to what can follow, it is
+        The cost is low for a move that leads towards the goal. If a move makes no difference to later moves, it is
         the only one. Moves that can wait are left out.
         """
         if attempt.halted:
@@ -143,13 +143,13 @@ class Moves:
                 yield cost, partial(self._proposes, attempt, goal)
 
     def _can_wait(self, server: Server, goal: Observation, readable: Iterable[int], attempt: Attempt) -> bool:
-        """Whether the moves that do not lead towards the goal can come later just as well.
+        """Return True if the moves that do not lead towards the goal can come later just as well.
 
-        A server that serves has queues, each of which goes through one thread in its order. What one of them does not
-        do yet takes nothing from the others, until the server leaves or ends, or, at a leader, another one has to be
-        synchronised: what that is sent depends on how far each queue is; nor does the leader read what came on an
-        older connection of it any more. A thread that was left behind by an earlier
-        iteration writes to the same log, so it cannot wait.
+        A server that serves has queues, each of which goes through one thread in its order. Work that one of them puts
+        off takes nothing from the others, until the server leaves or ends, or, at a leader, another server has to be
+        synchronised: its packets depend on how far each queue is; nor does the leader read packets from an older
+        connection of it any more. A thread that was left behind by an earlier iteration writes to the same log, so it
+        cannot wait.
         """
         if not server.running or server.left_to_log or server.left_to_apply is not None:
             return False
@@ -159,9 +159,9 @@ class Moves:
         return not any(connections[each].inbound[attempt.reads[each]].key[0] in _REJOINING for each in readable)
 
     def _settled(self, attempt: Attempt, goal: Observation) -> Move | None:
-        """Return a move that makes no difference to what can follow; None if there is none.
+        """Return a move that makes no difference to later moves; None if there is none.
 
-        A leader reads an ACK that changes nothing. It logs what is committed already, if its disk has that in the end.
+        A leader reads an ACK that changes nothing. It logs a committed transaction, if its disk has that in the end.
         """
         server = attempt.server
         if not server.leads:
@@ -182,7 +182,7 @@ class Moves:
         return None
 
     def _direct(self, attempt: Attempt, goal: Observation) -> Move | None:
-        """Return the move that is what was observed; None if other moves lead to that."""
+        """Return the move that the observation shows; None if other moves lead to that."""
         match goal:
             case Sends(key=("FOLLOWERINFO", _)):
                 return lambda: self._follows(attempt, goal)
@@ -197,7 +197,7 @@ class Moves:
         return None
 
     def _applies_before(self, attempt: Attempt, goal: Observation) -> Applies | None:
-        """Return what comes before the server leaves or ends, as a rule: it applies what its log has begun to apply."""
+        """Return an observation that usually comes before the server leaves or ends: it applies its log."""
         told = self.record.applied[attempt.incarnation]
         match goal:
             case Leaves(applied=count) if attempt.applied < count:
@@ -206,7 +206,7 @@ class Moves:
                 return Applies(goal.time, goal.source, len(told), told[-1].txn)
         return None
 
-    # What may be read, and what leads where.
+    # Readable packets, and moves that lead towards the goal.
 
     def _readable(self, attempt: Attempt, time: int) -> Iterator[int]:
         """Yield the connections on which a packet can be read by `time`."""
@@ -230,7 +230,7 @@ class Moves:
         return server.leads and server.running and told[attempt.proposed].txn.zxid.epoch == server.epoch
 
     def _wanted(self, attempt: Attempt, goal: Observation) -> tuple[Key, ...]:
-        """Return the packets that have to be sent next so that `goal` comes nearer.
+        """Return the packets that have to be sent next to come nearer to `goal`.
 
         A leader sends PROPOSAL and COMMIT to all in one order: before it can broadcast or commit something, the next
         packet on each of its connections has to be sent.
@@ -254,7 +254,7 @@ class Moves:
         if not attempt.server.leads:
             return NEAR if isinstance(goal, Sends | Applies) else _FAR
         if key[0] == "ACKEPOCH":
-            return 0  # at the first moment at which the leader would send what it sent: later that may be another thing
+            return 0  # at the first moment at which the leader would send these packets: later they may be others
         for each in wanted:
             match each:
                 case ("COMMIT", Zxid() as zxid) if self._has_ack(attempt, connection, zxid, goal.time):
@@ -268,7 +268,7 @@ class Moves:
         return _FAR
 
     def _has_ack(self, attempt: Attempt, connection: int, zxid: Zxid, time: int) -> bool:
-        """Whether an ACK of the transaction can be read on this connection by `time`."""
+        """Return True if an ACK of the transaction can be read on this connection by `time`."""
         index = self.record.connections[connection].acks.get(zxid, -1)
         inbound = self.record.connections[connection].inbound
         return index >= attempt.reads[connection] and inbound[index].time <= time
@@ -297,7 +297,7 @@ class Moves:
         return NEAR if is_next and isinstance(goal, Proposes | Sends) else _ASIDE
 
     def _is_of_use(self, thread: str, attempt: Attempt, readable: Iterable[int]) -> bool:
-        """Whether a turn of this thread may explain something: those of recordings are there for one purpose each."""
+        """Return True if a turn of this thread may explain something: those for recordings have one purpose each."""
         if thread == "log too long":
             return any(self._sends_snap(attempt, number) for number in readable)
         if thread == "start late":
@@ -313,7 +313,7 @@ class Moves:
         return thread != "force" or not attempt.server.leads  # a leader's can be forced between any two broadcasts
 
     def _sends_snap(self, attempt: Attempt, number: int) -> bool:
-        """Whether a SNAP is what was sent next on this connection, because of what can be read next."""
+        """Return True if the next packet on this connection is a SNAP, caused by packets that can be read next."""
         connection, sent = self.record.connections[number], self._next_sent(attempt, number)
         is_next = sent is not None and sent[0] == "SNAP"
         return is_next and connection.inbound[attempt.reads[number]].key[0] == "ACKEPOCH"
@@ -324,7 +324,7 @@ class Moves:
         return outbound[sent][1] if sent < len(outbound) else None
 
     def not_yet(self, attempt: Attempt, goal: Observation) -> Iterator[str]:
-        """Say how the server's tree differs from what was read, or what it would read next, and cannot have yet."""
+        """Yield differences of the tree from the final read, or packets that the server waits for."""
         if isinstance(goal, Reads) and attempt.applied >= goal.count:
             yield other_tree(attempt.server.database.tree, goal)
             return
@@ -444,7 +444,7 @@ class Moves:
     # A step of the model.
 
     def _take(self, attempt: Attempt, sender: int, stimulus: Message | Stimulus) -> None:
-        """Let the server take a step, and send what comes of it. Refused if that is not what it sent."""
+        """Let the server take a step, and send its packets. Refused if the recording has others."""
         server = attempt.server
         log = server.log
         for effect in ZOOKEEPER.steps[type(stimulus)](server, sender, stimulus):
@@ -470,7 +470,7 @@ class Moves:
             compare_log(attempt, disk, appended)
 
     def _may_be_cut(self, attempt: Attempt) -> bool:
-        """Whether a TRUNC is yet to be read, in this incarnation."""
+        """Return True if a TRUNC is yet to be read, in this incarnation."""
         latest = max(attempt.open.values(), default=-1)
         return any(
             number >= latest and any(attempt.reads[number] <= at for at in connection.truncs)

@@ -1,8 +1,8 @@
-"""What a recording shows of each server, in the order in which that server has to have done it.
+"""The observations of each server in a recording, in the order in which it must have made them happen.
 
 An observation is something that has happened by a certain time: a packet that the server sent and the proxy read, a
-line of its log, its end. What the server read, and when, is not known: a packet can be read from the time on at which
-it was passed on. Lines have whole milliseconds, so what a line reports has happened by the end of its millisecond, and
+line of its log, its end. The server's own reads are not recorded: a packet can be read from the time at which
+it was passed on. Lines have whole milliseconds, so an event in a line has happened by the end of its millisecond, and
 not before the beginning.
 """
 
@@ -20,11 +20,11 @@ from zabcheck.zookeeper.trace.server_log import Delivering, Election, Proposing,
 from zabcheck.zookeeper.verdict.findings import created_nodes
 
 HANDED_OVER = 20 * MILLISECOND
-"""A packet may have arrived so long before the proxy had written down that it was passed on."""
+"""The time by which a packet may have arrived before the proxy had recorded that it was passed on."""
 
 
 class Observation(Struct, frozen=True):
-    """Something that a server has done by `time`. `source` says where that is from."""
+    """Something that a server has done by `time`. `source` is its place in the recording."""
 
     time: int
     source: str
@@ -35,7 +35,7 @@ class Starts(Observation, frozen=True):
 
 
 class Sends(Observation, frozen=True):
-    """The server sent the packet at this position of what it sent on this connection (one of `ServerRecord`)."""
+    """The server sent the packet at this position of this connection (one of `ServerRecord`)."""
 
     connection: int
     position: int
@@ -62,14 +62,14 @@ class Votes(Observation, frozen=True):
 
 
 class Proposes(Observation, frozen=True):
-    """The server has broadcast that many transactions in this incarnation."""
+    """The server has broadcast this number of transactions in this incarnation."""
 
     count: int
     txn: Txn
 
 
 class Applies(Observation, frozen=True):
-    """The thread that applies has applied that many transactions in this incarnation, by the time of the next line.
+    """The applying thread has applied this number of transactions in this incarnation, by the time of the next line.
 
     The line of a transaction comes before it is applied, which can take as long as another thread holds the lock.
     """
@@ -81,14 +81,14 @@ class Applies(Observation, frozen=True):
 class Answers(Applies, frozen=True):
     """A client was told that this transaction is done, so the server had applied it: one thread does both, in order.
 
-    If the log does not say at all that it is applied, `count` is one more than the log names, and it has no value.
+    If the log does not have it as applied at all, `count` is one more than the log names, and it has no value.
     """
 
     client: int
 
 
 class Reads(Applies, frozen=True):
-    """The server was read at the end: which of the nodes that were asked for it has.
+    """The server was read at the end, with the nodes that clients asked for and it has.
 
     Its tree has the transactions `there`, of which `txn` is the last that its log applies, and none of `absent`.
     """
@@ -98,7 +98,7 @@ class Reads(Applies, frozen=True):
 
 
 class Ends(Observation, frozen=True):
-    """The incarnation ends; what was on its disk then, None if that is not known; the snapshots by their labels."""
+    """The incarnation ends; its disk then, None if that is not known; the snapshots by their labels."""
 
     log: tuple[Txn, ...] | None
     accepted_epoch: int = 0
@@ -122,20 +122,20 @@ class Told(Struct, frozen=True):
 
 
 class Connection(Struct):
-    """A connection of a server to `peer`: what was passed on to the server, and what it sent, each in order."""
+    """A connection of a server to `peer`: the packets passed on to the server, and those it sent, each in order."""
 
     peer: int
     opened: int
     inbound: list[Inbound]
     outbound: list[tuple[Sent, Key]]
     acks: dict[Zxid, int]
-    """Where among what came in the ACK of a transaction is."""
+    """The place of each transaction's ACK among the packets passed on."""
     truncs: list[int]
-    """Where each TRUNC is."""
+    """The place of each TRUNC."""
 
 
 class ServerRecord(Struct):
-    """All that a recording shows of one server. `proposed` and `applied` have a list for each incarnation."""
+    """Everything that a recording shows of one server. `proposed` and `applied` have a list for each incarnation."""
 
     server: int
     observations: list[Observation]
@@ -145,7 +145,7 @@ class ServerRecord(Struct):
 
 
 def in_words(observation: Observation, connections: Sequence[Connection]) -> str:
-    """Say what a server with these connections did."""
+    """Return as text the act of a server with these connections."""
     match observation:
         case Sends(connection=connection, key=key):
             return f"{packet_in_words(key)} to server {connections[connection].peer}"
@@ -177,9 +177,9 @@ def in_words(observation: Observation, connections: Sequence[Connection]) -> str
 
 
 def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict[int, str]]:
-    """Return what the recording shows of each server; and which servers nothing can be said of, each with the reason.
+    """Return the records of the servers; and the servers that nothing can be decided about, each with the reason.
 
-    ValueError, in one line, if something was recorded that the model has no counterpart for.
+    ValueError, in one line, if something was recorded that has no counterpart in the model.
     """
     for record in recording.records:
         if isinstance(record, Sent) and record.kind not in MODELLED and record.kind not in BESIDE:
@@ -197,10 +197,10 @@ def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict
 
 
 def _wrote_nothing(incarnation: Incarnation) -> bool:
-    """Whether the server was told nothing, so that its disk is as empty as it was before.
+    """Return True if the server received no packets, so that its disk is as empty as it was before.
 
-    Nor has it led then, but for the snapshot of an empty tree. A server that does not come up at first is emptied and
-    started again, before a schedule begins.
+    Nor has it led then, except for the snapshot of an empty tree. A server that does not come up at first is emptied
+    and started again, before a schedule begins.
     """
     return not any(
         isinstance(moment.what, PacketReceived) and moment.what.packet.kind in MODELLED
@@ -209,7 +209,7 @@ def _wrote_nothing(incarnation: Incarnation) -> bool:
 
 
 def _unknown(recording: SortedRecording) -> Iterable[tuple[int, str]]:
-    """Yield the servers of which a source cannot be read, each with the reason."""
+    """Yield the servers with a source that cannot be read, each with the reason."""
     for number, server in recording.by_server.items():
         for incarnation in server:
             file = incarnation.log.file
@@ -228,7 +228,7 @@ def _unknown(recording: SortedRecording) -> Iterable[tuple[int, str]]:
 
 
 def _was_up(incarnation: Incarnation) -> bool:
-    """Whether the server has got to an election: it has sent a packet."""
+    """Return True if the server has got to an election: it has sent a packet."""
     return any(isinstance(moment.what, PacketSent) for moment in incarnation.moments)
 
 
@@ -367,7 +367,7 @@ def _snapshots(disk: Disk, recording: SortedRecording) -> tuple[Zxid, ...] | Non
 
 
 def _was_without_power(server: int, until: int, recording: SortedRecording) -> bool:
-    """Whether the power of a server has failed: then it may have lost a snapshot that the model's server has."""
+    """Return True if the power of a server has failed: then it may have lost a snapshot that the model's server has."""
     failures = (each for each in recording.records if isinstance(each, PowerLost))
     return any(each.server == server and each.time <= until for each in failures)
 

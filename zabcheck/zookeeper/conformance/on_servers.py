@@ -1,8 +1,8 @@
 """A run of the model as a schedule for real servers, which is compared with them after each choice.
 
-The model and an ensemble differ in what can be chosen. In the model a packet waits until it is received; here it waits
+The model and an ensemble have different choices. In the model a packet waits until it is received; here it waits
 at the gate of its link (`zabcheck.zookeeper.run.choices.in_step`). In the model an oracle names a leader; here servers
-elect, and a leader is elected by those of its followers that the run names next, while nobody else can be heard. A
+elect, and a leader is elected by those of its followers that the run names next, while no others can be heard. A
 thread that takes turns of its own in the run is held at a named point between two turns (`held_threads`).
 """
 
@@ -43,11 +43,11 @@ _WINDOW = 500
 
 
 class CannotBeHad(ValueError):
-    """The run cannot be had on real servers. The message is one line that says which choice, and why."""
+    """The run is impossible on real servers. The message is one line with the choice and the reason."""
 
 
 class Translation(Struct, frozen=True):
-    """What servers are to do. `executed` are the choices of the run, `sources` the choice behind each of `schedule`.
+    """A schedule for servers. `executed` are the choices of the run, `sources` the choice behind each of `schedule`.
 
     `sources` has an entry for each choice of `schedule`: the number of the choice of the run, from 0; -1 before the
     first.
@@ -90,7 +90,7 @@ def as_servers_are(schedule: Schedule, release: Release) -> Schedule:
 def translate(run: Schedule) -> Translation:
     """Turn a run of the model, as `as_servers_are` returns it, into one of real servers.
 
-    CannotBeHad if servers cannot do that. StepRaised as of `Simulator`.
+    CannotBeHad if servers cannot do that. StepRaised as in `Simulator`.
     """
     assert run.switches.elections == "oracle"
     first = _simulator(run, lambda _: None)
@@ -105,7 +105,7 @@ def _simulator(schedule: Schedule, show: Callable[[Event], None]) -> Simulator:
 
 
 class Shown:
-    """Called with the events of a run: remembers who has ended by itself."""
+    """Called with the events of a run: remembers the servers that ended by themselves."""
 
     def __init__(self) -> None:
         self.ended: list[int] = []
@@ -116,7 +116,7 @@ class Shown:
 
 
 class _Translator:
-    """Executes the run in the model, choice by choice, and writes what servers do instead."""
+    """Executes the run in the model, choice by choice, and writes the choices for servers instead."""
 
     def __init__(self, schedule: Schedule, executed: tuple[Choice, ...]) -> None:
         self._schedule = schedule
@@ -136,7 +136,7 @@ class _Translator:
         self._threads = HeldThreads(self._switches.grain, self._emit, self._role)
 
     def translation(self) -> Translation:
-        """Return what servers do."""
+        """Return the schedule for servers."""
         self._emit(OpenedGate())
         for process in self._run.ids:
             self._emit(Start(self._role(process)))
@@ -161,7 +161,7 @@ class _Translator:
         return Translation(schedule, self._executed, tuple(self._sources))
 
     def _take(self, choice: Choice) -> None:
-        """Write what servers do instead of a choice, then execute it, and compare who has moved."""
+        """Write the choices for servers instead of a choice, then execute it, and compare the processes that moved."""
         before = {process: self._state(process) for process in self._run.ids}
         sent = self._under_way()
         moved = self._before(choice)
@@ -188,7 +188,7 @@ class _Translator:
         self._notice_what_can_be()
 
     def _before(self, choice: Choice) -> list[int]:
-        """Write what servers do instead of a choice; return which processes move."""
+        """Write the choices for servers instead of a choice; return the processes that move."""
         match choice:
             case choices.Lead(leader, followers):
                 return self._elect(leader, followers)
@@ -230,7 +230,7 @@ class _Translator:
                 | choices.Pause()
                 | choices.Wake()
             ):
-                return []  # nothing passes anyway, and nobody moves, unless a choice says so
+                return []  # nothing gets through anyway, and no process moves, unless a choice moves it
             case _:
                 self._refuse("it has no counterpart")
         return [choice.process]
@@ -238,7 +238,7 @@ class _Translator:
     # Elections.
 
     def _elect(self, leader: int, followers: tuple[int, ...]) -> list[int]:
-        """Have servers leave what they are in, and elect, as `Simulator._lead_by_vote`; return who moves."""
+        """Have servers leave their iterations, and elect, as in `Simulator._lead_by_vote`; return those that move."""
         chosen = [each for each in dict.fromkeys((leader, *followers)) if self._state(each) is not None]
         trial = self._run.fork(lambda _: None)
         for each in chosen:
@@ -260,7 +260,7 @@ class _Translator:
         return chosen
 
     def _waiting_for(self, leader: int, chosen: Sequence[int]) -> list[int]:
-        """Return who follows a leader that leads anew, and has not been accepted by it before.
+        """Return the followers of a leader that leads anew, if it has not accepted them before.
 
         In the model such a connection waits for the new iteration, as of a server that is late to connect. A real one
         was made at once, and has ended with the leader's last iteration: so the server elects the same leader again.
@@ -273,7 +273,7 @@ class _Translator:
         self._meet(leader, [each for each, of in self._following.items() if of == leader], [process])
 
     def _meet(self, leader: int, there: Sequence[int], joining: Sequence[int]) -> None:
-        """Let servers elect `leader`, wait until they have, and let nobody elect any more."""
+        """Let servers elect `leader`, wait until they have, and let none elect any more."""
         everybody = tuple(map(self._role, sorted({leader, *there, *joining}, reverse=True)))
         for each in joining:
             self._following[each] = leader
@@ -324,7 +324,7 @@ class _Translator:
         self._threads.has_left(process, self._state(process))
 
     def _left(self, process: int) -> None:
-        """A server leaves now, because of what was done, or by itself."""
+        """Let a server leave now, because of a choice, or by itself."""
         self._following.pop(process, None)
         self._unnoticed = [each for each in self._unnoticed if process not in each]
         self._await_state(process, LOOKING)
@@ -335,7 +335,7 @@ class _Translator:
         self._threads.ended(process)
 
     def _notice_what_can_be(self) -> None:
-        """Let leaders notice who has gone, if a quorum is left: a leader that is left by a quorum gives up at once."""
+        """Let leaders notice gone followers, if a quorum remains: a leader without one gives up at once."""
         for leader, follower in [*self._unnoticed]:
             state = self._state(leader)
             if state is None:
@@ -376,7 +376,7 @@ class _Translator:
     # Comparing.
 
     def _compare(self, process: int, changed: dict[int, tuple[str, ...]]) -> None:
-        """Write what is to be compared of a server."""
+        """Write the comparison of a server."""
         state = self._state(process)
         after = self._number
         if state is None:
@@ -394,7 +394,7 @@ class _Translator:
         self._emit(Expect(self._role(process), after, True, fields, log, labels, under_way))
 
     def _fields(self, state: Server) -> Iterator[tuple[str, int]]:
-        """Yield what both know of a server's memory, by the names of the fields."""
+        """Yield the part of a server's memory that both sides know, by the names of the fields."""
         database = state.database
         if state.id not in self._following:
             yield "state", LOOKING
@@ -414,7 +414,7 @@ class _Translator:
         self._emit(Expect(self._role(process), self._number, fields={"state": value}))
 
     def _under_way(self) -> dict[tuple[int, int], tuple[str, ...]]:
-        """Return the kinds of the packets under way, by sender and receiver."""
+        """Return the kinds of the packets in transit, by sender and receiver."""
         found = {}
         for (follower, leader), connection in self._run.connections.items():
             found[follower, leader] = tuple(KINDS[type(message)] for message, _ in connection.to_leader)
@@ -443,7 +443,7 @@ class _Translator:
 
 
 def _zxid(message: Message) -> int | None:
-    """Return the zxid that the header of a packet has; None if that says nothing."""
+    """Return the zxid in the header of a packet; None if that is meaningless."""
     match message:
         case messages.FollowerInfo():
             return Zxid(message.accepted_epoch, 0).packed()

@@ -1,4 +1,4 @@
-"""Packets of a recording as messages of the model, and both as keys that are equal if they say the same."""
+"""Packets of a recording as messages of the model, and both as keys that are equal for equal contents."""
 
 from invariants import Chain, Txn, Zxid
 from zabcheck.protocols.base import Message
@@ -8,7 +8,7 @@ from zabcheck.zookeeper.trace.names import Names
 from zabcheck.zookeeper.wire.zxids import epoch_of
 
 Key = tuple[str, ...] | tuple[str, int] | tuple[str, Zxid] | tuple[str, Txn] | tuple[str, int | None, Zxid]
-"""The name of a packet, and all that it carries; of SNAP, which is recorded without the tree, its zxid only."""
+"""The name of a packet, and all its contents; for SNAP, which is recorded without the tree, its zxid only."""
 
 MODELLED = frozenset(KINDS.values())
 """The names of the packets that the model has."""
@@ -55,7 +55,7 @@ def key_of_message(message: Message) -> Key:
 
 
 def message_of(packet: Sent, names: Names, tree: Chain | None) -> Message:
-    """Return the message of the model that a recorded packet is; `tree` is what comes with it if it is a SNAP."""
+    """Return the message of the model for a recorded packet; `tree` is the one that comes with a SNAP."""
     zxid = Zxid.unpack(packet.zxid & _UNSIGNED)
     match packet.kind:
         case "FOLLOWERINFO":
@@ -86,12 +86,12 @@ def message_of(packet: Sent, names: Names, tree: Chain | None) -> Message:
 
 
 def in_parts(key: Key) -> tuple[str, str]:
-    """Return the name of a packet and, as text, what it carries: "1, ⟨1,7⟩"."""
+    """Return the name of a packet and its contents as text: "1, ⟨1,7⟩"."""
     kind, *carries = key
     return kind, ", ".join("-1" if each is None else str(each) for each in carries)
 
 
 def in_words(key: Key) -> str:
-    """Say what a packet is: "ACKEPOCH(1, ⟨1,7⟩)"."""
+    """Return a packet as text: "ACKEPOCH(1, ⟨1,7⟩)"."""
     kind, carries = in_parts(key)
     return f"{kind}({carries})" if carries else kind

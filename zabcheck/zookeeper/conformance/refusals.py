@@ -1,4 +1,4 @@
-"""Why a move is not taken: the recording rules it out, or a tree is missing."""
+"""The reasons why a move is not taken: the recording rules it out, or a tree is missing."""
 
 from invariants import Chain, Txn, Zxid
 from zabcheck.simulation import choices
@@ -9,7 +9,7 @@ from zabcheck.zookeeper.model.server import Phase, Server
 
 
 class Refused(Exception):
-    """The recording rules this move out; the message says why, as a sentence."""
+    """The recording rules this move out; the message is the reason, as a sentence."""
 
 
 class Halted(Refused):
@@ -25,7 +25,7 @@ class WaitsForTree(Exception):
 
 
 def other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
-    """Say how the log of the model differs from that on the disk."""
+    """Return the difference of the log of the model from that on the disk, as text."""
     same = next((i for i, (a, b) in enumerate(zip(log, disk, strict=False)) if a != b), min(len(log), len(disk)))
     if same < len(log) and same < len(disk):
         return f"record {same + 1} of its log would be {log[same]}, and its disk has {disk[same]}"
@@ -37,7 +37,7 @@ def other_log(log: tuple[Txn, ...], synced: int, disk: tuple[Txn, ...]) -> str:
 def compare_log(attempt: Attempt, disk: tuple[Txn, ...], appended: int) -> None:
     """Refuse a log that cannot become that of the disk, now that `appended` records more are in it.
 
-    A record that was there already may be there once. What is appended after TRUNC begins a new file, which has the
+    A record that was there already may be there once. Records after a TRUNC begin a new file, which has the
     name of its first record (`FileTxnLog.append`). If TRUNC has kept that record (N2), and a file began with it, that
     file is overwritten.
     """
@@ -63,9 +63,9 @@ def compare_disk(server: Server, synced: int, disk: Ends) -> None:
 
 
 def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
-    """Return those of the snapshots of the model that its disk has, by their labels. Refused if it has others.
+    """Return the snapshots of the model that its disk has, by their labels. Refused if it has others.
 
-    What a leader writes before it does anything else may be missing: the server says first that it leads.
+    Those that a leader writes before anything else may be missing: the server first logs that it leads.
     """
     beginning = server.leads and server.phase is Phase.DISCOVERY
     certain = server.snapshots[:-1] if beginning else server.snapshots
@@ -80,7 +80,7 @@ def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
 
 
 def other_tree(tree: Chain, read: Reads) -> str:
-    """Say how the tree of the model differs from what was read; "" if it does not. O(length of the tree)."""
+    """Return the difference of the model's tree from the final read as text, or "". O(length of the tree)."""
     had = frozenset(tree)
     if read.there - had:
         return f"its tree would not have {min(read.there - had)}, which was read"
@@ -88,7 +88,7 @@ def other_tree(tree: Chain, read: Reads) -> str:
 
 
 def condition(attempt: Attempt) -> str:
-    """Say on what condition the server would do something, as the beginning of a sentence: the move that led here."""
+    """Return the condition on which the server would act, as the beginning of a sentence: the move that led here."""
     if attempt.read:
         return f"if it read packet {attempt.read}, "
     match attempt.choice:

@@ -1,10 +1,9 @@
 """Search for an attempt that explains everything that a recording shows of one server.
 
 The states that are still possible form a queue: the attempt that explains most goes on first, and among those that
-explain the same the one whose way was shortest. So the threads that nobody sees do what they have to do as late as
-something that was seen needs it; where that turns out to be too late, an earlier attempt goes on otherwise. States that
-are equal are kept once. If the queue is empty there is no run of the model. If too many states were tried, nothing can
-be said.
+explain the same the one whose way was shortest. So unseen threads act as late as some observation needs it; if that
+turns out to be too late, an earlier attempt goes on otherwise. States that are equal are kept once. If the queue is
+empty there is no run of the model. If too many states were tried, the search is undecided.
 """
 
 from heapq import heappop, heappush
@@ -17,16 +16,16 @@ from zabcheck.zookeeper.conformance.observations import Observation
 from zabcheck.zookeeper.conformance.refusals import Refused, WaitsForTree
 
 MOST_STATES = 20_000
-"""So many states of one server are tried before the search gives up."""
+"""The number of states of one server after which the search gives up."""
 MOST_GUARDS = 8
-"""So many different guards are kept for each observation."""
+"""The number of different guards that are kept for each observation."""
 
 
 class Stuck(Struct, frozen=True):
-    """Where every attempt came to its end: what was to be explained, a state that got there, and what was refused.
+    """The end of every attempt: the observation to explain, a state that got there, and the refusals.
 
-    `guards` say why moves from there are ruled out, a sentence each, or if there was none, what the server would wait
-    for; `earlier` why those from the states one observation before are.
+    `guards` are the reasons why moves from there are ruled out, a sentence each, or if there was none, what the server
+    would wait for; `earlier` are those from the states one observation before.
     """
 
     goal: Observation
@@ -58,7 +57,7 @@ class Search:
 
     @property
     def gave_up(self) -> bool:
-        """Whether too many states were tried."""
+        """True if too many states were tried."""
         return self.found is None and self.states >= self.most_states
 
     @property
@@ -125,7 +124,7 @@ class Search:
         heappush(self._queue, (-attempt.at, cost, -self._added, attempt, move))
 
     def stuck(self) -> Stuck:
-        """Say where every attempt ended. Only if `found` is None, and at least one state was tried."""
+        """Return where every attempt ended. Only if `found` is None, and at least one state was tried."""
         attempt = self._furthest
         assert attempt is not None, "a state was tried"
         goal = self.moves.record.observations[attempt.at]

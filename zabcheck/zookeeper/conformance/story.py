@@ -1,6 +1,6 @@
-"""Where the model and a real ensemble part, as the story of the model's run up to there: a page to step through.
+"""The first difference of a real ensemble from the model, as the story of the model's run up to there.
 
-The last row of the story is what the ensemble did instead. Servers are the story's processes.
+The last row of the story is the ensemble's act instead. Servers are the story's processes.
 """
 
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 
 class Where(NamedTuple):
-    """Where servers first differ from a run that they execute: after choice number `choice` (-1: at the start).
+    """The first difference of servers from a run that they execute: after choice number `choice` (-1: at the start).
 
-    `text` says that choice, `field` names what of the server differs, and `model` and `seen` are what each side has.
+    `text` is that choice, `field` names the differing part of the server, and `model` and `seen` are its values.
     """
 
     choice: int
@@ -88,14 +88,15 @@ def of_execution(run: Schedule, executed: tuple[Choice, ...], where: Where, zook
 
 
 def _known(*facts: tuple[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the facts that have something to say."""
+    """Return the facts that are not empty."""
     return tuple((kind, said) for kind, lines in facts if (said := tuple(filter(None, lines))))
 
 
 def _ending(run: Schedule, mismatch: Mismatch, what: str, packet: SeenPacket | None) -> Story:
-    """Tell a run of the model, with what the server did instead as its last row; a packet is drawn as one sent.
+    """Tell a run of the model, with the server's own act as its last row; a packet is drawn as one sent.
 
-    The parts of the servers may not fit together: what is not possible then is left out, and the facts say so.
+    The parts of the servers may not fit together: choices that are not possible then are left out, and the facts say
+    so.
     """
     replayed = replay_on(ZOOKEEPER, replace(run, violates=None), ())
     story = explain_replay(replayed)

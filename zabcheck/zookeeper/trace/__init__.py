@@ -1,1 +1,1 @@
-"""How a recording of an ensemble becomes a trace of events."""
+"""The way from a recording of an ensemble to a trace of events."""

@@ -1,4 +1,4 @@
-"""A recording, sorted by server and incarnation: what was on the disk, what the log says, when what happened."""
+"""A recording, sorted by server and incarnation: disks, lines of logs, and the times of acts."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -34,9 +34,9 @@ from zabcheck.zookeeper.trace.server_log import Delivering, Proposing, ServerLog
 class Incarnation(Struct, eq=False):
     """Incarnation number `number` of a server.
 
-    `before` and `after` are what was on its disk. `last`: no other incarnation follows. `wiped`: the data directory was
-    emptied before it started. `power_lost` has what power failures took, in it or right after it. `moments` is what it
-    did and received, in order.
+    `before` and `after` are the contents of its disk. `last`: no other incarnation follows. `wiped`: the data directory
+    was emptied before it started. `power_lost` has the losses by power failures, in it or right after it. `moments` are
+    its acts and the packets that it received, in order.
     """
 
     server: int
@@ -55,7 +55,7 @@ class Incarnation(Struct, eq=False):
 class SortedRecording(Struct, eq=False):
     """A whole recording, sorted by server: `by_server` has the incarnations of each server, in order.
 
-    `missing` is what the recording lacks. `names` has the names of all transactions in it.
+    `missing` lists the gaps of the recording. `names` has the names of all transactions in it.
     """
 
     run: Run
@@ -117,7 +117,7 @@ def read_sorted(folder: Path) -> SortedRecording:
 
 
 def _take(record: AnyRecord, recording: SortedRecording) -> None:
-    """Note in its incarnation that a server has started or ended, or what its disk holds."""
+    """Record in its incarnation that a server has started or ended, or the contents of its disk."""
     if isinstance(record, Started):
         server = _server(recording, record.server)
         if record.incarnation != len(server):
@@ -168,7 +168,7 @@ def _log(record: Started, recording: SortedRecording) -> ServerLog:
 
 
 def _give_answers(recording: SortedRecording) -> None:
-    """Give each answer that a client got to the incarnation that gave it.
+    """Assign each answer to a client to the incarnation that gave it.
 
     An acknowledgement that came at the time of a crash belongs to the last incarnation whose log says that the write
     was delivered; if no log says so, to the incarnation that was up.
@@ -241,7 +241,7 @@ class _Traffic:
 
 
 def _arrivals(packets: list[Sent], passed: dict[int, int]) -> dict[int, int]:
-    """When each packet of a connection had arrived at the latest; a packet that did not arrive is left out.
+    """Return the latest arrival of each packet of a connection; a packet that did not arrive is left out.
 
     A packet has arrived when it was passed on; or when its receiver has answered it, or a later one, before that was
     written down.
@@ -264,7 +264,7 @@ def _arrivals(packets: list[Sent], passed: dict[int, int]) -> dict[int, int]:
 
 
 def _keep_apart(server: list[Incarnation]) -> None:
-    """See to it that no moment of an incarnation comes after one of the next incarnation."""
+    """Make sure that no moment of an incarnation comes after one of the next incarnation."""
     now = 0
     for incarnation in server:
         moments = []

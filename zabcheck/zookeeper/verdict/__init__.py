@@ -1,1 +1,1 @@
-"""What is said of a run of an ensemble: what is wrong, and which known issue it looks like."""
+"""The verdict on an ensemble's run: its faults, and the known issue that it looks like."""

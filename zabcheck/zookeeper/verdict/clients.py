@@ -1,4 +1,4 @@
-"""What the clients of an ensemble rely on: properties of what they asked for, were told, and read.
+"""The properties that an ensemble's clients rely on: they judge requests, answers and reads.
 
 The properties in `invariants` see a trace of broadcasts and deliveries. These see the clients' side of a recording, so
 nodes are judged with their data and versions, whatever the servers' logs say. Each is a function of a `ClientHistory`
@@ -37,14 +37,14 @@ class ClientRequest(NamedTuple):
 
     @property
     def known(self) -> int:
-        """The zxid as of which the client knows the nodes of this request; 0 if the answer does not tell."""
+        """The zxid as of which the client knows the nodes of this request; 0 if the answer has none."""
         if self.reply is None or self.reply.error:
             return 0
         return self.reply.zxid if self.reply.node is None else self.reply.node.changed
 
     @property
     def name(self) -> str:
-        """The request for a reader."""
+        """The request as text."""
         return f"request {self.asked.number} of client {self.asked.client}"
 
     @property
@@ -54,7 +54,7 @@ class ClientRequest(NamedTuple):
 
 
 class ClientHistory(NamedTuple):
-    """What sessions asked and were told, and what every server was read to have in the end.
+    """The requests and answers of sessions, and the final reads of all servers.
 
     `requests` are in the order in which they were sent; `answers` are those that were answered, in the order of their
     answers. `reads` are one for each server, by number. `ended` has the zxid of the end of each session that a server
@@ -76,7 +76,7 @@ class ClientViolation(NamedTuple):
 
 
 class ClientVerdict(NamedTuple):
-    """What one property says of a run. `judged` counts the cases in which the run could have broken it."""
+    """The verdict of one property on a run. `judged` counts the cases in which the run could have broken it."""
 
     property: str
     status: Status
@@ -85,7 +85,7 @@ class ClientVerdict(NamedTuple):
 
 
 class ClientProperty(NamedTuple):
-    """A property: what has to hold, and who says so.
+    """A property: the condition that has to hold, and its source.
 
     `check` returns how often the property could have been broken, and the violation if there is one.
     """
@@ -109,7 +109,7 @@ def judge_clients(history: ClientHistory, is_whole: bool = True) -> list[ClientV
 
 
 def history_of(recording: SortedRecording) -> ClientHistory:
-    """Take what clients did out of a recording. O(records + lines of logs)."""
+    """Extract the clients' history from a recording. O(records + lines of logs)."""
     replies = {(each.client, each.number): each for each in recording.records if isinstance(each, Replied)}
     requests = {
         (each.client, each.number): ClientRequest(each, replies.get((each.client, each.number)))
@@ -131,7 +131,7 @@ def history_of(recording: SortedRecording) -> ClientHistory:
 
 
 def session_id(session: int) -> int:
-    """A session without a sign: a log prints it so, and a packet does not have it so."""
+    """Return the unsigned id of a session, as in logs; packets have a signed one."""
     return session & _64_BITS
 
 
@@ -155,7 +155,7 @@ def _ends_proposed(recording: SortedRecording) -> Iterator[int]:
 
 
 def _session_order(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Compare each read of a session with the newest state of the node that an earlier request of it has told of."""
+    """Compare each read of a session with the newest state of the node in its earlier answers."""
     may_vanish = {
         path for each in history.requests if each.asked.what in ("delete", "ephemeral") for path in each.asked.paths
     }
@@ -177,12 +177,12 @@ def _session_order(history: ClientHistory) -> tuple[int, ClientViolation | None]
 
 
 def _newness(request: ClientRequest) -> tuple[int, bool]:
-    """Rank what requests know of a node: of two that know the same, the one that wrote it knows its data too."""
+    """Return a rank of what a request shows of a node: of equal ones, the one that wrote it shows its data too."""
     return request.known, request.asked.what != "get"
 
 
 def _older(path: str, before: ClientRequest, read: ClientRequest, may_vanish: bool) -> str:
-    """Say in which way what was read is older than what the session knew before; "" if it is not."""
+    """Return as text how a read is older than the session's earlier answers; "" if it is not."""
     assert read.reply is not None
     node = read.reply.node
     knew = f"{path} as of {shown(before.known)} is known from {before.name}"
@@ -194,7 +194,7 @@ def _older(path: str, before: ClientRequest, read: ClientRequest, may_vanish: bo
 
 
 def _not_as_written(request: ClientRequest, node: NodeState) -> str:
-    """Say how a node differs from what the request that changed it last has written; "" if it does not."""
+    """Return as text the difference of a node from the last request that changed it; "" if there is none."""
     if request.asked.what in ("get", "delete") or node.changed != request.known:
         return ""
     if node.content != request.asked.content:
@@ -208,7 +208,7 @@ def _not_as_written(request: ClientRequest, node: NodeState) -> str:
 
 
 def _overtaken(history: ClientHistory) -> Iterator[ClientViolation]:
-    """Find answers that came before that of an earlier request. That a connection is lost is no answer."""
+    """Find answers that came before that of an earlier request. A lost connection is no answer."""
     latest: dict[int, ClientRequest] = {}
     for answer in history.answers:
         if answer.error in _UNKNOWN:
@@ -266,7 +266,7 @@ def _changes_last(history: ClientHistory) -> tuple[int, ClientViolation | None]:
 
 
 def _may_be_gone(request: ClientRequest, history: ClientHistory) -> bool:
-    """Whether a node may be gone because of this request though no answer says so."""
+    """Return True if a node may be gone because of this request though no answer says so."""
     if request.asked.what == "ephemeral":
         return session_id(request.asked.session) in history.may_have_ended
     return request.asked.what == "delete" and request.error in _UNKNOWN
@@ -279,7 +279,7 @@ def _not_deleted(request: ClientRequest, node: NodeState | None) -> str:
 
 
 def _lost(request: ClientRequest, path: str, node: NodeState | None, may_be_gone: bool) -> str:
-    """Say how a change that a client was told of is not in the node; "" if it is, or a later one."""
+    """Return as text how a change that a client was told of is not in the node; "" if it is, or a later one."""
     if node is None:
         return "" if may_be_gone else f"changed with {shown(request.known)}, and there is no {path}"
     if node.changed < request.known:
@@ -289,7 +289,7 @@ def _lost(request: ClientRequest, path: str, node: NodeState | None, may_be_gone
 
 
 def _data_agreement(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Compare each node at all servers. What a server did not have yet when it was read is no difference."""
+    """Compare each node at all servers. A node that a server did not have yet when it was read is no difference."""
     if len(history.reads) < 2:
         return 0, None
     deleted = {
@@ -326,7 +326,7 @@ def _only(read: Read, *nodes: NodeState) -> Read:
 
 
 def _least(found: Iterable[tuple[str, ClientViolation]]) -> ClientViolation | None:
-    """Return the first of those of the least path."""
+    """Return the violation of the least path."""
     return min(found, key=lambda each: each[0], default=("", None))[1]
 
 
@@ -363,4 +363,4 @@ CLIENT_PROPERTIES = {
         ),
     )
 }
-"""The properties by name, in the order in which they are told."""
+"""The properties by name, in the order of reports."""

@@ -1,4 +1,4 @@
-"""How much of what servers have delivered is in the trace at all: the transaction logs tell."""
+"""The share of the servers' deliveries that the trace has, by their transaction logs."""
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from zabcheck.zookeeper.trace.observe import Observation
 
 
 class Coverage(Struct, frozen=True):
-    """How many transactions a server's log holds, up to the last one delivered, and how many of them were delivered."""
+    """The number of transactions in a server's log up to the last one delivered, and the number delivered."""
 
     server: int
     logged: int
@@ -25,7 +25,7 @@ class Coverage(Struct, frozen=True):
 def coverage(recording: SortedRecording, observation: Observation) -> list[Coverage]:
     """Compare, for each server, the transaction log at the end with the deliveries in the trace.
 
-    What a snapshot brought counts as delivered. O(events + records of the logs).
+    Transactions in a snapshot count as delivered. O(events + records of the logs).
     """
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, Zxid] = {}

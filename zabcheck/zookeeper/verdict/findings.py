@@ -1,7 +1,7 @@
-"""What is wrong in a run beside the properties: as data, each with the server, the step of Zab, and the source.
+"""Faults of a run other than broken properties: as data, each with the server, the step of Zab, and the source.
 
-Faults cause exceptions: a server that loses a connection logs that at length. `EXPECTED` lists what is no finding, and
-why; everything else that a server logs as an error is one.
+Faults cause exceptions: a server that loses a connection logs that at length. `EXPECTED` lists errors that are no
+findings, with the reasons; everything else that a server logs as an error is one.
 
 A write has three independent witnesses: the servers' logs, the answers to clients, and the reads at the end. A
 contradiction between them is a finding, whatever the properties say.
@@ -39,10 +39,10 @@ EXPECTED = (
     (r"Last transaction was partial\.", "", "a server was killed while it wrote its log"),
     (r"Unhandled scenario for peer sid: \d+ fall back to use snapshot", "", "the leader has another way"),
 )
-"""What is no finding: how the message begins and how the exception begins (regular expressions), and why."""
+"""Errors that are no findings: regular expressions for the beginnings of message and exception, and the reason."""
 
 NEVER_EXPECTED = r"Unable to load database on disk|Unexpected exception, exiting abnormally"
-"""How a message begins that is a finding whatever the exception is: the server ends with it."""
+"""The beginning of a message that is a finding whatever the exception is: the server ends with it."""
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
@@ -57,10 +57,10 @@ _CREATES = (1, 15, 19, 21)
 
 
 class Fact(Struct, frozen=True):
-    """Base of what shows that something is wrong."""
+    """Base of the facts that show a fault."""
 
     def words(self) -> str:
-        """Say it to a reader."""
+        """Return the fact as text."""
         raise NotImplementedError
 
     def server_said(self) -> tuple[str, ...]:
@@ -174,7 +174,7 @@ Kind = Literal["could not start", "ended by itself", "error", "digest mismatch",
 
 
 class Finding(Struct, frozen=True):
-    """Something that is wrong in a run. `step` is election, discovery, synchronisation or broadcast; "" if in none.
+    """A fault in a run. `step` is election, discovery, synchronisation or broadcast; "" if in none.
 
     `source` is where it was found first, and `fact` what shows it; `count` is how often it was found.
     """
@@ -189,17 +189,17 @@ class Finding(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The fact for a reader."""
+        """The fact as text."""
         return self.fact.words()
 
     def server_says(self, *parts: str) -> bool:
-        """Whether each of these is in one of the server's own words: a message, an exception, its cause, or a place."""
+        """Return True if each of these is in a message of the server, an exception, its cause, or a place."""
         said = self.fact.server_said()
         return all(any(part in each for each in said) for part in parts)
 
 
 def findings(recording: SortedRecording, observation: Observation) -> list[Finding]:
-    """Find all that is wrong in a run, by server and incarnation; then the contradictions between witnesses.
+    """Find all faults of a run, by server and incarnation; then the contradictions between witnesses.
 
     O(lines of the logs + events + nodes read).
     """
@@ -217,7 +217,7 @@ def findings(recording: SortedRecording, observation: Observation) -> list[Findi
     return found
 
 
-# What a server's log says.
+# The server's log.
 
 
 def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
@@ -244,13 +244,13 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
 
 
 def _is_late(incarnation: Incarnation) -> bool:
-    """Whether all digest mismatches are of one transaction, which was delivered when the tree was ahead of it.
+    """Return True if all digest mismatches are of one transaction, delivered when the tree was ahead of it.
 
     A server that leaves its leader loads its log up to the end (ZooKeeperServer.shutdown), while the thread that
     delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that
-    transaction by then, and later ones, but is compared with the digest right after it. What the log shows of this: the
-    last transaction that is delivered before or during an election is earlier than the zxid that the server names in
-    the election.
+    transaction by then, and later ones, but is compared with the digest right after it. The log shows this as follows:
+    the last transaction that is delivered before or during an election is earlier than the zxid that the server names
+    in the election.
     """
     late: dict[int, bool] = {}
     last = reach = 0
@@ -280,7 +280,7 @@ def _step(phase: str) -> str:
 
 
 def is_expected(failure: Failure) -> bool:
-    """Whether faults, or the end of a server, explain an error."""
+    """Return True if faults, or the end of a server, explain an error."""
     if re.match(NEVER_EXPECTED, failure.message):
         return False
     exception = _exception(failure)
@@ -304,7 +304,7 @@ def _error(failure: Failure) -> ErrorLogged:
 
 
 def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
-    """Find whether the server ended by itself, and why."""
+    """Yield a finding if the server ended by itself, with the reason."""
     if not isinstance(incarnation.ended, Exited):
         return
     failures = [line for line in incarnation.log.lines if isinstance(line, Failure) and not is_expected(line)]
@@ -318,7 +318,7 @@ def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
     yield Finding(kind, incarnation.server, incarnation.number, step, fact, source)
 
 
-# What the witnesses say.
+# The witnesses.
 
 
 def _witnesses(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
@@ -365,7 +365,7 @@ def _answers(recording: SortedRecording, observation: Observation) -> Iterator[F
 
 
 def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Finding]:
-    """Compare what each server had at the end with what its log says it delivered before."""
+    """Compare the final read of each server with the deliveries in its log."""
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, bool] = {}
     incarnations: dict[int, int] = {}

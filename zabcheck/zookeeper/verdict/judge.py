@@ -1,4 +1,4 @@
-"""One run, judged from its recording: the properties, what else is wrong, the packets, and known issues."""
+"""The verdict on one run, from its recording: the properties, other faults, the packets, and known issues."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ SEVEREST = ("durability", "final agreement")
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
 """The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
 SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
-"""The rules for packets whose breach counts as wrong by itself: a crash of one server more loses what was acknowledged.
+"""The rules for packets whose breach counts as wrong by itself: one more crash would lose acknowledged transactions.
 
 After a breach of another rule, nothing need ever be lost.
 """
@@ -37,7 +37,7 @@ _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Counts(NamedTuple):
-    """How many writes clients asked for, how many were acknowledged, and how many epochs had a leader."""
+    """The numbers of writes that clients asked for, of acknowledged writes, and of epochs with a leader."""
 
     asked: int
     acknowledged: int
@@ -61,7 +61,7 @@ class Judged(NamedTuple):
     unsure: tuple[str, ...] = ()
     """Violations that are not believed because the trace has holes, a sentence each."""
     clients: Sequence[ClientVerdict] = ()
-    """What the properties of `zabcheck.zookeeper.verdict.clients` say; empty if only some others were asked for."""
+    """The verdicts of `zabcheck.zookeeper.verdict.clients`; empty if only some others were asked for."""
 
     @property
     def violated(self) -> list[str]:
@@ -71,7 +71,7 @@ class Judged(NamedTuple):
 
     @property
     def wrong(self) -> list[str]:
-        """What is wrong, by name, the severest first: properties, kinds of findings, and then serious rules."""
+        """The faults that count, by name, the severest first: properties, kinds of findings, and then serious rules."""
         clients = [verdict.property for verdict in self.clients if verdict.violation is not None]
         kinds = [finding.kind for finding in self.findings if _counts(finding)]
         rules = [each.name for each in self.steps.divergences if each.name in SERIOUS_RULES]
@@ -79,14 +79,14 @@ class Judged(NamedTuple):
 
     @property
     def noticed(self) -> list[str]:
-        """What is reported besides, by name: exceptions in logs, and rules that packets do not keep."""
+        """Other findings, by name: exceptions in logs, and rules that packets do not keep."""
         errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
         rules = [each.name for each in self.steps.divergences if each.name not in SERIOUS_RULES]
         return list(dict.fromkeys([*self.unsure, *errors, *rules]))
 
 
 def _counts(finding: Finding) -> bool:
-    """Whether a finding counts as wrong. That a fresh server does not start is no fault of Zab: its disk was empty."""
+    """Return True if a finding counts as wrong. A fresh server that does not start does not: its disk was empty."""
     return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
 
 
@@ -143,7 +143,7 @@ def counts_of(records: Sequence[AnyRecord]) -> Counts:
 def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[Verdict], tuple[str, ...]]:
     """Return the verdicts on a trace with these holes, and the violations that are not believed because of them.
 
-    What is missing in the middle of a trace can make a sound run look like a violation, so none is believed then.
+    A hole in the middle of a trace can make a sound run look like a violation, so none is believed then.
     """
     if not holes:
         return [*verdicts], ()
@@ -159,7 +159,7 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[V
 
 
 def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
-    """Find who sent an ACK-E with less than it had, if that breaks invariant 4. O(events)."""
+    """Find servers that sent an ACK-E with less than they had, if that breaks invariant 4. O(events)."""
     for verdict in verdicts:
         witness = verdict.violation.witness[0] if verdict.violation is not None else None
         if verdict.property != "invariant 4" or not isinstance(witness, AckEpoch):
@@ -176,10 +176,10 @@ def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Fo
 
 
 def passed_over(observation: Observation) -> Iterator[PassedOver]:
-    """Find leaders that did not bring what they had broadcast as the first transaction of an earlier epoch.
+    """Find leaders that lacked their own first transaction of an earlier epoch when they brought followers up to date.
 
-    O(events). What followers acknowledge in an epoch is what its leader brought them; a disk may have less, of a server
-    that was killed before it had acknowledged. Only each server's own order matters.
+    O(events). The transactions that followers acknowledge in an epoch are those that its leader brought them; the disk
+    of a server may have fewer, if it was killed before it acknowledged. Only each server's own order matters.
     """
     leaders = {event.epoch: event.process for event in observation.events if isinstance(event, Establish)}
     adopted = [
@@ -204,7 +204,7 @@ def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
     for verdict in verdicts:
         if verdict.property == "data agreement" and verdict.violation is not None:
             reads = [each for each in verdict.violation.witness if isinstance(each, Read) and each.states]
-            if len(reads) == 2:  # else one server does not have the node at all
+            if len(reads) == 2:  # otherwise one server does not have the node at all
                 (newer,), (older,) = (each.states for each in reads)
                 if older.changed < newer.changed:
                     yield Behind(reads[1].server, older.path, older.changed, newer.changed)

@@ -28,7 +28,7 @@ Version = tuple[int, ...]
 
 
 class KnownIssue(Struct, frozen=True):
-    """One of ZooKeeper's bugs. `title` is what is wrong, in our words.
+    """One of ZooKeeper's bugs. `title` is the fault, in our words.
 
     `name` is that of its issue, and `others` are issues about the same; a bug without an issue (`has_number`) has a
     name in words.
@@ -43,11 +43,11 @@ class KnownIssue(Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """All its issues for a reader."""
+        """All its issues as text."""
         return ", ".join((self.name, *self.others)) if self.has_number else NO_NUMBER
 
     def affects(self, version: str) -> bool:
-        """Whether this version has the bug."""
+        """Return True if this version has the bug."""
         asked = parsed(version)
         return any(
             parsed(first) <= asked and (cured is None or asked < parsed(cured)) for first, cured in self.affected
@@ -61,7 +61,7 @@ class IssueMatch(Struct, frozen=True):
     why: str
 
     def sentence(self) -> str:
-        """Say it to a reader."""
+        """Return the match as a sentence."""
         return f"this looks like {self.issue.key} ({self.issue.title}): {self.why}"
 
 
@@ -89,13 +89,13 @@ def recognise(
 
 
 def issue_named(name: str) -> KnownIssue:
-    """Return the known issue of this name, or of which this is one of the others. There has to be one."""
+    """Return the known issue of this name, or with this among its others. There has to be one."""
     [issue] = [each for each in ISSUES if name in (each.name, *each.others)]
     return issue
 
 
 def looks_like(key: str, evidence: Evidence) -> bool:
-    """Whether a run looks like the known issue `key`, whatever its version. O(issues × evidence)."""
+    """Return True if a run looks like the known issue `key`, whatever its version. O(issues × evidence)."""
     return any(issue.key == key and issue.signature(evidence) is not None for issue in ISSUES)
 
 

@@ -1,4 +1,4 @@
-"""The signature of each known bug of ZooKeeper: a function of what a run shows, named after what goes wrong.
+"""The signatures of known bugs of ZooKeeper: each is a function of the evidence of a run, named after the fault.
 
 A signature is no proof: another bug may look the same.
 """
@@ -35,7 +35,7 @@ class Forgot(NamedTuple):
 
 
 class PassedOver(NamedTuple):
-    """A server has broadcast `zxid`, the first transaction of an epoch, and as a later leader did not bring it.
+    """A server has broadcast `zxid`, the first transaction of an epoch, and lacked it later as a leader.
 
     It was not started again in between, and had named a history in the election in which `zxid` is. It brought
     `follower` a history up to `brought`, as leader of epoch `epoch`.
@@ -58,7 +58,7 @@ class Behind(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """All that a signature can look at. `notes` are those of the run's observation."""
+    """The evidence that a signature can use. `notes` are those of the run's observation."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
@@ -69,14 +69,14 @@ class Evidence(NamedTuple):
 
 
 Signature = Callable[[Evidence], str | None]
-"""Returns why a run looks like an issue, in a sentence; None if it does not."""
+"""Returns the reason why a run looks like an issue, in a sentence; None if it does not."""
 
 
 # The parts of signatures.
 
 
 _FORGETS = ("ack_e_keeps_the_history", "newleader_keeps_what_the_leader_acknowledged")
-"""The rules against forgetting what was acknowledged: of a follower, seen in ACKEPOCH, and of a leader."""
+"""The rules against forgetting acknowledged transactions: of a follower, seen in ACKEPOCH, and of a leader."""
 
 
 def _diverges(evidence: Evidence, *names: str) -> Iterator[Divergence]:
@@ -210,15 +210,15 @@ def _has_more(evidence: Evidence, *syncs: str) -> str | None:
 
 
 _GAPS = ("proposals_have_no_gap", "proposals_continue_one_history")
-"""The rules against a hole in what a leader proposes."""
+"""The rules against a hole in a leader's proposals."""
 
 
 def reads_a_log_that_a_snapshot_overtook(evidence: Evidence) -> str | None:
-    """A server that takes over a snapshot keeps its log: what was to be cut is still in it, what it was brought is not.
+    """A server that takes over a snapshot keeps its log: it still has records that should be cut, and lacks new ones.
 
-    As leader it brings others up to date from that log: it has them cut what is committed, and does not send it again.
-    So the end of its snapshot is in the gap. The snapshot of a server that only came late to its first leader overtook
-    nothing.
+    As leader it brings others up to date from that log: it has them cut committed transactions, and does not send these
+    again. So the end of its snapshot is in the gap. The snapshot of a server that only came late to its first leader
+    overtook nothing.
     """
     return _first(
         f"server {each.server} had taken over a snapshot up to {snapshot.zxid}; as a leader it sends {each.seen} "
@@ -287,7 +287,7 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
 
 
 def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
-    """The leader forgets no ACK, and has a follower that comes back cut off what it has not applied itself."""
+    """The leader forgets no ACK, and has a returning follower cut off transactions that it has not applied itself."""
     return _first(
         f"server {each.server} leads, and sends {each.seen}"
         for each in _diverges(evidence, "commits_are_kept_by_a_quorum")
