@@ -31,7 +31,7 @@ from tests.invariants.builders import A, B, broadcasts, deliveries, restore, who
 from zabcheck.counterexample import traced
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
-from zabcheck.counterexample.story import Story, states_after
+from zabcheck.counterexample.story import Story, flights_of, states_after
 from zabcheck.counterexample.traced import MOST_ROWS, first_deliveries, story_of_trace
 from zabcheck.search.run import replay
 
@@ -350,3 +350,13 @@ def test_what_is_counted_is_said() -> None:
     assert trace().settings == ()
     assert not trace().schedule
     assert Ready in {type(event) for _, event in trace().trace}
+
+
+def test_a_message_that_arrives_twice_is_drawn_twice() -> None:
+    sent, first, again = Send(1, 0, 2, 1, "ACK", ""), Receive(2, 0, 1, 1), Receive(2, 0, 1, 1)
+    flights = flights_of(enumerate([[sent], [first], [again], [Drop(1)]], 1))
+    assert [(each.number, each.sent, each.received, each.lost) for each in flights] == [
+        (1, 1, 2, None),
+        (1, 1, 3, None),
+        (1, 1, None, 4),
+    ]

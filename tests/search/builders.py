@@ -5,8 +5,11 @@ from pathlib import Path
 
 from msgspec import structs
 
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.minimise import SECONDS, Failure, breaks, minimise
+from zabcheck.search.moves import MOVES, weights_for
 from zabcheck.search.run import named_by, replay, simulate
+from zabcheck.simulation.choices import FINE, Hear
 from zabcheck.simulation.schedule import Schedule, load
 from zabcheck.simulation.simulator import Simulator
 
@@ -15,6 +18,16 @@ RECORDED: dict[str, Schedule] = {
     for path in sorted((Path(__file__).parents[1] / "schedules").glob("*.json"))
 }
 """By mutant and property."""
+
+
+_ZABS = weights_for(PROTOCOLS["zab"])
+FINE_OF_ZAB = [
+    kind
+    for kind in FINE
+    for tag in [str(kind.__struct_config__.tag)]
+    if kind is not Hear and _ZABS.get(tag, tag not in MOVES)
+]
+"""The kinds of fine choices that a search of Zab can make: it has no threads, and elections by an oracle."""
 
 
 def broken(schedule: Schedule, properties: Sequence[str] | None = None) -> list[str]:

@@ -54,7 +54,7 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
     replayed = recording.replay
     protocol, schedule = replayed.protocol, replayed.schedule
     flights = flights_of([(None, recording.started), *enumerate((step.events for step in recording.steps), 1)])
-    moments = tuple(_moments(recording, flights))
+    moments = tuple(_moments(recording, {flight.number: flight for flight in flights}))
     trace = tuple((moment.step, event) for moment in moments for event in moment.shown)
     return Story(
         protocol=schedule.protocol,
@@ -69,7 +69,7 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
         moments=moments,
         delivered=first_deliveries(replayed.events),
         trace=trace,
-        flights=tuple(flights.values()),
+        flights=flights,
         initial=_states(recording.initial, {}),
         legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),

@@ -42,8 +42,8 @@ class Change(Struct, frozen=True):
 class Flight(Struct, frozen=True):
     """A message, with the numbers of the steps that sent, received and lost it; None if no step did.
 
-    `number` is unique in the run. `text` says what the message carries. A message that was under way when the run began
-    was sent by no step.
+    `number` is that of the message; one that arrives twice has two flights. `text` says what the message carries. A
+    message that was under way when the run began was sent by no step.
     """
 
     number: int
@@ -215,23 +215,25 @@ class Story(Struct, frozen=True):
         return next((number for number, other in self.trace if other == event), None)
 
 
-def flights_of(steps: Iterable[tuple[int | None, Sequence[Event]]]) -> dict[int, Flight]:
-    """Return the messages by number, each with the steps that sent, received and lost it.
+def flights_of(steps: Iterable[tuple[int | None, Sequence[Event]]]) -> tuple[Flight, ...]:
+    """Return the messages in the order in which they were sent, each with the steps that sent, received and lost it.
 
     `steps` has each step with the events that it showed; None is the number of what happened before the first step. A
-    message of which the sending is not shown is left out.
+    message of which the sending is not shown is left out. One that arrives, or is lost, twice has a flight each time.
     """
-    flights: dict[int, Flight] = {}
+    flights: dict[int, list[Flight]] = {}
     for step, events in steps:
         for event in events:
             match event:
                 case Send(message=message):
-                    flights[message] = Flight(message, event.process, event.to, event.kind, event.text, step)
-                case Receive(message=message) if message in flights:
-                    flights[message] = replace(flights[message], received=step)
-                case Drop(message=message) if message in flights:
-                    flights[message] = replace(flights[message], lost=step)
-    return flights
+                    flights[message] = [Flight(message, event.process, event.to, event.kind, event.text, step)]
+                case Receive(message=message) | Drop(message=message) if message in flights:
+                    received, lost = (step, None) if isinstance(event, Receive) else (None, step)
+                    last = flights[message][-1]
+                    if last.received is None and last.lost is None:
+                        flights[message].pop()
+                    flights[message].append(replace(last, received=received, lost=lost))
+    return tuple(flight for each in flights.values() for flight in each)
 
 
 def sent_in(

@@ -105,9 +105,10 @@ def story_of_trace(
     if folded:
         rows = list(fold(rows, witness))
     flights = flights_of((row[0][0], [event for _, event in row]) for row in rows)
-    moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), flights, witness))
+    by_number = {flight.number: flight for flight in flights}
+    moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), by_number, witness))
     shown = {moment.step for moment in moments}
-    drawn = merged(flights.values()) if folded else flights.values()
+    drawn = merged(flights) if folded else flights
     return Story(
         protocol=header.protocol,
         mutant=None,

@@ -289,20 +289,10 @@ def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> P
 
 
 def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
-    """Refuse a protocol whose connections are not opened by followers, or do not keep the order."""
-    which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
-    if checked.environment.mesh:
-        raise Refused(
-            *which,
-            "expected one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
-            "`zabcheck run` does",
-        )
-    if not checked.environment.fifo:
-        raise Refused(
-            *which,
-            "expected channels that keep the order, as nothing overtakes in an exhaustive search; `zabcheck run` "
-            "knows others",
-        )
+    """Refuse a protocol with channels that an exhaustive search does not know."""
+    if checked.environment.unexplored:
+        which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
+        raise Refused(*which, f"expected {checked.environment.unexplored}")
 
 
 def _quorums(schedule: Schedule) -> Quorums:

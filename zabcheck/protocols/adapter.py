@@ -32,7 +32,7 @@ from zabcheck.protocols.base import (
     Stimulus,
     TimedOut,
 )
-from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
+from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
 from zabcheck.text.nodes import command_of
@@ -126,7 +126,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,
         step_seconds=own.step_seconds,
-        environment=NOBODY_LOOKS_AROUND,
+        environment=own.environment,
     )
 
 
@@ -136,6 +136,8 @@ def _check(own: type[Process]) -> None:
     for attribute, what in (("messages", "(Copy, Ack)"), ("durable", '("log",)')):
         if not isinstance(getattr(own, attribute), tuple):
             raise ValueError(f"{name}.{attribute}: expected a tuple, as in {what}, found {getattr(own, attribute)!r}")
+    if not isinstance(own.environment, Environment) or own.environment.mesh:
+        raise ValueError(f"{name}.environment: expected an Environment that is no mesh, found {own.environment!r}")
     if own.__init__ is not object.__init__:
         raise ValueError(f"{name}.__init__ is never called: give variables their first values in the body of the class")
     variables = _variables(own)

@@ -29,6 +29,20 @@ class Environment(Struct, frozen=True):
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
     rejoins: int = 0
 
+    @property
+    def unexplored(self) -> str:
+        """The kind of protocol that an exhaustive search expects instead, and why; "" if it takes this one."""
+        if self.mesh:
+            return (
+                "one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
+                "`zabcheck run` does"
+            )
+        if not self.fifo:
+            return "channels that keep the order, as nothing overtakes in an exhaustive search; " + _OTHERS
+        return ""
+
+
+_OTHERS = "`zabcheck run` knows others"
 
 LIKE_ZAB = Environment()
 """The environment of Zab: FIFO channels, which followers open, and all faults."""

@@ -42,6 +42,7 @@ from invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Lo
 from invariants.events import PROTOCOL_EVENTS
 from invariants.quorums import Quorums
 from zabcheck.protocols.base import STEP_SECONDS, Effect, GiveUp, Message, Persist, ProcessId, Send
+from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND, Environment
 
 SHOWN = (*PROTOCOL_EVENTS, Restore, State, ClientAck, FinalRead)
 """The events that `Process.show` takes: each other event has its own method, or is shown by the simulator."""
@@ -61,6 +62,8 @@ class Process:
     durable: ClassVar[tuple[str, ...]] = ()
     """The names of the variables that `persist` writes and a recovery finds again."""
 
+    environment: ClassVar[Environment] = NOBODY_LOOKS_AROUND
+    """Its channels, and what a search may do to them. By default channels are FIFO, as Zab's are."""
     step_seconds: ClassVar[float] = STEP_SECONDS
     """How much CPU time a method may take, in seconds; one that has not returned by then counts as one that raises."""
 
