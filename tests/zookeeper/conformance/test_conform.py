@@ -231,6 +231,56 @@ def test_what_was_altered_is_found_where_it_is(name: str, tmp_path: Path) -> Non
     assert where in [(each.server, each.source) for each in found.differences]
 
 
+KINDS = ("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "NEWLEADER", "ACK", "UPTODATE", "PROPOSAL", "COMMIT")
+
+
+def _first(kind: str, records: list[Record]) -> Record:
+    return next(record for record in records if record["record"] == "sent" and record["kind"] == kind)
+
+
+def _left_out(kind: str) -> Callable[[list[Record]], None]:
+    def change(records: list[Record]) -> None:
+        number = _first(kind, records)["packet"]
+        records[:] = [record for record in records if record.get("packet") != number]
+
+    return change
+
+
+def _sent_twice(kind: str) -> Callable[[list[Record]], None]:
+    def change(records: list[Record]) -> None:
+        number, more = _first(kind, records)["packet"], 1 + max(record.get("packet", 0) for record in records)
+        for at in reversed([at for at, record in enumerate(records) if record.get("packet") == number]):
+            records.insert(at + 1, {**records[at], "packet": more})
+
+    return change
+
+
+def _of_another_epoch(kind: str) -> Callable[[list[Record]], None]:
+    def change(records: list[Record]) -> None:
+        packet = _first(kind, records)
+        packet["zxid"] += zxid(2, 0)
+        if "txn" in packet:
+            packet["txn"]["zxid"] = packet["zxid"]
+
+    return change
+
+
+CHANGED = [
+    (how, kind)
+    for how in (_left_out, _sent_twice, _of_another_epoch)
+    for kind in KINDS
+    if (how, kind) != (_of_another_epoch, "UPTODATE")  # its zxid says nothing
+]
+
+
+@pytest.mark.parametrize(("how", "kind"), CHANGED)
+def test_each_packet_has_to_be_there_once_and_in_its_epoch(
+    how: Callable[[str], Callable[[list[Record]], None]], kind: str, tmp_path: Path
+) -> None:
+    found = conform(altered(HEALTHY, tmp_path, how(kind)))
+    assert found.verdict == "differs", found.undecided
+
+
 def test_a_write_that_was_lost_cannot_be_read(tmp_path: Path) -> None:
     """Server 1 lost ⟨1,4⟩, which 3.8.0 does; to have it again at the end is something else."""
 

@@ -1,7 +1,7 @@
 """Each rule of a follower: a run that keeps it, and the exact divergence of one that does not."""
 
 from tests.zookeeper.judged import breaks, keeps
-from tests.zookeeper.notation import BROADCAST, DISCOVERY, SYNCHRONIZATION, packed, records
+from tests.zookeeper.notation import BROADCAST, packed, records
 from zabcheck.zookeeper.rules.packets import EarlierClaim, judge
 
 AGAIN = """
@@ -18,84 +18,10 @@ closed 2>1
 """Server 2 begins an iteration with server 3, which proposes epoch 2."""
 
 
-def test_f_1_1_an_iteration_begins_with_one_promise() -> None:
-    keeps(DISCOVERY)
-    found = breaks(DISCOVERY, "2>1 FOLLOWERINFO 1:0 again")
-    assert (found.name, found.step, found.server) == ("cepoch_begins", "f.1.1", 2)
-    assert (found.expected, found.seen) == ("one FOLLOWERINFO on a connection", "a second one")
-
-
-def test_f_1_1_a_promise_is_kept() -> None:
-    keeps(DISCOVERY, "start 2", "2>1 FOLLOWERINFO 1:0")
-    found = breaks(DISCOVERY, "start 2", "2>1 FOLLOWERINFO 0:0")
-    assert (found.name, found.step, found.server) == ("cepoch_keeps_the_promise", "f.1.1", 2)
-    assert (found.expected, found.seen) == ("a promise of 1 or a later epoch", "0")
-
-
-def test_f_1_1_a_leader_keeps_the_promise_that_it_made_by_leading() -> None:
-    keeps(DISCOVERY, "1>3 FOLLOWERINFO 1:0")
-    assert breaks(DISCOVERY, "1>3 FOLLOWERINFO 0:0").name == "cepoch_keeps_the_promise"
-
-
-def test_f_1_1_what_is_said_on_an_old_connection_is_older_than_a_promise_on_a_new_one() -> None:
-    """It was read late: no promise of later can be asked of it."""
-    keeps(
-        """
-        2>1 FOLLOWERINFO 0:0
-        3>1 FOLLOWERINFO 0:0
-        1>3 LEADERINFO 1:0
-        1>2 LEADERINFO 1:0
-        2>1 ACKEPOCH 0:0 a=0
-        3>1 ACKEPOCH 0:0 a=0
-        """
-    )
-
-
 def test_f_1_1_a_wiped_disk_may_forget_and_it_is_said() -> None:
     judged = judge(records(BROADCAST, "wipe 2", "start 2", "2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0"))
     assert judged.divergences == ()
     assert judged.notes == ("the disk of server 2 was wiped: it may forget what it had acknowledged",)
-
-
-def test_f_1_2_an_epoch_is_acknowledged_once_it_was_proposed() -> None:
-    keeps("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0 waits", "passed 1>2", "2>1 ACKEPOCH 0:0 a=0")
-    found = breaks("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0 waits", "2>1 ACKEPOCH 0:0 a=0")
-    assert (found.name, found.step, found.server) == ("ack_e_answers", "f.1.2", 2)
-    assert found.seen == "ACKEPOCH before any LEADERINFO was received"
-    assert breaks(DISCOVERY, "2>1 ACKEPOCH 0:0 a=0").seen == "a second one"
-
-
-def test_f_1_2_an_old_promise_does_not_count() -> None:
-    keeps(SYNCHRONIZATION, AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=-1")
-    found = breaks(SYNCHRONIZATION, AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=1")
-    assert (found.name, found.step) == ("ack_e_is_a_new_promise", "f.1.2")
-    assert (found.expected, found.seen) == ("-1, as epoch 1 was promised before", "f.a = 1")
-
-
-def test_f_1_2_a_new_promise_counts() -> None:
-    found = breaks("2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 0:0 a=-1")
-    assert (found.expected, found.seen) == ("f.a, as epoch 1 is a new promise after 0", "-1")
-
-
-def test_f_1_2_an_earlier_epoch_is_not_acknowledged() -> None:
-    """The leader chose its epoch before it heard of that promise."""
-    late = "3>1 FOLLOWERINFO 2:0", "1>3 LEADERINFO 1:0"
-    keeps(DISCOVERY, *late)
-    found = breaks(DISCOVERY, *late, "3>1 ACKEPOCH 0:0 a=0")
-    assert (found.expected, found.seen) == ("no answer to epoch 1, as 2 is promised", "ACKEPOCH")
-
-
-def test_f_1_2_an_adopted_epoch_is_kept() -> None:
-    keeps(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:2 a=1")
-    found = breaks(BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:2 a=0")
-    assert (found.name, found.step) == ("ack_e_keeps_the_epoch", "f.1.2")
-    assert (found.expected, found.seen) == ("f.a = 1 or later", "f.a = 0")
-
-
-def test_f_1_2_a_leader_that_served_keeps_its_epoch() -> None:
-    follows = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 2:0"
-    keeps(BROADCAST, *follows, "1>3 ACKEPOCH 1:2 a=1")
-    assert breaks(BROADCAST, *follows, "1>3 ACKEPOCH 1:2 a=0").name == "ack_e_keeps_the_epoch"
 
 
 def test_f_1_2_what_was_acknowledged_is_kept() -> None:
@@ -227,17 +153,7 @@ def test_f_2_1_what_a_server_logged_when_it_led_is_not_on_the_wire() -> None:
     keeps(*led, "2>3 FOLLOWERINFO 2:0", "3>2 LEADERINFO 3:0", "2>3 ACKEPOCH 2:1 a=1")
 
 
-def test_f_2_1_newleader_is_acknowledged_once_it_was_received() -> None:
-    proposed = DISCOVERY, "1>2 DIFF 0:0"
-    keeps(*proposed, "1>2 NEWLEADER 1:0", "2>1 ACK 1:0")
-    found = breaks(*proposed, "1>2 NEWLEADER 1:0 waits", "2>1 ACK 1:0")
-    assert (found.name, found.step) == ("ack_ld_answers", "f.2.1")
-    assert found.seen == "ACK ⟨1,0⟩ before NEWLEADER was received"
-    assert breaks(*proposed, "1>2 NEWLEADER 1:0", "2>1 ACK 2:0").expected == "ACK of epoch 1"
-
-
 def test_f_2_1_newleader_is_acknowledged_before_any_proposal() -> None:
-    early = DISCOVERY, "1>2 DIFF 0:0", "1>2 PROPOSAL 1:1 lost", "1>2 NEWLEADER 1:0"
     brought = (
         "2>1 FOLLOWERINFO 0:0",
         "1>2 LEADERINFO 2:0",
@@ -251,53 +167,6 @@ def test_f_2_1_newleader_is_acknowledged_before_any_proposal() -> None:
     found = breaks(*brought, "2>1 ACK 1:1")
     assert (found.name, found.step) == ("ack_ld_comes_first", "f.2.1")
     assert (found.expected, found.seen) == ("ACK of NEWLEADER first", "ACK ⟨1,1⟩")
-    assert judge(records(*early)).divergences[0].name == "proposals_need_an_established_leader"
-
-
-def test_f_2_2_uptodate_is_answered_once_it_was_received() -> None:
-    newleader = DISCOVERY, "1>2 DIFF 0:0", "1>2 NEWLEADER 1:0", "2>1 ACK 1:0"
-    keeps(*newleader, "1>2 UPTODATE -1", "2>1 ACK 1:0")
-    found = breaks(*newleader, "1>2 UPTODATE -1 waits", "2>1 ACK 1:0")
-    assert (found.name, found.step) == ("uptodate_is_answered", "f.2.2")
-    assert found.seen == "a second one, before UPTODATE was received"
-    assert breaks(SYNCHRONIZATION, "2>1 ACK 1:0").seen == "a third one"
-
-
-def test_f_3_2_proposals_are_acknowledged_once_they_were_received() -> None:
-    keeps(SYNCHRONIZATION, "1>2 PROPOSAL 1:1", "1>2 PROPOSAL 1:2", "2>1 ACK 1:1", "2>1 ACK 1:2")
-    found = breaks(SYNCHRONIZATION, "1>2 PROPOSAL 1:1 waits", "2>1 ACK 1:1")
-    assert (found.name, found.step) == ("acks_follow_proposals", "f.3.2")
-    assert found.expected == "ACK of a proposal that it received and has not acknowledged"
-    assert breaks(BROADCAST, "2>1 ACK 1:2").seen == "ACK ⟨1,2⟩"
-
-
-def test_f_3_2_proposals_are_acknowledged_in_order() -> None:
-    found = breaks(SYNCHRONIZATION, "1>2 PROPOSAL 1:1", "1>2 PROPOSAL 1:2", "2>1 ACK 1:2")
-    assert (found.expected, found.seen) == ("ACK ⟨1,1⟩ first", "ACK ⟨1,2⟩")
-
-
-def test_f_3_2_a_proposal_of_the_initial_history_need_not_be_acknowledged_by_itself() -> None:
-    brought = """
-    3>1 FOLLOWERINFO 0:0
-    1>3 LEADERINFO 1:0
-    3>1 ACKEPOCH 0:0 a=0
-    1>3 DIFF 1:2
-    1>3 PROPOSAL 1:1
-    1>3 COMMIT 1:1
-    1>3 PROPOSAL 1:2
-    1>3 COMMIT 1:2
-    1>3 NEWLEADER 1:0
-    3>1 ACK 1:0
-    1>3 UPTODATE -1
-    1>3 PROPOSAL 1:3
-    """
-    keeps(BROADCAST, brought, "3>1 ACK 1:3")
-    keeps(BROADCAST, brought, "3>1 ACK 1:1", "3>1 ACK 1:2", "3>1 ACK 1:3")
-
-
-def test_f_3_2_a_queue_of_an_old_connection_is_not_acknowledged_on_a_new_one() -> None:
-    again = AGAIN, "1>2 LEADERINFO 1:0", "2>1 ACKEPOCH 1:2 a=-1", "1>2 DIFF 1:2", "1>2 NEWLEADER 1:0", "2>1 ACK 1:0"
-    assert breaks(BROADCAST, "1>2 PROPOSAL 1:3", *again, "2>1 ACK 1:3").name == "acks_follow_proposals"
 
 
 def test_f_3_1_and_f_3_3_send_nothing_and_pings_are_not_judged() -> None:

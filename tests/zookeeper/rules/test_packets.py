@@ -27,30 +27,18 @@ def test_nothing_is_said_of_an_empty_recording() -> None:
 
 def test_it_is_read_from_a_folder(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
-    for record in records(DISCOVERY, "1>2 NEWLEADER 1:0"):
+    for record in records(BROADCAST, "1>2 PROPOSAL 1:9"):
         recorder.record(record)
     recorder.close()
-    assert [each.name for each in judge_recording(tmp_path).divergences] == ["newleader_ends_the_history"]
+    assert [each.name for each in judge_recording(tmp_path).divergences] == ["proposals_have_no_gap"]
 
 
 MISSED = {
-    1: "newepoch_answers",
-    2: "ack_e_answers",
-    3: "history_answers",
-    4: "newleader_ends_the_history",
-    5: "ack_ld_answers",
+    4: "proposals_have_no_gap",
     6: "uptodate_needs_a_quorum",
-    7: "uptodate_is_answered",
-    8: None,
-    9: "acks_follow_proposals",
-    10: "commits_need_a_quorum",
-    11: "commits_follow_proposals",
-    12: "acks_follow_proposals",
-    13: "commits_need_a_quorum",
-    14: None,
+    9: "proposals_have_no_gap",
 }
-"""Without this packet of a run, which rule is broken first. The second ACK of an epoch tells nobody anything, and the
-last packet may just not have been sent yet."""
+"""Without this packet of a run, which rule is broken first. Others are missed by the comparison with the model."""
 
 
 @pytest.mark.parametrize("packet", MISSED)
@@ -75,6 +63,8 @@ def test_of_observers_what_they_are_sent_is_judged() -> None:
     ("sent", "name"),
     [
         (["1>3 DIFF 0:0", "1>3 SNAP 1:2"], "history_answers"),
+        (["1>3 NEWLEADER 1:0"], "newleader_ends_the_history"),
+        (["1>3 DIFF 0:0", "1>3 PROPOSAL 2:1"], "proposals_are_of_its_epoch"),
         (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:2"], "proposals_have_no_gap"),
         (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:2"], "commits_follow_proposals"),
         (["1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 NEWLEADER 1:0"], "newleader_is_complete"),
@@ -83,6 +73,17 @@ def test_of_observers_what_they_are_sent_is_judged() -> None:
 )
 def test_an_observer_is_brought_up_to_date_like_a_follower(sent: list[str], name: str) -> None:
     assert breaks(BROADCAST, *ASKING, *sent).name == name
+
+
+def test_an_observer_with_more_than_its_leader_is_cut() -> None:
+    longer = *ASKING[:2], "3>1 ACKEPOCH 1:3 a=0"
+    keeps(BROADCAST, *longer, "1>3 TRUNC 1:2")
+    assert breaks(BROADCAST, *longer, "1>3 DIFF 1:2").name == "history_fits"
+    assert breaks(BROADCAST, *longer, "1>3 TRUNC 1:3").name == "history_fits"
+
+
+def test_of_a_follower_the_comparison_with_the_model_says_the_same() -> None:
+    keeps(DISCOVERY, "1>2 NEWLEADER 1:0", "1>2 DIFF 0:0", "1>2 SNAP 1:2", "2>1 ACK 7:0", "1>2 COMMIT 1:1")
 
 
 def test_l_3_2_observers_are_told_of_what_a_quorum_has() -> None:
@@ -105,15 +106,15 @@ def test_an_observer_is_in_no_quorum() -> None:
     assert isinstance(head, Run)
     assert judge([replace(head, servers=4, observers=1), *rest]).divergences == ()
     assert judge([replace(head, servers=4), *rest]).divergences != ()
-    acknowledging = "1>2 PROPOSAL 1:3", "3>1 ACK 1:3", "1>2 COMMIT 1:3"
-    assert breaks(BROADCAST, *OBSERVER, *acknowledging).name == "commits_need_a_quorum"
+    acknowledging = "1>3 INFORM 1:2", "1>2 PROPOSAL 1:3", "3>1 ACK 1:3", "1>3 INFORM 1:3"
+    assert breaks(BROADCAST, *OBSERVER, *acknowledging).name == "informs_need_a_quorum"
 
 
 def test_a_lost_packet_tells_nobody_anything() -> None:
-    """It diverges that server 2 acknowledges what it cannot have received; and it is shown as lost."""
-    found = judge(records(SYNCHRONIZATION, "1>2 PROPOSAL 1:1 lost", "2>1 ACK 1:1")).divergences
-    assert [each.name for each in found] == ["acks_follow_proposals"]
-    assert [line.note for line in explain(found[0])][-2:] == ["PROPOSE (lost)", "ACK (on its way)"]
+    """It is shown as lost."""
+    found = judge(records(SYNCHRONIZATION, "1>2 PROPOSAL 1:1 lost", "1>2 PROPOSAL 1:3")).divergences
+    assert [each.name for each in found] == ["proposals_have_no_gap"]
+    assert [line.note for line in explain(found[0])][-2:] == ["PROPOSE (lost)", "PROPOSE (on its way)"]
 
 
 def test_without_all_packets_nothing_is_judged() -> None:
@@ -132,10 +133,7 @@ def test_without_all_packets_nothing_is_judged() -> None:
 
 def test_a_rule_is_broken_once_on_a_connection() -> None:
     found = judge(records(BROADCAST, "1>2 PROPOSAL 1:9", "1>2 PROPOSAL 1:12", "1>2 COMMIT 1:9")).divergences
-    assert [(each.packet, each.name) for each in found] == [
-        (15, "proposals_have_no_gap"),
-        (17, "commits_need_a_quorum"),
-    ]
+    assert [(each.packet, each.name) for each in found] == [(15, "proposals_have_no_gap")]
 
 
 def test_what_diverged_is_taken_as_it_is_from_then_on() -> None:

@@ -42,50 +42,34 @@ class EpochAck(NamedTuple):
 class FollowerSide:
     """The packets of one iteration, sent and received by a follower. Each packet is O(1), amortised.
 
-    Sent: `cepoch` is the promise in FOLLOWERINFO, `ack_e` the contents of ACKEPOCH. `ack_ld`, `ack_uptodate`: a first
-    and a second ACK of ⟨e,0⟩ were sent. `acknowledged`: an ACK was sent since NEWLEADER was received; ZooKeeper's
-    leader takes the first one for that of NEWLEADER, whatever its zxid is.
+    Sent: `ack_e` is the contents of ACKEPOCH. `ack_ld`: an ACK of ⟨e,0⟩ was sent. `acknowledged`: an ACK was sent since
+    NEWLEADER was received; ZooKeeper's leader takes the first one for that of NEWLEADER, whatever its zxid is.
 
     Received: `newepoch` is the epoch of LEADERINFO, `epoch` the last one that LEADERINFO or NEWLEADER named, `sync` the
-    DIFF, TRUNC or SNAP. `newleader`, `uptodate`: those have come. `unacknowledged` has for each zxid of a proposal that
-    is not acknowledged True if it came after NEWLEADER. `covered`: the ACK of NEWLEADER acknowledges the history up to
-    this zxid. `handed`: the follower's own history and the packets sent to it reach up to this zxid.
+    DIFF, TRUNC or SNAP. `newleader`, `uptodate`: those have come. `covered`: the ACK of NEWLEADER acknowledges the
+    history up to this zxid. `handed`: the follower's own history and the packets sent to it reach up to this zxid.
     """
 
     def __init__(self) -> None:
-        self.cepoch: int | None = None
         self.ack_e: EpochAck | None = None
         self.ack_ld = False
-        self.ack_uptodate = False
         self.acknowledged = False
         self.newepoch: int | None = None
         self.epoch: int | None = None
         self.sync: Sent | None = None
         self.newleader = False
         self.uptodate = False
-        self.unacknowledged: deque[tuple[int, bool]] = deque()
         self.covered = 0
         self.handed = 0
 
     def sends(self, packet: Sent) -> None:
         """Note a packet that the follower has sent."""
         match packet.kind:
-            case "FOLLOWERINFO" | "OBSERVERINFO" if self.cepoch is None:
-                self.cepoch = epoch_of(packet.zxid)
             case "ACKEPOCH" if self.ack_e is None:
                 self.ack_e = EpochAck.of(packet)
             case "ACK":
-                self._acknowledges(packet.zxid)
-
-    def _acknowledges(self, zxid: int) -> None:
-        self.acknowledged = self.acknowledged or self.newleader
-        if is_txn(zxid):
-            while self.unacknowledged and self.unacknowledged[0][0] <= zxid:
-                self.unacknowledged.popleft()
-        elif self.ack_ld:
-            self.ack_uptodate = True
-        else:
-            self.ack_ld = True
+                self.acknowledged = self.acknowledged or self.newleader
+                self.ack_ld = self.ack_ld or not is_txn(packet.zxid)
 
     def receives(self, packet: Sent) -> None:
         """Note a packet that the follower has received."""
@@ -96,7 +80,6 @@ class FollowerSide:
                 self.sync = self.sync or packet
                 self._begins_with(packet)
             case "PROPOSAL":
-                self.unacknowledged.append((packet.zxid, self.newleader))
                 self.handed = max(self.handed, packet.zxid)
             case "COMMIT" if not self.newleader:
                 self.covered = max(self.covered, packet.zxid)
@@ -127,7 +110,7 @@ class LeaderSide:
     NEWLEADER, UPTODATE and any PROPOSAL were sent. `last`: the end of the follower's history with all that was sent.
     `uncommitted` holds the zxids of the proposals that are not committed.
 
-    Received: `cepoch`, `ack_e`, `ack_ld`: FOLLOWERINFO, ACKEPOCH and an ACK of ⟨e,0⟩ have come.
+    Received: `ack_e`, `ack_ld`: ACKEPOCH and an ACK of ⟨e,0⟩ have come.
     """
 
     def __init__(self, follower: FollowerSide) -> None:
@@ -139,7 +122,6 @@ class LeaderSide:
         self.proposed = False
         self.last = 0
         self.uncommitted: deque[int] = deque()
-        self.cepoch = False
         self.ack_e = False
         self.ack_ld = False
 
@@ -167,8 +149,6 @@ class LeaderSide:
     def receives(self, packet: Sent) -> None:
         """Note a packet that the leader has received."""
         match packet.kind:
-            case "FOLLOWERINFO":
-                self.cepoch = True
             case "ACKEPOCH":
                 self.ack_e = True
             case "ACK" if not is_txn(packet.zxid):

@@ -105,7 +105,7 @@ def _judgement(pen: Pen, judgement: Judgement) -> Iterator[RenderableType]:
     first = next(iter(judgement.divergences), None)
     if first is None:
         packets = counted(judgement.packets, "packet", "packets")
-        yield pen.write(f"Each of {packets} follows from what its sender had received before.", BOLD)
+        yield pen.write(f"None of {packets} breaks a rule.", BOLD)
     else:
         yield from _divergence(pen, first)
         rest = len(judgement.divergences) - 1

@@ -60,14 +60,12 @@ class Adoption(NamedTuple):
 class KnownServer:
     """What is known of a server from its own packets: what has to be on its disk, and whom it leads.
 
-    promised         the last epoch that it promised, as follower or leader (f.p)
     adopted          the last epoch whose NEWLEADER it acknowledged, or in which it leads: f.a is at least this
     adopted_at_most  f.a is at most this; None as long as nothing is known
     acknowledged     its claim to have the history up to a zxid
     adoption         the last epoch that it may have adopted as follower
     at_most          its history ends here at the latest; None if that is not known
     broken_off       the kind of the synchronisation that it has begun since it was started, and not acknowledged; or ""
-    asking           the connections on which followers have sent it FOLLOWERINFO and have no answer
     leaderships      its leaderships, by epoch
     incarnation      how often it was started
     """
@@ -75,14 +73,12 @@ class KnownServer:
     def __init__(self, number: int) -> None:
         self.number = number
         self.incarnation = 0
-        self.promised = 0
         self.adopted = 0
         self.adopted_at_most: int | None = None
         self.acknowledged = NOTHING
         self.adoption: Adoption | None = None
         self.at_most: Claim | None = None
         self.broken_off = ""
-        self.asking: list[JudgedConnection] = []
         self.leaderships: dict[int, Leadership] = {}
 
     def may_adopt(self, epoch: int) -> None:
@@ -123,15 +119,14 @@ class KnownServer:
 
     def is_wiped(self) -> None:
         """Note that its disk was wiped: it may forget everything."""
-        self.promised = self.adopted = 0
+        self.adopted = 0
         self.adopted_at_most = self.adoption = self.at_most = None
         self.acknowledged = NOTHING
 
     def starts(self) -> None:
-        """Note that it starts: who sent it FOLLOWERINFO before gets no answer."""
+        """Note that it starts."""
         self.incarnation += 1
         self.broken_off = ""
-        self.asking = []
 
 
 class CutOff(NamedTuple):
@@ -205,11 +200,10 @@ class PrecedingTxn(NamedTuple):
 class JudgedConnection:
     """One connection of a follower to a leader, with what was known of the two servers when it was opened.
 
-    `follower` and `leader` are its two ends, as packets were sent and passed on. `bound`: the epoch that the leader
-    chose while this follower was waiting for one. `observes`: the follower is an observer; `informed` is the zxid of
-    the last INFORM to it. `beginnings` is shared by all connections: by the first zxid of an epoch, what comes before
-    it in the history. So is `jumps`: by the zxid that was the first behind a gap which was made on purpose, the last
-    one before it.
+    `follower` and `leader` are its two ends, as packets were sent and passed on. `observes`: the follower is an
+    observer; `informed` is the zxid of the last INFORM to it. `beginnings` is shared by all connections: by the first
+    zxid of an epoch, the transaction before it in the history. So is `jumps`: by the first zxid behind a gap that was
+    made on purpose, the last one before it.
     """
 
     def __init__(
@@ -227,16 +221,13 @@ class JudgedConnection:
         self.follower_server = follower
         self.leader_server = leader
         self.quorum = quorum
-        self.promised = follower.promised
         self.adopted = follower.adopted
         self.acknowledged = follower.acknowledged
         self.adoption = follower.adoption
         self.at_most = follower.at_most
         self.incarnation = follower.incarnation
-        self.leader_promised = leader.promised
         self.observes = False
         self.informed = 0
-        self.bound: int | None = None
         self.follower = FollowerSide()
         self.leader = LeaderSide(self.follower)
         self.length = 0

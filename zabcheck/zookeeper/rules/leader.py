@@ -1,11 +1,13 @@
 """The steps of a leader (DSN 2011, IV), as rules for the packets that ZooKeeper's leader sends to a follower.
 
-    l.1.1, l.3.3  LEADERINFO ⟨e',0⟩                               NEWEPOCH
     l.1.2, l.2.1  DIFF, TRUNC or SNAP, then PROPOSAL and COMMIT   the initial history of NEWLEADER
     l.2.1, l.3.3  NEWLEADER ⟨e',0⟩                                the rest of NEWLEADER
     l.2.2, l.3.4  UPTODATE                                        COMMIT-LD
     l.3.1         PROPOSAL                                        PROPOSE
     l.3.2         COMMIT                                          COMMIT
+
+The rules here are those that real servers break while they do what the model of their version does. Whatever else the
+paper demands of a leader, the comparison with the model demands too (`conformance`).
 
 Read in Leader and LearnerHandler of 3.6.3, 3.8.0, 3.9.3 and 3.9.5, which do not differ in this. Everything for one
 follower goes through one queue. While it is filled under the locks of LearnerHandler.syncFollower and
@@ -21,122 +23,6 @@ from zabcheck.zookeeper.wire.zxids import epoch_of, follows, is_first, is_txn, s
 
 NO_ZXID = -1
 """What an ACKEPOCH without a history would say; the leader does not count it."""
-
-
-@rule("l.1.1", "a leader proposes an epoch to a follower that told its promise, once")
-def newepoch_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Steps l.1.1 and l.3.3, LEADERINFO: only as the answer to FOLLOWERINFO."""
-    if not at.leader.cepoch:
-        return Wrong("LEADERINFO as the answer to FOLLOWERINFO", "LEADERINFO before any FOLLOWERINFO was received")
-    if at.leader.newepoch is not None:
-        return Wrong("one LEADERINFO on a connection", "a second one")
-    return None
-
-
-@rule("l.1.1", "a leader proposes an epoch later than every promise of a quorum")
-def newepoch_is_later(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.1.1, LEADERINFO: e' is greater than any e in the CEPOCHs of a quorum, the leader's own promise included.
-
-    A FOLLOWERINFO counts even if its connection is closed by now, as in ZooKeeper (`connectingFollowers`), and even if
-    the leader gave up before that: when it did is not on the wire. One that comes after e' was chosen may tell of a
-    later promise; then that follower will not answer.
-    """
-    epoch = epoch_of(packet.zxid)
-    if epoch in at.leader_server.leaderships:
-        return None
-    if epoch <= at.leader_promised:
-        return Wrong(f"an epoch later than {at.leader_promised}, which it promised itself", f"epoch {epoch}")
-    promises = {
-        each.follower_server.number: each.follower.cepoch
-        for each in at.leader_server.asking
-        if (each.follower.cepoch or 0) < epoch
-    }
-    if len(promises) + 1 < at.quorum:
-        return Wrong(
-            f"the promises of {followers(at.quorum - 1)}, all before epoch {epoch}",
-            f"{len(promises)} of them" if promises else "none",
-        )
-    return None
-
-
-@rule("l.1.1", "a leader proposes one epoch to all")
-def newepoch_is_one(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.1.1, LEADERINFO: followers that were waiting when e' was chosen are proposed e'.
-
-    A leader that gives up closes its connections, so this one still belongs to the leadership of e'.
-    """
-    if at.bound is not None and epoch_of(packet.zxid) != at.bound:
-        return Wrong(f"epoch {at.bound}, which it proposed to others", f"epoch {epoch_of(packet.zxid)}")
-    return None
-
-
-@rule("l.2.1", "a leader proposes its history to a follower that told its own, once")
-def history_answers(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Steps l.2.1 and l.3.3, DIFF, TRUNC or SNAP: only as the answer to ACKEPOCH."""
-    if not at.leader.ack_e:
-        return Wrong(f"{packet.kind} as the answer to ACKEPOCH", f"{packet.kind} before any ACKEPOCH was received")
-    if at.leader.sync is not None:
-        return Wrong("one DIFF, TRUNC or SNAP on a connection", f"{packet.kind} after {at.leader.sync.kind}")
-    return None
-
-
-@rule("l.1.2", "a leader chooses the initial history once a quorum has promised the epoch")
-def history_needs_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.1.2, DIFF, TRUNC or SNAP: after ACK-Es of a quorum. An ACKEPOCH with -1 does not count."""
-    leadership = at.leadership
-    if leadership is not None and not leadership.is_quorum(len(leadership.ack_e)):
-        return Wrong(
-            f"{packet.kind} after ACKEPOCHs of {followers(at.quorum - 1)} that count",
-            f"{packet.kind} after {len(leadership.ack_e)} of them",
-        )
-    return None
-
-
-@rule("l.2.1", "a leader cuts a history that is longer than its own, and adds to one that is not")
-def history_fits(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.2.1, DIFF and TRUNC: h_f becomes the leader's history.
-
-    DIFF goes on from the follower's last zxid, so it ends there or later; TRUNC cuts it, so it ends before. ⟨e,0⟩ is no
-    transaction: such a follower has nothing to be cut.
-    """
-    if at.follower.ack_e is None or not is_txn(at.follower.ack_e.zxid):
-        return None
-    if packet.kind == "DIFF" and packet.zxid < at.follower.ack_e.zxid:
-        return Wrong(
-            f"TRUNC to {shown(packet.zxid)}, as the follower has {shown(at.follower.ack_e.zxid)}",
-            f"DIFF {shown(packet.zxid)}",
-        )
-    if packet.kind == "TRUNC" and packet.zxid >= at.follower.ack_e.zxid:
-        return Wrong(f"TRUNC to before {shown(at.follower.ack_e.zxid)}", f"TRUNC {shown(packet.zxid)}")
-    return None
-
-
-@rule("l.2.1", "a leader proposes NEWLEADER with the history that it belongs to, once")
-def newleader_ends_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Steps l.2.1 and l.3.3, NEWLEADER: of the epoch that was promised, after DIFF, TRUNC or SNAP."""
-    if at.leader.sync is None:
-        return Wrong("DIFF, TRUNC or SNAP first", "NEWLEADER")
-    if at.leader.newleader:
-        return Wrong("one NEWLEADER on a connection", "a second one")
-    if at.leader.newepoch is not None and epoch_of(packet.zxid) != at.leader.newepoch:
-        return Wrong(f"NEWLEADER of epoch {at.leader.newepoch}", f"NEWLEADER {shown(packet.zxid)}")
-    return None
-
-
-@rule("l.2.1", "a leader proposes its whole history before NEWLEADER")
-def newleader_is_complete(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.2.1, NEWLEADER: what DIFF named as the end was sent, from the follower's last zxid on."""
-    if (
-        at.leader.sync is not None
-        and at.leader.sync.kind == "DIFF"
-        and is_txn(at.leader.sync.zxid)
-        and at.leader.last < at.leader.sync.zxid
-    ):
-        return Wrong(
-            f"proposals up to {shown(at.leader.sync.zxid)}, which DIFF named",
-            f"up to {shown(at.leader.last)}",
-        )
-    return None
 
 
 @rule("l.1.2", "the initial history is the best of a quorum")
@@ -242,60 +128,6 @@ def _is_known(at: JudgedConnection, packet: Sent) -> bool:
     return is_first(packet.zxid) and packet.zxid > at.leader.last and (is_txn(at.leader.last) or at.leader.last == 0)
 
 
-@rule("l.3.1", "a leader proposes transactions of its own epoch only")
-def proposals_are_of_its_epoch(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.3.1, PROPOSAL: epoch(z) = e' behind NEWLEADER; before it, in the history, at most e'."""
-    epoch = epoch_of(packet.zxid)
-    if at.leader.newepoch is not None and (
-        epoch > at.leader.newepoch or (at.leader.newleader and epoch != at.leader.newepoch)
-    ):
-        return Wrong(f"a proposal of epoch {at.leader.newepoch}", f"PROPOSAL {shown(packet.zxid)}")
-    return None
-
-
-@rule("l.3.1", "a leader broadcasts only once it is established")
-def proposals_need_an_established_leader(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Steps l.2.2 and l.3.1, PROPOSAL of e': after ACK-LDs of a quorum (`startZkServer`)."""
-    leadership = at.leadership
-    if leadership is not None and epoch_of(packet.zxid) == leadership.epoch and not leadership.established():
-        return Wrong(
-            f"no proposal of epoch {leadership.epoch} before {followers(at.quorum - 1)} have acknowledged NEWLEADER",
-            f"PROPOSAL {shown(packet.zxid)} after {len(leadership.ack_ld)} of them",
-        )
-    return None
-
-
-@rule("l.3.2", "a leader commits what it proposed to the follower, in order")
-def commits_follow_proposals(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Steps l.2.1 and l.3.2, COMMIT: of the oldest PROPOSAL on this connection that is not committed."""
-    if not at.leader.uncommitted:
-        return Wrong(
-            "COMMIT of a proposal on this connection", f"COMMIT {shown(packet.zxid)} with none to be committed"
-        )
-    if packet.zxid != at.leader.uncommitted[0]:
-        return Wrong(f"COMMIT {shown(at.leader.uncommitted[0])}", f"COMMIT {shown(packet.zxid)}")
-    return None
-
-
-@rule("l.3.2", "a leader commits what a quorum has acknowledged")
-def commits_need_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
-    """Step l.3.2, COMMIT of e': after ACKs of a quorum, of this transaction or a later one.
-
-    The leader's own ACK is not on the wire: it is counted as given. A COMMIT of an earlier epoch belongs to the initial
-    history, which needs none.
-    """
-    leadership = at.leadership
-    if leadership is None or epoch_of(packet.zxid) != leadership.epoch or packet.zxid <= leadership.committed:
-        return None
-    having = leadership.having(packet.zxid)
-    if not leadership.is_quorum(having):
-        return Wrong(
-            f"COMMIT {shown(packet.zxid)} after ACKs of {followers(at.quorum - 1)}",
-            f"COMMIT after {having} of them",
-        )
-    return None
-
-
 @rule("l.3.2", "a leader commits only what a quorum has at that moment")
 def commits_are_kept_by_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.3.2, COMMIT of e': after ACKs of a quorum that nobody of it was told since to take back, by a TRUNC.
@@ -322,27 +154,11 @@ def commits_are_kept_by_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | 
     )
 
 
-_HISTORY = (history_answers, history_needs_a_quorum, history_fits)
-
 RULES: dict[str, tuple[Rule, ...]] = {
-    "LEADERINFO": (newepoch_answers, newepoch_is_one, newepoch_is_later),
-    "DIFF": _HISTORY,
-    "TRUNC": _HISTORY,
-    "SNAP": _HISTORY,
-    "NEWLEADER": (
-        newleader_ends_the_history,
-        newleader_is_complete,
-        newleader_has_the_best_history,
-        newleader_keeps_what_the_leader_acknowledged,
-    ),
+    "NEWLEADER": (newleader_has_the_best_history, newleader_keeps_what_the_leader_acknowledged),
     "UPTODATE": (uptodate_needs_a_quorum,),
-    "PROPOSAL": (
-        proposals_have_no_gap,
-        proposals_continue_one_history,
-        proposals_are_of_its_epoch,
-        proposals_need_an_established_leader,
-    ),
-    "COMMIT": (commits_follow_proposals, commits_need_a_quorum, commits_are_kept_by_a_quorum),
+    "PROPOSAL": (proposals_have_no_gap, proposals_continue_one_history),
+    "COMMIT": (commits_are_kept_by_a_quorum,),
 }
 """The rules for each kind of packet, in the order in which they are checked."""
 
@@ -365,17 +181,11 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _promises(at: JudgedConnection, epoch: int) -> None:
-    """Note that the leader has promised e', and that all followers that wait for an epoch belong to this leadership."""
+    """Note that the leadership of e' begins, unless it has begun already."""
     leader = at.leader_server
-    leader.promised = max(leader.promised, epoch)
     leader.at_most = None
     if epoch not in leader.leaderships:
         leader.leaderships[epoch] = Leadership(leader, epoch, at.quorum)
-        for asking in leader.asking:
-            asking.bound = epoch
-        leader.asking = []
-    elif at in leader.asking:
-        leader.asking.remove(at)
 
 
 def _commits(at: JudgedConnection, packet: Sent) -> None:
@@ -393,8 +203,6 @@ def received(at: JudgedConnection, packet: Sent) -> None:
     at.leader.receives(packet)
     leadership = at.leadership
     match packet.kind:
-        case "FOLLOWERINFO":
-            at.leader_server.asking.append(at)
         case "ACKEPOCH":
             ack_e = at.follower.ack_e
             if leadership is not None and ack_e is not None and _counts(ack_e):

@@ -1,4 +1,7 @@
-"""Does each packet of a recording follow from what its sender had received before? Zab's steps (DSN 2011, IV) say.
+"""Where packets of a recording do not follow from what their sender had received before, by DSN 2011, IV.
+
+What the model of ZooKeeper can say is said by the comparison with it (`conformance`). These rules are for where
+ZooKeeper departs from the paper, and the model with it; and for observers, which the model does not have.
 
 The rules of a follower are in `follower`, those of a leader in `leader`, and those of a leader towards an observer in
 `observer`; what they know is in `knowledge`. A packet is judged when it was sent, by what had been passed on to its
@@ -43,8 +46,10 @@ from zabcheck.zookeeper.rules.knowledge import (
 from zabcheck.zookeeper.rules.rule import Gap, Rule, Wrong
 from zabcheck.zookeeper.wire.streams import is_for_good
 
-JUDGED = frozenset(follower_rules.RULES) | frozenset(leader_rules.RULES)
-"""The kinds of packets for which there is a rule, but for those of observers."""
+JUDGED = frozenset(("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "TRUNC", "SNAP", "NEWLEADER", "UPTODATE")) | {
+    *("PROPOSAL", "ACK", "COMMIT")
+}
+"""The kinds of packets between a follower and its leader that rules are about: by themselves, or by what they tell."""
 
 
 class ShownPacket(Struct, frozen=True):
