@@ -11,7 +11,8 @@ from heapq import heappop, heappush
 from msgspec import Struct
 
 from zabcheck.zookeeper.conformance.attempt import Attempt
-from zabcheck.zookeeper.conformance.moves import NEAR, Move, Moves
+from zabcheck.zookeeper.conformance.costs import NEAR
+from zabcheck.zookeeper.conformance.moves import Move, Moves
 from zabcheck.zookeeper.conformance.observations import Observation
 from zabcheck.zookeeper.conformance.refusals import Refused, WaitsForTree
 
