@@ -116,6 +116,32 @@ class Block(NamedTuple):
     texts: Callable[[Array], pa.Array]  # the values of deliveries in these rows, as text
 
 
+class _ByProcess(NamedTuple):
+    """The rows of a block that count, those of each process together and in its order."""
+
+    row: Array  # of the block's columns
+    slot: Array
+    run: Array
+    kind: Array
+    key: Array
+    incarnation: Array
+
+
+class _Sequences(NamedTuple):
+    """The sequences of a block. A column has an element for each row, if nothing else is said."""
+
+    base: Array  # for each run the place at which its path begins
+    first: Array  # whether it is its process's first row of the block
+    lives: Array  # whether an incarnation begins there
+    again: Array  # whether that is not the process's first
+    begins: Array  # the rows at which sequences begin, or go on from the block before
+    start: Array  # the place at which it begins, if one begins there
+    at: Array  # the place behind what its process has delivered in the sequence, this row included
+    had: Array  # the same, this row not included
+    news: Array  # whether it delivers what comes next
+    delivers_more: Array  # for each sequence whether it has such a row
+
+
 class _Sents(NamedTuple):
     """Broadcasts; those of one process in its order."""
 
@@ -130,6 +156,19 @@ class _Sents(NamedTuple):
     def of(self, rows: Array) -> "_Sents":
         """Return the broadcasts with these indices, in this order."""
         return _Sents(*[column[rows] for column in self])
+
+
+class _Cast(NamedTuple):
+    """The broadcasts, joined with the path. A column has an element for each, if nothing else is said."""
+
+    base: Array  # for each run the place at which its path begins
+    size: Array  # for each run the length of its path
+    run: Array
+    place: Array  # the place on the path, or at which it would be
+    delivered: Array  # whether it is on the path
+    epoch: Array
+    same_life: Array  # whether the broadcast before it is of the same incarnation
+    same_primary: Array  # and of the same epoch
 
 
 _SENTS_AS = (np.int64, np.int64, np.int32, np.int64, np.int32, np.int32, np.int64)
@@ -174,73 +213,105 @@ class Proof:
         self.taken = True
         if not len(block.rows) or (self.runs == 1 and not self.in_order[0]):
             return
+        by = self._by_process(block)
+        place = self._extend_path(block, by)
+        found = self._sequences(block, by, place)
+        resumes = self._resuming(by, found)
+        self._count("resumed", by.run[found.begins][resumes & found.delivers_more])
+        self._count("deliveries", by.run[found.news])
+        self._count("starts", by.run[found.news & (place == found.base[by.run])])
+        longest = self._keep_sents(block, by, found)
+        if self.redeliveries is not None:
+            self._keep_repeats(self.redeliveries, by, found, place)
+        # Of each process its last row counts, and its last sequence.
+        ends = np.append(np.flatnonzero(found.first)[1:], len(by.slot)) - 1
+        self.position[by.slot[ends]] = found.at[ends]
+        self.incarnation[by.slot[ends]] = by.incarnation[ends]
+        owner = by.slot[found.begins]
+        self.longest[owner] = longest
+        self.only_restored[owner] = resumes & ~found.delivers_more
+
+    def _by_process(self, block: Block) -> "_ByProcess":
         slots = self._slots(block)
         order = sort_by(slots, len(self.processes))
-        slot, rows = slots[order], block.rows[order]
-        run, kind, key, incarnation = block.run[rows], block.kind[rows], block.key[rows], block.incarnation[rows]
-        delivers = kind == DELIVER
-        place = self._extend_path(block, rows[delivers], run[delivers], key, delivers)
-        base = self._base()
+        rows = block.rows[order]
+        return _ByProcess(
+            rows, slots[order], block.run[rows], block.kind[rows], block.key[rows], block.incarnation[rows]
+        )
 
-        # The beginning of each sequence, and its last place on the path.
-        first = beginnings(slot)
-        last_incarnation = np.concatenate(([-1], incarnation[:-1]))
-        last_incarnation[first] = self.incarnation[slot[first]]
-        lives = incarnation != last_incarnation
-        self._refute(run[incarnation < last_incarnation])
-        restores = kind == RESTORE
-        start = np.where(lives, base[run], self.position[slot])
+    def _sequences(self, block: Block, by: "_ByProcess", place: Array) -> "_Sequences":
+        """Find where each sequence begins, and how far it is on the path; refute deliveries that are out of turn."""
+        base = self._base()
+        first = beginnings(by.slot)
+        last_incarnation = np.concatenate(([-1], by.incarnation[:-1]))
+        last_incarnation[first] = self.incarnation[by.slot[first]]
+        lives = by.incarnation != last_incarnation
+        self._refute(by.run[by.incarnation < last_incarnation])
+        restores = by.kind == RESTORE
+        start = np.where(lives, base[by.run], self.position[by.slot])
         if restores.any():
-            start[restores] = self._restored(block, rows[restores], run[restores], key[restores], base)
-        pieces = first | lives | restores
-        begins = np.flatnonzero(pieces)
+            start[restores] = self._restored(block, by.row[restores], by.run[restores], by.key[restores], base)
+        begins = np.flatnonzero(first | lives | restores)
         reached = place + 1
         reached[begins] = np.maximum(reached[begins], start[begins])
         at = running_maximum(reached, begins)
         had = np.concatenate(([0], at[:-1]))
         had[begins] = start[begins]
-        self._refute(run[delivers & (place > had)])
+        delivers = by.kind == DELIVER
+        self._refute(by.run[delivers & (place > had)])
         news = delivers & (place == had)
         self.path_first.array[place[news]] = True
-
-        # The sequences that go on from a snapshot.
-        from_snapshot = np.where(restores[begins], start[begins] > base[run[begins]], False)
-        goes_on = ~lives[begins] & ~restores[begins]
-        from_snapshot[goes_on] = self.only_restored[slot[begins]][goes_on] > 0
         delivers_more = np.add.reduceat(news, begins) > 0
-        self._count("resumed", run[begins][from_snapshot & delivers_more])
+        again = lives & (last_incarnation >= 0)
+        return _Sequences(base, first, lives, again, begins, start, at, had, news, delivers_more)
 
-        # The longest sequence that a process had before the one that begins there.
-        opens = np.flatnonzero(first[begins])
-        owner = slot[begins]
-        ends_at = at[np.append(begins[1:], len(at)) - 1]
+    def _resuming(self, by: "_ByProcess", found: "_Sequences") -> Array:
+        """Tell which sequences go on from a snapshot of one transaction or more, and have delivered nothing before."""
+        begins, restores = found.begins, by.kind[found.begins] == RESTORE
+        resumes: Array = np.where(restores, found.start[begins] > found.base[by.run[begins]], False)
+        goes_on = ~found.lives[begins] & ~restores
+        resumes[goes_on] = self.only_restored[by.slot[begins]][goes_on] > 0
+        return resumes
+
+    def _keep_sents(self, block: Block, by: "_ByProcess", found: "_Sequences") -> Array:
+        """Keep the broadcasts. Return for each sequence the place behind its process's longest one up to it."""
+        begins, owner = found.begins, by.slot[found.begins]
+        opens = np.flatnonzero(found.first[begins])
+        ends_at = found.at[np.append(begins[1:], len(found.at)) - 1]
         ends_at[opens] = np.maximum(ends_at[opens], self.longest[owner[opens]])
         longest = running_maximum(ends_at, opens)
         earlier = np.concatenate(([0], longest[:-1]))
         earlier[opens] = self.longest[owner[opens]]
-        sends = np.flatnonzero(kind == BROADCAST)
-        known = np.maximum(at[sends], earlier[np.searchsorted(begins, sends, "right") - 1])
-        self._keep_sents(block, rows[sends], run[sends], slot[sends], had[sends], known)
-        if self.redeliveries is not None:
-            again = (lives & (last_incarnation >= 0)) | restores | (delivers & ~news)
-            self.redeliveries.keep(distinct(slot[again]), self.position - base[self.processes >> 32], self.incarnation)
-            kept = np.flatnonzero(self.redeliveries.kept[slot] & (delivers | restores))
-            if len(kept):
-                size = np.append(base, len(self.path))[1:] - base
-                held = np.where(restores[kept], start[kept] - 1, place[kept]) - base[run[kept]]
-                self._refute(
-                    self.redeliveries.take(
-                        run[kept], slot[kept], delivers[kept], incarnation[kept], held, size[run[kept]]
-                    )
-                )
+        sends = np.flatnonzero(by.kind == BROADCAST)
+        known = np.maximum(found.at[sends], earlier[np.searchsorted(begins, sends, "right") - 1])
+        rows, key = by.row[sends], by.key[sends]
+        self._refute(by.run[sends][block.epoch[rows] != self.keys.epoch(key)])
+        columns = (
+            key,
+            block.value[rows],
+            by.slot[sends],
+            by.incarnation[sends],
+            found.had[sends],
+            known,
+            rows + block.first,
+        )
+        for kept, column in zip(self.sents, columns, strict=True):
+            kept.extend(column)
+        return longest
 
-        self._count("deliveries", run[news])
-        self._count("starts", run[news & (place == base[run])])
-        ends = np.append(np.flatnonzero(first)[1:], len(slot)) - 1
-        self.position[slot[ends]] = at[ends]
-        self.longest[owner] = longest  # the last one of a process counts
-        self.incarnation[slot[ends]] = incarnation[ends]
-        self.only_restored[owner] = from_snapshot & ~delivers_more  # the last one counts here, too
+    def _keep_repeats(self, redeliveries: Redeliveries, by: "_ByProcess", found: "_Sequences", place: Array) -> None:
+        """Let the redeliveries see the rows of the processes that have delivered something twice."""
+        base, delivers, restores = found.base, by.kind == DELIVER, by.kind == RESTORE
+        repeats = found.again | restores | (delivers & ~found.news)
+        redeliveries.keep(distinct(by.slot[repeats]), self.position - base[self.processes >> 32], self.incarnation)
+        kept = np.flatnonzero(redeliveries.kept[by.slot] & (delivers | restores))
+        if not len(kept):
+            return
+        run = by.run[kept]
+        size = np.append(base, len(self.path))[1:] - base
+        held = np.where(restores[kept], found.start[kept] - 1, place[kept]) - base[run]
+        wrong = redeliveries.take(run, by.slot[kept], delivers[kept], by.incarnation[kept], held, size[run])
+        self._refute(wrong)
 
     def _refute(self, runs: Array) -> None:
         self.in_order[runs] = False
@@ -284,13 +355,11 @@ class Proof:
 
     # The path.
 
-    def _extend_path(self, block: Block, rows: Array, run: Array, key: Array, delivers: Array) -> Array:
-        """Add transactions delivered for the first time. Return each delivery's place on the path, -1 for other rows.
-
-        `rows` are those of the deliveries, and `run` is theirs.
-        """
-        place = np.full(len(key), -1, np.int64)
-        delivered = key[delivers]
+    def _extend_path(self, block: Block, by: "_ByProcess") -> Array:
+        """Add what was delivered for the first time. Return each delivery's place on the path; -1 for other rows."""
+        delivers = by.kind == DELIVER
+        rows, run, delivered = by.row[delivers], by.run[delivers], by.key[delivers]
+        place = np.full(len(by.key), -1, np.int64)
         if not len(delivered):
             return place
         before = len(self.path)
@@ -362,22 +431,6 @@ class Proof:
 
     # Broadcasts.
 
-    def _keep_sents(self, block: Block, rows: Array, run: Array, slot: Array, had: Array, longest: Array) -> None:
-        """Keep these rows, all of which are broadcasts."""
-        key = block.key[rows]
-        self._refute(run[block.epoch[rows] != self.keys.epoch(key)])
-        columns = (
-            key,
-            block.value[rows],
-            slot,
-            block.incarnation[rows],
-            had,
-            longest,
-            rows + block.first,
-        )
-        for kept, column in zip(self.sents, columns, strict=True):
-            kept.extend(column)
-
     def _all_sents(self) -> _Sents:
         """Return all broadcasts, by process and in its order, without repeats."""
         sents = _Sents(*[column.array for column in self.sents])
@@ -398,17 +451,25 @@ class Proof:
         return sents.of(sort_by(sents.slot, len(self.processes)))
 
     def finish(self) -> dict[str, Array]:
-        """Return how often each run exercised each property. For a run that is not `in_order` this means nothing."""
+        """Return how often each run exercised each property. Of a run that is not `in_order` this means nothing."""
         sents = self._all_sents()
-        runs, base = self.runs, self._base()
-        size = np.append(base, len(self.path))[1:] - base
-        run = self.processes[sents.slot] >> 32 if runs > 1 else np.broadcast_to(np.int64(0), len(sents.slot))
-        path = self.path.array
+        cast = self._joined(sents)
+        self._refute(np.flatnonzero(self._per_run(cast.run, cast.delivered) != cast.size))  # not all was broadcast
+        nobody_delivered_it_in_turn = np.flatnonzero(~self.path_first.array)
+        self._refute(np.searchsorted(cast.base, nobody_delivered_it_in_turn, "right") - 1)
+        self._check_order(sents, cast)
+        self._check_primaries(sents, cast)
+        return self._counts(sents, cast)
 
-        def per_run(rows: Array) -> Array:
-            return np.bincount(run[rows], minlength=runs) if runs > 1 else np.array([np.count_nonzero(rows)])
+    def _per_run(self, run: Array, rows: Array) -> Array:
+        """Count the rows that are true, by their run."""
+        return np.bincount(run[rows], minlength=self.runs) if self.runs > 1 else np.array([np.count_nonzero(rows)])
 
-        # Join with the path, piece by piece, as there may be many.
+    def _joined(self, sents: _Sents) -> "_Cast":
+        """Join the broadcasts with the path, piece by piece, as there may be many."""
+        path, base = self.path.array, self._base()
+        one = self.runs == 1
+        run = np.broadcast_to(np.int64(0), len(sents.slot)) if one else self.processes[sents.slot] >> 32
         place = np.empty(len(sents.key), np.int32)
         delivered = np.zeros(len(sents.key), bool)
         for low in range(0, len(place), _PIECE):
@@ -422,68 +483,69 @@ class Proof:
             self._refute(its_run[self.path_value.array[found] != sents.value[here][on_path]])
             late = self.path_row.array[found] < sents.row[here][on_path]
             self._refute(its_run[late & self.clocked[its_run]])
-        self._refute(np.flatnonzero(per_run(delivered) != size))  # something on the path was not broadcast
-        nobody_delivered_it_in_turn = np.flatnonzero(~self.path_first.array)
-        self._refute(np.searchsorted(base, nobody_delivered_it_in_turn, "right") - 1)
-
-        # The broadcasts of each process, and of each primary.
+        epoch = self.keys.epoch(sents.key)
         same_process = np.zeros(len(place), bool)
         same_process[1:] = sents.slot[1:] == sents.slot[:-1]
-        epoch = self.keys.epoch(sents.key)
-        later_life = np.zeros(len(place), bool)
-        later_life[1:] = sents.incarnation[1:] > sents.incarnation[:-1]
-        same_primary = same_process & ~later_life
+        same_life = same_process.copy()
+        same_life[1:] &= sents.incarnation[1:] <= sents.incarnation[:-1]
+        same_primary = same_life.copy()
         same_primary[1:] &= epoch[1:] == epoch[:-1]
-        descends = np.zeros(len(place), bool)
-        descends[1:] = same_process[1:] & ~later_life[1:] & (epoch[1:] < epoch[:-1])
-        self._refute(run[descends])
-        lower_zxid = np.zeros(len(place), bool)
-        lower_zxid[1:] = same_primary[1:] & (sents.key[1:] < sents.key[:-1])
-        self._refute(run[lower_zxid])
-        begins_epoch = np.flatnonzero(~same_primary)
-        epochs = np.sort(self.keys.of(run[begins_epoch], epoch[begins_epoch], np.zeros_like(begins_epoch)))
+        size = np.append(base, len(path))[1:] - base
+        return _Cast(base, size, run, place, delivered, epoch, same_life, same_primary)
+
+    def _check_order(self, sents: _Sents, cast: "_Cast") -> None:
+        """Refute runs in which a process, or a primary, did not broadcast in order, or with a gap on the path."""
+        run, delivered = cast.run, cast.delivered
+        wrong = np.zeros(len(run), bool)
+        wrong[1:] = cast.same_life[1:] & (cast.epoch[1:] < cast.epoch[:-1])
+        wrong[1:] |= cast.same_primary[1:] & (sents.key[1:] < sents.key[:-1])
+        wrong[1:] |= (delivered & cast.same_primary)[1:] & ~delivered[:-1]
+        self._refute(run[wrong])
+        begins_epoch = np.flatnonzero(~cast.same_primary)
+        epochs = np.sort(self.keys.of(run[begins_epoch], cast.epoch[begins_epoch], np.zeros_like(begins_epoch)))
         twice = epochs[1:][epochs[1:] == epochs[:-1]]  # two primaries of one epoch
-        self._refute(np.searchsorted(self.keys.first(np.arange(runs)), twice, "right") - 1)
-        slots, places = sents.slot[delivered], place[delivered]
+        self._refute(np.searchsorted(self.keys.first(np.arange(self.runs)), twice, "right") - 1)
+        slots, places = sents.slot[delivered], cast.place[delivered]
         overtakes = (slots[1:] == slots[:-1]) & (places[1:] < places[:-1])
         self._refute(self.processes[slots[1:][overtakes]] >> 32)
-        gap = delivered & same_primary
-        gap[1:] &= ~delivered[:-1]
-        self._refute(run[gap])
 
-        # The deliveries of each primary by then.
+    def _check_primaries(self, sents: _Sents, cast: "_Cast") -> None:
+        """Refute runs in which a primary had delivered too little, or too much, when it broadcast; judge causality."""
+        run, place, delivered = cast.run, cast.place, cast.delivered
         self._refute(run[delivered & (sents.longest > place)])
-        firsts = np.flatnonzero(~same_primary)
+        firsts = np.flatnonzero(~cast.same_primary)
         least = np.minimum.reduceat(sents.had, firsts) if len(firsts) else firsts
-        older = np.searchsorted(path, self.keys.of(run[firsts], epoch[firsts], np.zeros_like(firsts)))
-        self._refute(run[firsts][least < older])
-        in_a_row = same_primary.copy()
+        lowest = self.keys.of(run[firsts], cast.epoch[firsts], np.zeros_like(firsts))
+        self._refute(run[firsts][least < np.searchsorted(self.path.array, lowest)])
+        in_a_row = cast.same_primary.copy()
         in_a_row[1:] &= place[1:] == place[:-1] + 1
-        begins_path = place == base[run]
+        begins_path = place == cast.base[run]
         self.causal[run[delivered & ~in_a_row & ~begins_path & (sents.longest < place)]] = False
 
-        # The number of times that each property was exercised.
-        counts = self.counts
+    def _counts(self, sents: _Sents, cast: "_Cast") -> dict[str, Array]:
+        """Return how often each property was exercised, by run; see the module."""
+        run, base, size, delivered = cast.run, cast.base, cast.size, cast.delivered
+        path, runs, counts = self.path.array, self.runs, self.counts
         some = size > 0
         first_epoch = np.full(runs, _LATE)
         first_epoch[some] = self.keys.epoch(path[base[some]])
         highest = np.full(np.count_nonzero(some), (1 << self.keys.counter_bits) - 1)
+        behind = self.keys.of(np.flatnonzero(some), first_epoch[some], highest)
         of_first = np.zeros(runs, np.int64)
-        of_first[some] = (
-            np.searchsorted(path, self.keys.of(np.flatnonzero(some), first_epoch[some], highest), "right") - base[some]
-        )
-        servers = distinct(sents.slot[delivered & (place < (base + of_first)[run])])
-        pairs = per_run(delivered & same_primary)
-        learned = delivered & (same_primary | (sents.longest > base[run]))
-        later_primaries = np.bincount(run[firsts][epoch[firsts] > first_epoch[run[firsts]]], minlength=runs)
+        of_first[some] = np.searchsorted(path, behind, "right") - base[some]
+        servers = distinct(sents.slot[delivered & (cast.place < (base + of_first)[run])])
+        firsts = np.flatnonzero(~cast.same_primary)
+        later = run[firsts][cast.epoch[firsts] > first_epoch[run[firsts]]]
+        pairs = self._per_run(run, delivered & cast.same_primary)
+        learned = delivered & (cast.same_primary | (sents.longest > base[run]))
         return {
             "integrity": size,
             "total order": counts["deliveries"] - counts["starts"] - np.maximum(size - 1, 0),
             "agreement": np.maximum(counts["starts"] + counts["resumed"] - 1, 0),
             "local primary order": pairs,
             "global primary order": size - of_first,
-            "primary integrity": later_primaries,
-            "po causal order": per_run(learned),
+            "primary integrity": np.bincount(later, minlength=runs),
+            "po causal order": self._per_run(run, learned),
             "strict causality": np.maximum(size - 1, 0),
             "clock": np.where(self.clocked, size, 0),
             "prefix": pairs,
