@@ -349,45 +349,19 @@ class _Reading:
         """Judge the runs that begin at these rows; the last of them ends before row `end`."""
         if self.only is not None:
             found = np.flatnonzero(rows.run[begins] == self.only)
-            if not len(found):
-                return
-            place = int(found[0])
-            end = int([*begins.tolist(), end][place + 1])
-            begins, heads = begins[place : place + 1], heads[place : place + 1]
+            end = int(np.append(begins, end)[found[0] + 1]) if len(found) else end
+            begins, heads = begins[found], [heads[place] for place in found.tolist()]
         if not len(begins):
             return
-        begin = int(begins[0])
-        size = np.diff(np.append(begins, end))
+        begin, size = int(begins[0]), np.diff(np.append(begins, end))
         run = np.repeat(np.arange(len(begins)), size)
-        kind, odd = rows.kind[begin:end], rows.odd[begin:end]
-        numbers = np.array([head or ODD for head in heads], np.int64)
-        process = rows.columns["process"][begin:end]
-        odd = odd | self.judged[kind] | (process > numbers[run, 0]) | (IS_LOCAL[kind] & (process < 1))
         keys = Keys(len(begins))
-        odd |= ~keys.fit(rows.columns["zxid_epoch"][begin:end], rows.columns["zxid_counter"][begin:end])
-        offsets = begins - begin
-        is_odd = np.logical_or.reduceat(odd, offsets)
+        numbers = np.array([head or ODD for head in heads], np.int64)
+        is_odd = self._are_odd(rows, begins - begin, slice(begin, end), numbers[run, 0], keys)
         is_odd |= np.array([head is None for head in heads])
-        is_odd |= np.add.reduceat(kind == HEADER, offsets, dtype=np.int64) != 1
-        is_odd |= not self.selection.countable
-
-        # The last row may be an end, and no other.
-        complete = np.zeros(len(begins), bool)
-        last = offsets + size - 1
-        ends = np.add.reduceat(kind == END, offsets, dtype=np.int64)
-        has_end = kind[last] == END
-        is_odd |= ends != has_end
-        ending = np.flatnonzero(has_end & ~is_odd)
-        texts = rows.batch.column("rest").take(pa.array(last[ending] + begin)).to_pylist()
-        for place, text, count in zip(ending.tolist(), texts, (size[ending] - 2).tolist(), strict=True):
-            found_end = end_of(text)
-            if found_end is None or found_end.count != count:
-                is_odd[place] = True
-            else:
-                complete[place] = found_end.complete
-
+        complete = self._have_end(rows, begins, size, is_odd)
         proof = Proof(len(begins), numbers[:, 1] > 0, self.selection.redelivery)
-        wanted = (ROW_KIND[kind] != NO_ROW) & ~is_odd[run]
+        wanted = (ROW_KIND[rows.kind[begin:end]] != NO_ROW) & ~is_odd[run]
         if wanted.any():
             proof.take(rows.block(begin, end, run, wanted, keys))
         counts = proof.finish()
@@ -398,6 +372,34 @@ class _Reading:
         for place in np.flatnonzero(~decided).tolist():
             first = int(begins[place])
             self._judge_one(int(rows.run[first]), [rows.batch.slice(first, int(size[place]))])
+
+    def _are_odd(self, rows: BatchArrays, offsets: Array, here: slice, processes: Array, keys: Keys) -> Array:
+        """Tell which of the runs that begin at `offsets` of the rows `here` only a judge can tell about.
+
+        `processes` has for each row how many processes its run has.
+        """
+        kind, process = rows.kind[here], rows.columns["process"][here]
+        odd = rows.odd[here] | self.judged[kind] | (process > processes) | (IS_LOCAL[kind] & (process < 1))
+        odd |= ~keys.fit(rows.columns["zxid_epoch"][here], rows.columns["zxid_counter"][here])
+        is_odd: Array = np.logical_or.reduceat(odd, offsets)
+        is_odd |= np.add.reduceat(kind == HEADER, offsets, dtype=np.int64) != 1
+        last = np.append(offsets[1:], len(kind)) - 1
+        is_odd |= np.add.reduceat(kind == END, offsets, dtype=np.int64) != (kind[last] == END)
+        return is_odd | (not self.selection.countable)
+
+    def _have_end(self, rows: BatchArrays, begins: Array, size: Array, is_odd: Array) -> Array:
+        """Tell which of these runs have a complete end. One whose end is malformed becomes odd."""
+        complete = np.zeros(len(begins), bool)
+        last = begins + size - 1
+        ending = np.flatnonzero((rows.kind[last] == END) & ~is_odd)
+        texts = rows.batch.column("rest").take(pa.array(last[ending])).to_pylist()
+        for place, text, count in zip(ending.tolist(), texts, (size[ending] - 2).tolist(), strict=True):
+            found = end_of(text)
+            if found is None or found.count != count:
+                is_odd[place] = True
+            else:
+                complete[place] = found.complete
+        return complete
 
     def _close(self) -> None:
         """Judge the open run, which has ended."""

@@ -208,30 +208,15 @@ def recovery(
     history).
     """
     chain, before = committed(history)
-    judge = before.fork()
     new = servers
-    survivors = [new, *range(2, servers)]
-    proposed: list[int] = []
-    established: list[int] = []
-    committed_epoch: list[int] = []
-    sent: list[int] = []
-    over = False
+    seen = _Recovery(before.fork(), chain.zxid.epoch, servers - 1, lambda: cluster.now)
 
     def show(event: Event) -> None:
-        judge.observe(event)
-        match event:
-            case Deliver() if event.process == LEADER and not over and event.txn.zxid.epoch > chain.zxid.epoch:
-                load.on_delivered()
-            case Establish() if over:
-                established.append(cluster.now)
-            case CommitEpoch() if over:
-                committed_epoch.append(cluster.now)
+        if seen.observe(event):
+            load.on_delivered()
 
     def on_send(sender: int, message: Message) -> None:
-        if over and len(committed_epoch) < len(survivors):
-            sent.append(costs.bytes_of(message))
-            if type(message) is NewLeader:
-                proposed.append(cluster.now)
+        seen.send(message, costs.bytes_of(message))
 
     cluster = Cluster(protocol, servers, costs, disk, show, histories=histories, history=chain, on_send=on_send)
     load = Load(cluster, outstanding, 2 * outstanding)
@@ -244,23 +229,61 @@ def recovery(
     cluster.at(cluster.now + detect, waited.append, 1)
     _run(cluster, lambda: bool(waited))
     leader = cluster.processes.states[new]
-    had, start, over = leader.history.length, cluster.now, True
-    cluster.elect(new, survivors)
-    _run(cluster, lambda: len(committed_epoch) == len(survivors))
+    had, start, seen.has_begun = leader.history.length, cluster.now, True
+    cluster.elect(new, [new, *range(2, servers)])
+    _run(cluster, seen.is_over)
     end = cluster.now
     cluster.request(new, "after")  # so that the properties have two primaries to judge
     _run(cluster)
-    judged.add(judge)
+    judged.add(seen.judge)
     return RecoveryRow(
         servers=servers,
         history=history,
         histories=histories,
         lacked=leader.history.length - 1 - had,
-        discovery_ns=proposed[0] - start,
-        synchronization_ns=established[0] - proposed[0],
+        discovery_ns=seen.proposed[0] - start,
+        synchronization_ns=seen.established[0] - seen.proposed[0],
         all_ns=end - start,
-        sent=sum(sent),
+        sent=seen.sent,
     )
+
+
+class _Recovery:
+    """A recovery while it goes on: its moments, in nanoseconds, and the bytes that are sent until it is over."""
+
+    def __init__(self, judge: Judge, first_epoch: int, survivors: int, now: Callable[[], int]) -> None:
+        self.judge = judge
+        self.first_epoch = first_epoch
+        self.survivors = survivors
+        self.now = now
+        self.has_begun = False
+        self.proposed: list[int] = []
+        self.established: list[int] = []
+        self.committed_epoch: list[int] = []
+        self.sent = 0
+
+    def is_over(self) -> bool:
+        return len(self.committed_epoch) == self.survivors
+
+    def observe(self, event: Event) -> bool:
+        """Judge an event, and note its moment. Return True if the first leader delivers an operation of the load."""
+        self.judge.observe(event)
+        match event:
+            case Establish() if self.has_begun:
+                self.established.append(self.now())
+            case CommitEpoch() if self.has_begun:
+                self.committed_epoch.append(self.now())
+            case Deliver():
+                loaded = event.process == LEADER and event.txn.zxid.epoch > self.first_epoch
+                return loaded and not self.has_begun
+        return False
+
+    def send(self, message: Message, size: int) -> None:
+        """Note a message of `size` bytes."""
+        if self.has_begun and not self.is_over():
+            self.sent += size
+            if type(message) is NewLeader:
+                self.proposed.append(self.now())
 
 
 @cache
