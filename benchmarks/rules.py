@@ -1,4 +1,4 @@
-"""What the rules for packets say of recordings of real ensembles, and what a comparison with the model says of them.
+"""Judges recordings of real ensembles by the rules for packets, and by a comparison with the model.
 
 `python -m benchmarks.rules FOLDER...` judges each recording by both, as it is; a FOLDER may have several in it. Then it
 changes one packet of those that are runs of the model, at random, and judges that by both: a rule that is kept before
@@ -38,7 +38,7 @@ Change = Callable[[Records, int, Random], Records | None]
 
 
 class Said(NamedTuple):
-    """What is said of one recording: the rules that it breaks, and the verdict of the comparison."""
+    """The judgement on one recording: the rules that it breaks, and the verdict of the comparison."""
 
     rules: tuple[str, ...]
     verdict: str

@@ -29,7 +29,7 @@ _TEXTS_OF_OTHERS = ("EXPECTED", "NEVER_EXPECTED", "_NEEDED", "_WITHIN_A_RECORD")
 
 
 def is_prose(text: str) -> bool:
-    """Whether a text is a message, or a part of one: two words stand side by side."""
+    """Return True for a message or a part of one: two words stand side by side."""
     return _PROSE.search(text) is not None
 
 

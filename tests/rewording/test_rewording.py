@@ -46,7 +46,7 @@ def test_no_code_reads_a_message(tmp_path: Path) -> None:
 
 
 def test_messages_are_changed_wherever_they_are() -> None:
-    """Those of a signature are: some sixty."""
+    """The module of the signatures has some sixty."""
     signatures = ROOT / "zabcheck/zookeeper/verdict/signatures.py"
     assert reword(signatures.read_text(encoding="utf-8"), ())[1] > 20
 

@@ -24,7 +24,7 @@ class NodeCommand(NamedTuple):
 
     @property
     def is_of_maelstrom(self) -> bool:
-        """Whether the nodes were written for Maelstrom."""
+        """True if the nodes were written for Maelstrom."""
         return self.text.startswith(_OF_MAELSTROM)
 
     @property

@@ -38,7 +38,7 @@ Move = Callable[[], Attempt]
 
 
 def has_done(attempt: Attempt, observation: Observation) -> bool:
-    """Whether a server in this state has done already what was observed."""
+    """Return True if a server in this state has made the observation come about already."""
     if attempt.halted:
         return isinstance(observation, Starts | Ends)  # it is started again, and ends itself again
     match observation:

@@ -1,4 +1,4 @@
-"""What is known of servers, leaders and connections while the packets of a recording are judged.
+"""Knowledge about servers, leaders and connections, gathered while the packets of a recording are judged.
 
 A server that is down, cut off or paused is taken to be what it was before: only what it sends next says more.
 
@@ -58,7 +58,7 @@ class Adoption(NamedTuple):
 
 
 class KnownServer:
-    """What is known of a server from its own packets: what has to be on its disk, and whom it leads.
+    """Knowledge about a server from its own packets: what has to be on its disk, and whom it leads.
 
     adopted          the last epoch whose NEWLEADER it acknowledged, or in which it leads: f.a is at least this
     adopted_at_most  f.a is at most this; None as long as nothing is known
@@ -138,7 +138,7 @@ class CutOff(NamedTuple):
 
 
 class Leadership:
-    """What the leader of one epoch has received. A server that leads again leads another epoch.
+    """The packets that the leader of one epoch has received. A server that leads again leads another epoch.
 
     `acknowledged`: the leader's claim before this epoch. `ack_e`: by follower, the last ACKEPOCH that counts. `ack_ld`:
     who acknowledged NEWLEADER. `acks`: by follower, the highest zxid that it acknowledged. `kept`: the same, without
@@ -160,14 +160,14 @@ class Leadership:
         self.committed = 0
 
     def is_quorum(self, followers: int) -> bool:
-        """Whether this number of followers and the leader are a quorum.
+        """Return True if this number of followers and the leader are a quorum.
 
         What the leader itself has done is not on the wire: it counts as done.
         """
         return followers + 1 >= self.quorum
 
     def established(self) -> bool:
-        """Whether a quorum has acknowledged NEWLEADER."""
+        """Return True if a quorum has acknowledged NEWLEADER."""
         return self.is_quorum(len(self.ack_ld))
 
     def having(self, zxid: int) -> int:

@@ -22,7 +22,7 @@ from zabcheck.zookeeper.rules.rule import Gap, Rule, Wrong, followers, rule
 from zabcheck.zookeeper.wire.zxids import epoch_of, follows, is_first, is_txn, shown
 
 NO_ZXID = -1
-"""What an ACKEPOCH without a history would say; the leader does not count it."""
+"""The zxid of an ACKEPOCH without a history; the leader does not count it."""
 
 
 @rule("l.1.2", "the initial history is the best of a quorum")
@@ -124,7 +124,7 @@ def proposals_continue_one_history(at: JudgedConnection, packet: Sent) -> Wrong 
 
 
 def _is_known(at: JudgedConnection, packet: Sent) -> bool:
-    """Whether the packet proposes the first transaction of an epoch, and what the follower has before it is known."""
+    """Return True for the first transaction of an epoch, if the end of the follower's history before it is known."""
     return is_first(packet.zxid) and packet.zxid > at.leader.last and (is_txn(at.leader.last) or at.leader.last == 0)
 
 
@@ -218,5 +218,5 @@ def received(at: JudgedConnection, packet: Sent) -> None:
 
 
 def _counts(ack_e: EpochAck) -> bool:
-    """Whether the leader counts this ACKEPOCH towards a quorum."""
+    """Return True if the leader counts this ACKEPOCH towards a quorum."""
     return ack_e.current_epoch != NOT_AGAIN and ack_e.zxid != NO_ZXID

@@ -64,7 +64,7 @@ class ShownPacket(Struct, frozen=True):
 
 
 class EarlierClaim(Struct, frozen=True):
-    """What a server claimed before, with packet number `packet`. `restarted`: it has been started again since.
+    """An earlier claim of a server, made with packet number `packet`. `restarted`: it has been started again since.
 
     `sync` is DIFF, TRUNC or SNAP if the claim came at the end of a synchronisation, or after one that was broken off.
     """
@@ -103,7 +103,7 @@ class Divergence(Struct, frozen=True):
 
 
 class Judgement(Struct, frozen=True):
-    """What was found in a recording. `judged`: how many packets of each kind; `notes`: what is exempt, and why.
+    """The findings in a recording. `judged` counts the packets by kind; `notes` has the exemptions, with reasons.
 
     A rule that is broken several times on one connection is reported once: what is wrong there may stay wrong.
     """

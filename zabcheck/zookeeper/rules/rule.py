@@ -1,4 +1,4 @@
-"""What a rule is: a function that is handed a packet and what is known of its connection, and says what is wrong."""
+"""The form of a rule: a function of a packet and of the knowledge about its connection, which says what is wrong."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Gap(NamedTuple):
 
 
 class Wrong(NamedTuple):
-    """What a packet should have been, and what it was: the ends of the sentences "expected …" and "seen …".
+    """The packet that was expected, and the one that was seen: the ends of the sentences "expected …" and "seen …".
 
     `claim`: what the same server said before and this packet contradicts, if that is what is wrong. `gap`: where the
     history that a leader brings is not one.

@@ -29,11 +29,11 @@ from zabcheck.zookeeper.wire.zxids import epoch_of
 MILLISECOND = 1000
 """In microseconds: the times of a server's log are cut to a multiple of it."""
 LEADING_SYNCHRONIZATION = "leading - synchronization"
-"""What a log calls the phase of a leader to which a quorum has sent ACK-E."""
+"""The name in a log for the phase of a leader to which a quorum has sent ACK-E."""
 
 
 class LoggedIteration(Struct, eq=False):
-    """What a server does between two elections, by its log: it looks for a leader, follows one, or leads.
+    """The time of a server between two elections, by its log: it looks for a leader, follows one, or leads.
 
     `epoch` is the one in which the server leads, None if that is not known. `connection` is that of a follower to its
     leader. `persisted`, `forced`: the log has such a line. `first_delivery` is the packed zxid of the first transaction

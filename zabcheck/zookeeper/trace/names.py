@@ -1,4 +1,4 @@
-"""What a transaction of ZooKeeper is called in a trace: the same name, be it in a log, a packet or on a disk.
+"""The names of ZooKeeper's transactions in a trace: the same for a line of a log, a packet and a record on a disk.
 
 A transaction's identity is the pair of zxid and value. The value here says who asked for the transaction, and as which
 request:

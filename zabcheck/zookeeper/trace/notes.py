@@ -1,4 +1,4 @@
-"""What a trace of an ensemble does not tell, or tells of that is unusual: each a kind with its fields.
+"""Notes on gaps in a trace of an ensemble, and on unusual things in it: each is a kind with its fields.
 
 Signatures of known bugs and verdicts read the kinds and fields; `words` makes the sentence for a reader.
 """
@@ -17,7 +17,7 @@ class Note(Struct, frozen=True):
         raise NotImplementedError
 
 
-# What the recording lacks.
+# Gaps of the recording.
 
 
 class Undecodable(Note, frozen=True):
@@ -78,7 +78,7 @@ class NoAckEpoch(Note, frozen=True):
         return f"no ACK-E is told at all, for that of the leader of epoch {self.epoch} is not known"
 
 
-# What is not known of a server, or unusual.
+# Gaps and unusual things at one server.
 
 
 class ServerNote(Note, frozen=True):

@@ -141,7 +141,7 @@ class Leftovers:
         self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought))
 
     def may_come_back(self, zxid: Zxid) -> bool:
-        """Whether the server would read the transaction from its log, though a snapshot has replaced it."""
+        """Return True if the server would read the transaction from its log, though a snapshot has replaced it."""
         return self._replaced.get(zxid, False)
 
     def notes_on(self, server: int, logged: list[Zxid], snapshot: Zxid) -> Iterator[Note]:

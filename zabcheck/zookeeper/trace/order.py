@@ -24,7 +24,7 @@ class Bound(Enum):
 
 
 class Turn(Struct, frozen=True):
-    """What happens next, at `time` (microseconds). `incarnation` is None for what was done from outside."""
+    """The next thing that happens, at `time` (microseconds). `incarnation` is None for acts from outside."""
 
     time: int
     incarnation: Incarnation | None

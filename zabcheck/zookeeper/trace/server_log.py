@@ -1,4 +1,4 @@
-"""What a server's own log says, in its own order.
+"""Reads a server's own log, in its own order.
 
 A line has the form `2026-01-31T12:00:00.123+0000 [thread] LEVEL class - message`; a line of another form belongs to
 the one before it (a stack trace). Most lines say nothing about Zab and are passed over. A line which says that a
@@ -144,7 +144,7 @@ AnyLine = (
 
 
 class ServerLog(Struct, frozen=True):
-    """What a log file says, in order. `problems` are lines that should have been understood and were not."""
+    """The contents of a log file, in order. `problems` are lines that should have been understood and were not."""
 
     file: str
     lines: tuple[AnyLine, ...] = ()

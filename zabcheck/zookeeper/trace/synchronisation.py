@@ -1,4 +1,4 @@
-"""What becomes of a follower's history while its leader brings it up to date (steps f.2.1 and f.2.2).
+"""The history of a follower while its leader brings it up to date (steps f.2.1 and f.2.2).
 
 What `Learner.syncWithLeader` does with a PROPOSAL and its COMMIT before NEWLEADER depends on how it began:
 
@@ -35,7 +35,7 @@ class Synchronisation:
 
     @property
     def at_once(self) -> bool:
-        """Whether a committed transaction is applied at once."""
+        """True if a committed transaction is applied at once."""
         begun = self.packets.sync
         return self.iteration.forced or (begun is not None and begun.kind in ("SNAP", "TRUNC"))
 
