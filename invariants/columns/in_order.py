@@ -187,7 +187,7 @@ class Proof:
         self.clocked = clocked
         self.in_order = np.ones(runs, bool)  # as far as is known
         self.causal = np.ones(runs, bool)
-        """Whether each transaction of the path is known to precede the next one, as strict causality asks: their
+        """True if each transaction of the path is known to precede the next one, as strict causality asks: their
         primary is the same and broadcast them in a row, or the process of the later one had delivered the other."""
         self.counts = {name: np.zeros(runs, np.int64) for name in ("deliveries", "starts", "resumed")}
         self.processes = np.zeros(0, np.int64)  # of each slot: run and process, ascending

@@ -159,28 +159,11 @@ def _block(by_kind: dict[type[Event], list[Any]], kinds: Array, count: int) -> B
     wanted = np.zeros(size, bool)
     texts: list[tuple[Array, list[str]]] = []
     for kind, number in _ROWS.items():
-        events = by_kind.get(kind, [])
-        if not events:
-            continue
-        at = np.flatnonzero(kinds == _NUMBERS[kind])
-        kind_of[at] = number
-        wanted[at] = True
-        columns["process"][at] = _column(_process, events)
-        columns["incarnation"][at] = _column(_incarnation, events)
-        if kind is Restore:
-            columns["length"][at] = [event.length for event in events]
-            columns["hash"][at] = [event.hash for event in events]
-            zxids = [event.zxid for event in events]
-        else:
-            if kind is Broadcast:
-                columns["epoch"][at] = _column(_epoch, events)
-            txns = [event.txn for event in events]
-            zxids = list(map(_zxid, txns))
-            values = [txn.value for txn in txns]
-            columns["value"][at] = np.fromiter(map(hash, values), np.int64, len(values))
-            texts.append((at, values))
-        columns["zxid_epoch"][at] = _column(_epoch, zxids)
-        columns["zxid_counter"][at] = _column(_counter, zxids)
+        if events := by_kind.get(kind, []):
+            at = np.flatnonzero(kinds == _NUMBERS[kind])
+            kind_of[at] = number
+            wanted[at] = True
+            texts.append((at, _fill(columns, at, kind, events)))
 
     def texts_of(rows: Array) -> pa.Array:
         """Return the values of these rows, which are deliveries."""
@@ -204,6 +187,27 @@ def _block(by_kind: dict[type[Event], list[Any]], kinds: Array, count: int) -> B
         columns["hash"],
         texts_of,
     )
+
+
+def _fill(columns: dict[str, Array], at: Array, kind: type[Event], events: list[Any]) -> list[str]:
+    """Fill in the columns of these events, all of one kind, at these rows. Return their values; none of snapshots."""
+    values: list[str] = []
+    if kind is Restore:
+        columns["length"][at] = [event.length for event in events]
+        columns["hash"][at] = [event.hash for event in events]
+        zxids = [event.zxid for event in events]
+    else:
+        if kind is Broadcast:
+            columns["epoch"][at] = _column(_epoch, events)
+        txns = [event.txn for event in events]
+        zxids = list(map(_zxid, txns))
+        values = [txn.value for txn in txns]
+        columns["value"][at] = np.fromiter(map(hash, values), np.int64, len(values))
+    columns["process"][at] = _column(_process, events)
+    columns["incarnation"][at] = _column(_incarnation, events)
+    columns["zxid_epoch"][at] = _column(_epoch, zxids)
+    columns["zxid_counter"][at] = _column(_counter, zxids)
+    return values
 
 
 _ROWS: dict[type[Event], int] = {Broadcast: BROADCAST, Restore: RESTORE, Deliver: DELIVER}

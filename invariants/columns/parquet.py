@@ -37,7 +37,7 @@ KEPT = 4
 
 
 class Disorder(TraceError):
-    """The rows of a run do not stand together, or not in the order of their `seq`."""
+    """An error of the order of rows: those of a run are not together, or not sorted by `seq`."""
 
 
 class Broken(NamedTuple):
@@ -63,7 +63,7 @@ class Summary:
         self.by_a_judge = 0
         """Runs that could not be judged by counting."""
         self.last: list[Verdict] = []
-        """Of the last run."""
+        """The verdicts on the last run."""
         self.run: int | None = None
         """The number of the run, if the file has one only."""
 
@@ -223,7 +223,7 @@ class _Open:
         self.end: End | None = None
         self.proof = Proof(1, np.array([self.head.clocked]), selection.redelivery)
         self.pieces: list[pa.RecordBatch] | None = []
-        """What was read of it, as long as it is short."""
+        """The rows that were read of it, as long as it is short; None if it is long."""
 
     def take(self, rows: BatchArrays, begin: int, end: int, judged: Array) -> None:
         """Take the next rows of the run; `judged` is True for each kind that needs a judge."""

@@ -37,7 +37,7 @@ class Selection:
         self.properties = list(properties)
         self.names = [kind.name for kind in self.properties]
         self.countable = all(map(_is_countable, self.properties))
-        """Whether a trace that is in order can be judged by counting, if it has no event of `left_to_a_judge`."""
+        """True if a trace in order that has no event of `left_to_a_judge` can be judged by counting."""
         self.left_to_a_judge = tuple(dict.fromkeys(event for kind in self.properties for event in kind.looks_at or ()))
         self.redelivery = "redelivery" in self.names
         self.causality = "strict causality" in self.names

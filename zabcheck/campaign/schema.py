@@ -1,4 +1,4 @@
-"""What a campaign stores: one row a run in `runs/`, its events in `events/`. Both are Parquet, one file a part.
+"""The files of a campaign: one row a run in `runs/`, its events in `events/`. Both are Parquet, one file a part.
 
 A row of `runs`:
 
@@ -71,4 +71,4 @@ RUNS = pa.schema(
 """The columns of a row of `runs`."""
 
 RUNS_PARQUET = {"compression": "zstd"}
-"""How `runs` is written, for `pyarrow.parquet`."""
+"""The options with which `pyarrow.parquet` writes `runs`."""

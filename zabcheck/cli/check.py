@@ -32,7 +32,7 @@ LARGE = 8 * 1024 * 1024
 
 
 class Engine(StrEnum):
-    """Where traces are judged: in this process, or by Spark."""
+    """The place where traces are judged: this process, or Spark."""
 
     local = "local"
     spark = "spark"
@@ -71,7 +71,11 @@ def check_(
         if traces.count(name) > 1 and (merge or name == STDIN):
             raise BadInput(f"{name}: named more than once, expected at most once")
     groups = [traces] if merge else [[name] for name in traces]
-    results = [judge_files(names, property, merge, run) for names in groups]
+    return _show([judge_files(names, property, merge, run) for names in groups], groups, format)
+
+
+def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], format: Format) -> int:
+    """Print the verdicts on the traces, each from the files of its group, and return the exit code."""
     outcomes = [each.outcome if isinstance(each, JudgedRuns) else on_verdicts(each.verdicts) for each in results]
     codes = [code for code, _ in outcomes]
     code = VIOLATED if VIOLATED in codes else max(codes)
@@ -119,7 +123,7 @@ class Judged(NamedTuple):
     places: dict[Event, Place | None]
     run: int | None = None  # of a Parquet file, if it was asked for
     misses_others: bool = False
-    """Whether something was delivered that nobody broadcast, in a trace of several processes that shows only one."""
+    """True if a trace of several processes shows one only, and a delivery that nobody broadcast."""
 
     def as_json(self) -> dict[str, Any]:
         files = [as_text(file) for file in self.files]
@@ -222,7 +226,7 @@ def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merg
 
 
 def misses_others(verdicts: list[Verdict], sources: dict[str, BinaryIO]) -> bool:
-    """Whether nobody broadcast what was delivered, in a trace of several processes that shows events of one only."""
+    """Return True if a trace of several processes shows one only, and a delivery that nobody broadcast."""
     if not any(verdict.property == "integrity" and verdict.status == "violated" for verdict in verdicts):
         return False
     [(name, source)] = sources.items()

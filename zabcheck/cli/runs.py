@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"PAR1"
 SHOWN = 10
-"""How many violated runs are named in the text; the others are counted."""
+"""The number of violated runs that are named in the text; the others are counted."""
 
 STATUSES = ("holds", "violated", "not exercised", "inconclusive")
 

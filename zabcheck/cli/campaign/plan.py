@@ -1,4 +1,4 @@
-"""What the options of `zabcheck campaign` ask for, as the plan of a campaign."""
+"""Makes the plan of a campaign from the options of `zabcheck campaign`."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

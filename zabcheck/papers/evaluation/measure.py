@@ -34,7 +34,7 @@ SIX = ("integrity", "total order", "agreement", "local primary order", "global p
 LEADER = 1
 """The leader of every cluster, until it crashes."""
 SINGLE_OPERATIONS = 3
-"""How many operations are made one at a time to measure a latency; the last one is measured."""
+"""The number of operations that are made one at a time to measure a latency; the last one is measured."""
 
 
 class Stuck(Exception):
