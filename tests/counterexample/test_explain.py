@@ -172,7 +172,7 @@ def test_what_was_restored_is_what_the_snapshot_held() -> None:
     assert (1, 1, (X, Txn(Zxid(2, 1), "z"))) in told.delivered
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::6]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::24]))
 def test_a_violation_is_told_with_what_was_planted(name: str) -> None:
     schedule = RECORDED[name]
     told = explain(schedule)

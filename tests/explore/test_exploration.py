@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 import zabcheck
+from tests.tiers import sweep
 from zabcheck.explore import Bounds, Exploration, Refused, certify, exploration, explore
 from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.results import Progress
@@ -80,6 +81,7 @@ MADE_UP_BY_SYMMETRY: dict[str, Any] = {
 """A proposal that is there twice makes two histories with one (f.a, f.zxid): to choose between them takes an id."""
 
 
+@pytest.mark.slow
 def test_this_run_is_not_real_at_the_first_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     once(monkeypatch)
     made_up = explore(**MADE_UP_BY_SYMMETRY)
@@ -296,7 +298,7 @@ def test_a_snapshot_is_counted_among_what_a_run_uses() -> None:
     assert_real(found)
 
 
-@pytest.mark.parametrize(("name", "steps"), [("1319", 21), ("1343", 14)])
+@pytest.mark.parametrize(("name", "steps"), sweep([("1319", 21), ("1343", 14)], normal=[("1343", 14)]))
 def test_a_run_with_elections_by_vote_is_certified(name: str, steps: int) -> None:
     found = certify(minimal(name))
     assert (found.certified, found.tried, found.counterexample) == (steps, steps - 1, None)
@@ -310,6 +312,7 @@ def test_an_election_by_vote_uses_a_timeout_for_each_process_that_leaves_an_iter
     assert "3 time-outs," in certify(longer).bounds
 
 
+@pytest.mark.slow
 def test_an_election_that_elects_nobody_is_a_timeout_for_each_process_that_leaves_an_iteration() -> None:
     """Processes 1 and 3 have the same history, and 3 the greater id: it cannot follow 1."""
     run = minimal("1343")

@@ -44,7 +44,7 @@ SMALL = {
     "unlimited": (Bounds(2, 1, 1, UNLIMITED, 0), ATOMIC),
     "three processes": (Bounds(3, 1, 1, 0, 0), ATOMIC),
 }
-each_space = pytest.mark.parametrize("name", sweep(SMALL, normal=("one process", "two processes", "a crash")))
+each_space = pytest.mark.parametrize("name", sweep(SMALL, normal=("one process", "a crash")))
 
 
 @cache
@@ -173,10 +173,7 @@ QUICK = ("quorum-off-by-one", "commit-on-own-ack", "counter-wraps", "promise-not
 
 @pytest.mark.parametrize(
     "mutant",
-    sweep(
-        ("quorum-off-by-one", "commit-on-own-ack", "reuse-highest-epoch"),
-        normal=("quorum-off-by-one", "commit-on-own-ack"),
-    ),
+    sweep(("quorum-off-by-one", "commit-on-own-ack", "reuse-highest-epoch"), normal=("commit-on-own-ack",)),
 )
 def test_a_counterexample_is_as_short_with_symmetry_as_without_and_real(mutant: str) -> None:
     bounds = Bounds(3, 2, 1, 1, 0)

@@ -16,7 +16,7 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 BLOCK = 500
-QUICK = range(150)
+QUICK = range(60)
 """The seeds of the normal tier."""
 blocks = pytest.mark.parametrize(
     "seeds",
@@ -92,7 +92,7 @@ def test_the_order_of_the_file_matters_to_the_clock_alone(seeds: range) -> None:
         assert without == with_clock | {"clock": ("not exercised", None)}, f"seed {seed}"
 
 
-@pytest.mark.parametrize("seeds", sweep((range(80), range(80, 1000)), normal=(range(80),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(30), range(30, 1000)), normal=(range(30),)), ids=str)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_judged_alone_says_the_same(name: str, seeds: range) -> None:
     for seed in seeds:
@@ -139,7 +139,7 @@ def test_a_violation_is_found_with_the_event_that_makes_it_certain(seeds: range)
             assert oracle(Reading(events[:detected]))[0] != "violated", f"seed {seed}, {name}"
 
 
-@pytest.mark.parametrize("seeds", sweep((range(300), range(300, 1000)), normal=(range(300),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(100), range(100, 1000)), normal=(range(100),)), ids=str)
 def test_the_event_of_detection_is_reported_with_the_violation(seeds: range) -> None:
     reported = 0
     for seed in seeds:

@@ -70,7 +70,7 @@ def is_violated(verdicts: Sequence[Verdict]) -> bool:
 
 @pytest.mark.parametrize(
     "seeds",
-    sweep((range(40), range(40, 100), range(100, 300), range(300, 500)), normal=(range(40),)),
+    sweep((range(20), range(20, 100), range(100, 300), range(300, 500)), normal=(range(20),)),
     ids=lambda s: f"{s[0]}",
 )
 def test_json_lines_are_judged_as_by_a_judge(seeds: range) -> None:
@@ -101,7 +101,7 @@ def test_a_file_of_many_runs_is_judged_as_each_by_a_judge(seeds: range) -> None:
     assert file.judge_run(run, list(PROPERTIES.values())) == wanted[run]
 
 
-@pytest.mark.parametrize("seeds", sweep((range(20), range(20, 60)), normal=(range(20),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(10), range(10, 60)), normal=(range(10),)), ids=str)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_by_itself_is_judged_as_by_a_judge(name: str, seeds: range) -> None:
     for seed in seeds:
@@ -305,7 +305,7 @@ def another_zxid(rng: Random, events: list[Event]) -> None:
         events[place] = Deliver(event.process, event.incarnation, txn)
 
 
-@pytest.mark.parametrize("seeds", sweep((range(5), range(5, 30)), normal=(range(5),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(3), range(3, 30)), normal=(range(3),)), ids=str)
 @pytest.mark.parametrize("mutate", [moved, dropped, duplicated, altered, another_zxid])
 def test_one_wrong_event_is_noticed(mutate: Callable[[Random, list[Event]], None], seeds: range) -> None:
     sound = long_run(30)

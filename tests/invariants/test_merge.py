@@ -17,7 +17,7 @@ from tests.tiers import sweep
 
 HEADER = Header(1, 9, "test", order="per-process")
 BLOCK = 125
-QUICK = range(80)
+QUICK = range(30)
 """The seeds of the normal tier."""
 Source = tuple[BytesIO, str]
 
@@ -66,7 +66,7 @@ def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) 
         assert findings(merged(order, replace(HEADER, processes=PROCESSES[name]))) == expected
 
 
-@pytest.mark.parametrize("seeds", sweep((range(150), range(150, 500)), normal=(range(150),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(50), range(50, 500)), normal=(range(50),)), ids=str)
 def test_a_file_may_hold_several_processes(seeds: range) -> None:
     for seed in seeds:
         events = random_trace(seed).events
@@ -88,7 +88,7 @@ def test_the_order_of_each_file_is_kept_and_nothing_is_lost() -> None:
 
 
 def test_the_order_of_the_files_does_not_matter() -> None:
-    for seed in range(200):
+    for seed in range(80):
         logs = list(split(random_trace(seed).events).values())
         assert all(merged(order) == merged(logs) for order in permutations(logs))
 

@@ -23,9 +23,9 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 NAMES = list(OF_THE_PROTOCOL)
-TRACES = 2000
+TRACES = 800
 BLOCK = 500
-QUICK = range(150)
+QUICK = range(60)
 """The seeds of the normal tier."""
 blocks = pytest.mark.parametrize(
     "seeds",

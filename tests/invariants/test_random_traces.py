@@ -9,7 +9,7 @@ from tests.invariants.by_property import OF_SEQUENCES
 from tests.invariants.oracle import Reading
 from tests.invariants.traces import DEFECTS, random_trace
 
-TRACES = 2000
+TRACES = 600
 
 
 @pytest.fixture(scope="module")

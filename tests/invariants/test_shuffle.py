@@ -12,7 +12,7 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 BLOCK = 250
-QUICK = range(80)
+QUICK = range(30)
 """The seeds of the normal tier."""
 
 
@@ -42,7 +42,7 @@ def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(seeds: range) -> No
             assert findings(merge(rng, events)) == expected, f"seed {seed}"
 
 
-@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
+@pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::120]))
 def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events, PROCESSES[name])

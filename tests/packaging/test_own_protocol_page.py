@@ -32,16 +32,25 @@ def test_another_seed_finds_what_the_page_says(tmp_path: Path) -> None:
     assert "zxid uniqueness is violated" in printed(tmp_path, "--hypothesis-seed=1", "test_careful.py")
 
 
-@pytest.mark.parametrize("name", ["naive:Naive", "careful:Careful"])
+NAMES = ("naive:Naive", "careful:Careful")
+
+
+@pytest.mark.parametrize(
+    ("name", "seeds"),
+    sweep(
+        [(name, seeds) for name in NAMES for seeds in (range(2), range(2, 8))],
+        normal=[(name, range(2)) for name in NAMES],
+    ),
+)
 def test_with_every_seed_a_class_breaks_a_property_and_its_own_code_never_raises(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, seeds: range
 ) -> None:
     write_code(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     for module in ("naive", "careful"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     protocol = register(getattr(import_module(name.partition(":")[0]), name.partition(":")[2]))
-    for seed in range(8):
+    for seed in seeds:
         search = Search(protocol, 3, PROPERTIES, 500, 200, seed, lambda _: None)
         assert isinstance(find(search), PropertyBroken), seed
 
@@ -85,7 +94,7 @@ def test_viewstamped_replication_is_silent_with_any_number_of_replicas(
 
 
 @pytest.mark.parametrize("engine", ["hypothesis", "swarm"])
-@pytest.mark.parametrize("seed", sweep(range(10), [0, 1]))
+@pytest.mark.parametrize("seed", sweep(range(10), [0]))
 def test_the_longest_log_is_found_wrong_with_every_seed(
     view_changes: Callable[[str], Protocol], engine: str, seed: int
 ) -> None:

@@ -10,6 +10,7 @@ from invariants import Broadcast, Deliver, Event, Halt, Ready, Stabilised, check
 from invariants.quorums import Quorums, quorums_of
 from tests.invariants.builders import whole
 from tests.search.walk import Walk
+from tests.tiers import sweep
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Message, Step, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
@@ -87,7 +88,7 @@ def test_whatever_was_before_the_quorum_gets_going(
 
 
 @pytest.mark.parametrize("histories", ["full", "missing"])
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", sweep(range(40), normal=range(10)))
 def test_from_any_state_that_a_walk_reaches(seed: int, histories: str) -> None:
     n = (1, 2, 3, 3, 5)[seed % 5]
     switches = Switches(histories=histories)  # type: ignore[arg-type]  # one of the two

@@ -119,7 +119,7 @@ def test_after_whatever_comes_they_still_know_the_same(step: int) -> None:
     """So how many a search tells apart does not depend on which of two it met first. A snapshot may take some back."""
     compared: Counter[bool] = Counter()
     """By whether one of them was taken back."""
-    taken_back = [of_few(Random(seed), 2000, "bbddddrr") for seed in range(2)]
+    taken_back = [of_few(Random(seed), 2000 // (1 + step // 5), "bbddddrr") for seed in range(2)]
     for each in (*cuts()[::step], *taken_back):
         for group in alike(OF_SEQUENCES, each.before, QUORUMS):
             was_taken_back = any(known.judge.record.rewound for known in group)

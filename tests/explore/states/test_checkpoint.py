@@ -29,6 +29,7 @@ A_TIMEOUT = Bounds(3, 1, 1, 1, 0)
 """10,499 states."""
 
 SPACES: dict[str, tuple[str | None, Bounds, dict[str, bool]]] = {
+    "small": (None, Bounds(2, 2, 1, 1, 0), {}),
     "symmetry": (None, Bounds(2, 2, 1, 1, 1), {}),
     "reduction": (None, Bounds(3, 1, 1, 1, 0), {"reduction": True}),
     "neither": (None, Bounds(2, 2, 1, 2, 0), {"symmetry": False}),
@@ -43,12 +44,12 @@ def space(mutant: str | None, bounds: Bounds, properties: Properties = PROPERTIE
 
 @pytest.mark.parametrize(
     "name",
-    sweep(SPACES, normal=()),
+    sweep(SPACES, normal=("small",)),
 )
 def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_LOOK", 1000)
+    monkeypatch.setattr(module, "_LOOK", 100 if name == "small" else 1000)
     mutant, bounds, reduced = SPACES[name]
     whole = space(mutant, bounds, **reduced)
     expected = all_of(whole, whole.explore())
@@ -62,9 +63,8 @@ def test_a_search_in_portions_finds_what_one_without_a_break_finds(
     assert all_of(searched, explored) == expected
 
 
-@pytest.mark.parametrize(
-    "large", [pytest.param(1, id="at once"), pytest.param(1 << 40, id="one by one", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("large", [1, 1 << 40], ids=["at once", "one by one"])
 def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
     large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def test_what_a_search_leaves_is_old_so_that_it_is_not_looked_through_at_once() 
     gc.set_threshold(700, 10, 10)
     gc.collect()
     with rare_collections():
-        kept = [[number] for number in range(100_000)]
+        kept = [[number] for number in range(20_000)]
         assert gc.get_count()[0] > len(kept) - 1000
     assert gc.get_count()[0] < 1000
     assert gc.get_freeze_count() == 0
@@ -51,7 +51,7 @@ def test_what_a_search_leaves_is_old_so_that_it_is_not_looked_through_at_once() 
 
 def test_what_was_frozen_before_stays_so() -> None:
     gc.set_threshold(700, 10, 10)
-    kept = [[number] for number in range(100_000)]
+    kept = [[number] for number in range(20_000)]
     gc.freeze()
     try:
         with rare_collections():

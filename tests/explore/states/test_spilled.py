@@ -12,6 +12,7 @@ import pytest
 
 from tests.explore.at_once.test_many import ABRUPT, ANY, SPACES, space
 from tests.explore.told import everything, states_of
+from tests.tiers import sweep
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Progress
@@ -23,7 +24,7 @@ from zabcheck.explore.states.spilled import Run, Spilled, merged
 
 MEMORY = 100
 NEVER = 1 << 40
-SMALL = Bounds(2, 2, 1, ANY, 1)
+SMALL = Bounds(2, 1, 1, ANY, 1)
 
 
 def memory_is(*amounts: int) -> Callable[[], int]:
@@ -36,7 +37,7 @@ def memory_is(*amounts: int) -> Callable[[], int]:
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is used up once some states were expanded, and few states wait, a few keys are in a block."""
     monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(module, "_LOOK", 50)
+    monkeypatch.setattr(module, "_LOOK", 20)
     monkeypatch.setattr(module, "used", memory_is(MEMORY + 1, MEMORY + 1, 0))
     monkeypatch.setattr(spilled_module, "_FEWEST", 30)
     monkeypatch.setattr(spilled_module, "_EACH", NEVER)
@@ -51,7 +52,7 @@ def spilled(searched: Space, folder: Path) -> tuple[object, ...]:
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("name", ["neither", "cuts"])
+@pytest.mark.parametrize("name", sweep(("neither", "cuts"), normal=("neither",)))
 def test_in_files_the_same_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = SPACES[name]
     in_files = spilled(space(bounds, switches, **how), tmp_path)
@@ -61,7 +62,7 @@ def test_in_files_the_same_is_found(name: str, tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("soon")
-@pytest.mark.parametrize("mutant", ["keep-own-history", "commit-on-own-ack"])
+@pytest.mark.parametrize("mutant", sweep(("keep-own-history", "commit-on-own-ack"), normal=("commit-on-own-ack",)))
 def test_known_bugs_are_found_by_the_same_runs(mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     in_files = everything(space(bounds, ABRUPT, mutant), memory=MEMORY, folder=tmp_path)

@@ -1,5 +1,6 @@
 """Digests depend on what is digested alone, and so what a search finds does not depend on how it came to its tables."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -98,11 +99,10 @@ def test_of_what_is_no_data_it_tells_the_kind() -> None:
 def test_a_digest_is_the_same_in_every_process() -> None:
     """Python's own hashes of strings, and of None, are not."""
     code = "from tests.explore.tables.test_digests import *; print([digest(value) for value in DIFFERENT])"
-    for seed in ("1", "2"):
-        run = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={"PYTHONHASHSEED": seed}
-        )
-        assert run.stdout == f"{[digest(value) for value in DIFFERENT]}\n"
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    env = {"PYTHONHASHSEED": seed}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env)
+    assert run.stdout == f"{[digest(value) for value in DIFFERENT]}\n"
 
 
 ORDERS: dict[str, Any] = {
@@ -116,7 +116,7 @@ ORDERS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", sweep(ORDERS, normal=("a known bug", "forgetful")))
+@pytest.mark.parametrize("name", sweep(ORDERS, normal=("a known bug",)))
 def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +143,13 @@ def rows_under_all_names(searched: Space, most: int) -> Iterator[tuple[int, ...]
         yield from (searched.symmetry.renamed(row, names) for names in searched.symmetry.renamings)
 
 
-@pytest.mark.parametrize("bounds", [Bounds(3, 1, 1, 1, 0), Bounds(5, 1, 0, 0, 0)], ids=["three", "five"])
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        pytest.param(Bounds(3, 1, 1, 1, 0), id="three"),
+        pytest.param(Bounds(5, 1, 0, 0, 0), id="five", marks=pytest.mark.slow),
+    ],
+)
 def test_a_state_has_one_representative_under_all_names_found_one_by_one_or_many_at_once(bounds: Bounds) -> None:
     searched = space(bounds, ABRUPT)
     searched.explore(levels=8)

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from invariants import select
 from invariants.quorums import Quorums
+from tests.tiers import sweep
 from zabcheck.explore import Bounds, explore
 from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.exploration import COARSE
@@ -52,7 +53,7 @@ def enabled(run: Simulator) -> list[AnyChoice]:
     return found + [each for each in joins if run.fork(lambda _: None).execute(each)]
 
 
-@pytest.mark.parametrize("grain", ["G0", "G3"])
+@pytest.mark.parametrize("grain", sweep(("G0", "G3"), normal=("G3",)))
 def test_a_search_has_the_elections_of_the_simulator(grain: Grain) -> None:
     switches = structs.replace(ORACLE, grain=grain)
     space = Space(ZOOKEEPER, Quorums(3), switches, BOUNDS, select(("core",)), symmetry=False)
@@ -119,7 +120,7 @@ def moves(run: Simulator) -> set[AnyChoice]:
     return {each for each in tried if not isinstance(each, Elect) and run.fork(lambda _: None).execute(each)}
 
 
-@pytest.mark.parametrize("grain", ["G0", "G3"])
+@pytest.mark.parametrize("grain", sweep(("G0", "G3"), normal=("G3",)))
 def test_a_search_makes_the_choices_of_the_simulator_where_messages_elect(grain: Grain) -> None:
     """The same ones all along random runs; so what it makes of each is the same as well."""
     switches = structs.replace(FLE, grain=grain)
@@ -127,7 +128,7 @@ def test_a_search_makes_the_choices_of_the_simulator_where_messages_elect(grain:
     space = Space(ZOOKEEPER, Quorums(3), switches, bounds, select(("core",)), symmetry=False)
     random = Random(1)
     led = 0
-    for _ in range(3):
+    for _ in range(2):
         row = (*space.local_states.start, 0, 0)
         run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=switches)
         for _ in range(60):

@@ -63,7 +63,7 @@ def processes_of(explorer: Space) -> set[tuple[object, ...]]:
     return {each for each in seen if each[-1] is not None}
 
 
-@pytest.mark.parametrize("name", sweep(SPACES, normal=("a crash, abrupt", "any faults", "a cut")))
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("any faults, graceful", "a cut and a crash")))
 def test_processes_come_to_the_same(name: str) -> None:
     whole, reduced = (space(*SPACES[name], reduction=reduction) for reduction in (False, True))
     said = [each.explore() for each in (whole, reduced)]

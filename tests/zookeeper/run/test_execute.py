@@ -205,10 +205,11 @@ def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("choices", "notes", "idle"),
     [
-        (
+        pytest.param(
             [Kill("B"), Kill("C"), Write("A", 300), Settle(WAITED)],
             ["only 100 of them: nothing is answered", "some writes have no answer"],
             [],
+            marks=pytest.mark.slow,
         ),
         (
             [Isolate("A"), Write("A", 300), Settle(WAITED)],
@@ -217,7 +218,12 @@ def test_paused_servers_are_killed_too(tmp_path: Path, run: Path, monkeypatch: p
         ),
         ([KillAll(), Elected(WAITED)], ["nobody leads"], []),
         ([KillAll(), Kill("leader")], ["passed over: nobody leads"], [1]),
-        ([Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")], ["nobody leads"], []),
+        pytest.param(
+            [Pause("A"), Kill("B"), Kill("C"), Elected(WAITED), Resume("A")],
+            ["nobody leads"],
+            [],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_cannot_come_is_not_waited_for(
