@@ -18,7 +18,7 @@ from zabcheck.protocols.base import StepRaised, Variables
 from zabcheck.search.run import Replay, simulate
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
-from zabcheck.text.words import name, phrase
+from zabcheck.text.words import name, name_of, phrase
 
 NOT_DETERMINISTIC = "the same schedule does something else each time: the protocol is not deterministic"
 
@@ -124,8 +124,8 @@ def _difference(
 def _told(event: Event) -> str:
     """Return an event in words, with its process."""
     said = phrase(event)
-    fields = ", ".join(str(getattr(event, field)) for field in event.__struct_fields__[2:])
-    said = said if " " in said or "(" in said else f"shows {said}({fields})"
+    if said == name_of(event):  # there are no words for it
+        said = f"shows {said}({', '.join(str(getattr(event, field)) for field in event.__struct_fields__[2:])})"
     return f"{name(event.process)} {said}" if isinstance(event, Local) else said
 
 

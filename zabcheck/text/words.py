@@ -115,6 +115,11 @@ def names(processes: Iterable[int]) -> str:
     return " ".join(map(name, processes))
 
 
+def name_of(event: Event) -> str:
+    """Return the name of an event's kind: "corrupt"."""
+    return type(event).__name__.lower()
+
+
 def phrase(event: Event) -> str:
     """Return an event in the paper's words, without its process: "broadcasts x⟨1,1⟩"."""
     match event:
@@ -157,7 +162,7 @@ def phrase(event: Event) -> str:
         case Quiescent():
             return f"is at rest, {_role(event)}"
         case _:
-            return type(event).__name__.lower()
+            return name_of(event)
 
 
 def _role(event: Quiescent) -> str:

@@ -16,6 +16,7 @@ from invariants import AnyEvent, Status, TraceError, Verdict, Violation, select
 from invariants.base import judge_events
 from invariants.columns.lines import judge_in_order
 from invariants.columns.parquet import BATCH, Disorder, Summary, judge, only_run
+from invariants.events import EventError
 from invariants.trace import Reader
 from zabcheck.campaign.files import file_system, in_one_line, name_of
 from zabcheck.campaign.judging.shares import RunRange, Share, opened_parquet
@@ -175,9 +176,8 @@ def _judge_lines(file: str, properties: Sequence[str]) -> CheckedRuns:
         reader = Reader(BufferedReader(stream), name)
         try:
             verdicts = judge_events(reader, kinds)
-        except TraceError as error:
-            said = str(error)
-            raise TraceError(said if said.startswith(name) else f"{name}, line {reader.line}, {said}") from None
+        except EventError as error:
+            raise TraceError(f"{name}, line {reader.line}, {error}") from None
     return _of_one(name, reader.line, False, verdicts)
 
 
