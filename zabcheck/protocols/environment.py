@@ -13,6 +13,8 @@ class Environment(Struct, frozen=True):
     """The channels of a protocol, the choices that there are, and how often a search draws each.
 
     `fifo` tells whether the channels keep the order of messages; if not, a message may overtake those before it.
+    `duplicates` tells whether a message may arrive twice, as it may with UDP, or with a client that tries again; a
+    channel of DSN 2011, II delivers each message once.
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that this environment does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
@@ -23,6 +25,7 @@ class Environment(Struct, frozen=True):
     """
 
     fifo: bool = True
+    duplicates: bool = False
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
@@ -39,6 +42,8 @@ class Environment(Struct, frozen=True):
             )
         if not self.fifo:
             return "channels that keep the order, as nothing overtakes in an exhaustive search; " + _OTHERS
+        if self.duplicates:
+            return "channels on which no message comes twice, as none does in an exhaustive search; " + _OTHERS
         return ""
 
 

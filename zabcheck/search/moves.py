@@ -76,6 +76,13 @@ class Moves:
         queues = [] if self.simulator.protocol.environment.fifo else self.queues()
         return choices.Overtake(*_one(queues, pick)) if queues else None
 
+    def duplicate(self, pick: int) -> Choice | None:
+        waiting = self.simulator.waiting() if self.simulator.protocol.environment.duplicates else []
+        if not waiting:
+            return None
+        process, sender, _ = _one(waiting, pick)
+        return choices.Duplicate(sender, process)
+
     def sync(self, pick: int) -> Choice | None:
         unsynced = self.simulator.unsynced()
         return choices.Sync(_one(unsynced, pick)) if unsynced else None
@@ -296,10 +303,14 @@ def weights_for(protocol: Protocol) -> Mapping[str, int]:
     usual = SETTINGS.weights
     if not protocol.environment.fifo:
         usual = {**usual, **SETTINGS.weights_without_order}
+    if protocol.environment.duplicates:
+        usual = {**usual, **SETTINGS.weights_with_duplicates}
     own = protocol.environment.moves
     left_out = [name for name, weight in own.items() if not weight]
     return {name: own.get(name, weight) for name, weight in usual.items() if name not in left_out}
 
 
-MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {name: getattr(Moves, name) for name in SETTINGS.weights}
+MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {
+    name: getattr(Moves, name) for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates)
+}
 """The move of each name that has a weight."""

@@ -40,6 +40,10 @@ class Settings(Struct, frozen=True, kw_only=True):
         Mapping[str, int],
         Meta(description="the weights that differ where channels do not keep the order of messages; same sum"),
     ]
+    weights_with_duplicates: Annotated[
+        Mapping[str, int],
+        Meta(description="the weights that differ where a message may come twice; same sum"),
+    ]
     optional: Annotated[
         tuple[str, ...],
         Meta(
@@ -135,6 +139,7 @@ SETTINGS = Settings(
         "settle": 20,
     },
     weights_without_order={"overtake": 7, "drain": 4, "receive": 4},
+    weights_with_duplicates={"duplicate": 6, "settle": 14},
     optional=("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset"),
     # With half of these something would always be in the way of messages, and a bug that a crash and a cut are enough
     # for would be found later.

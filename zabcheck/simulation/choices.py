@@ -435,6 +435,25 @@ class Overtake(_Disturbance, frozen=True):
         return events.Overtake(self.sender, self.receiver)
 
 
+class Duplicate(FineChoice, frozen=True):
+    """A copy of the next message that waits on the link from `sender` to `receiver` goes behind the last one.
+
+    Only where the channels of the protocol duplicate messages.
+    """
+
+    sender: _Id
+    receiver: _Id
+    fault: ClassVar[Fault | None] = Fault(10, "duplicated messages")
+    told: ClassVar[str] = "p{sender} → p{receiver}: the next message comes twice"
+
+    def apply(self, world: World) -> bool:
+        under_way = world.channels.under_way(self.sender, self.receiver)
+        if not (under_way and world.protocol.environment.duplicates):
+            return False
+        under_way.append(under_way[0])
+        return True
+
+
 class Heal(_Disturbance, frozen=True):
     """No link is cut any more, and nothing is stalled or held."""
 
