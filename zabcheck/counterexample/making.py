@@ -9,10 +9,9 @@ from msgspec import structs
 
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story
-from zabcheck.search.minimise import SECONDS, minimise_raise
+from zabcheck.search.minimise import SECONDS, minimise_raise, shortest
 from zabcheck.search.recording import NOT_DETERMINISTIC, record
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay_on
-from zabcheck.search.shorten import shortest
 from zabcheck.text.words import counted
 
 HURRY = 0.05

@@ -11,8 +11,8 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine, find
+from zabcheck.search.minimise import shortest
 from zabcheck.search.run import Run, Search, replay_on
-from zabcheck.search.shorten import shortest
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.schedule import Schedule
 
