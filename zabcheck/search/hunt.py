@@ -120,17 +120,8 @@ def hunt(
     start = process_time()
     schedule = shorten(protocol, broken.schedule, broken.property)
     minimising = process_time() - start
-    return Hunt(
-        mutant.name,
-        seed,
-        broken.property,
-        tally.runs,
-        tally.steps,
-        seconds,
-        replay_on(protocol, schedule, [broken.property]).steps,
-        minimising,
-        schedule,
-    )
+    steps = replay_on(protocol, schedule, [broken.property]).steps
+    return Hunt(mutant.name, seed, broken.property, tally.runs, tally.steps, seconds, steps, minimising, schedule)
 
 
 def row_of(mutant: str, hunts: Sequence[Hunt]) -> MutantSummary:

@@ -79,6 +79,10 @@ class Rejoining:
             is_alone = yield from self._requests(leader)
             if is_alone and self._often(self.habits.abandoned):
                 return
+        yield from self._end_of_round(leader, left_out, is_idle)
+
+    def _end_of_round(self, leader: int, left_out: int, is_idle: bool) -> Iterator[Choice]:
+        """Have a process come back, most often `left_out`, or one crash, or neither."""
         if self._often(0.7):
             others = [process for process in self.simulator.ids if process != leader]
             back = left_out if left_out in others and self._often(0.8) else self._one(others or [leader])

@@ -100,28 +100,36 @@ def load(data: bytes, name: str) -> Schedule:
     try:
         schedule = _as_schedule(msgspec.json.decode(data, type=kind))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        if data.lstrip().startswith(b'{"event"'):
-            raise ScheduleError(f"{name}: expected a schedule, this looks like a trace") from None
-        if found := foreign(data):
-            raise ScheduleError(f"{name}: expected {found}") from None
-        if not data.strip():
-            raise ScheduleError(f"{name}, line 1: expected a schedule, the file is empty") from None
-        if not isinstance(error, msgspec.ValidationError):
-            raise ScheduleError(
-                f"{name}{_place(data, error)}: expected a schedule as one JSON object, {error}"
-            ) from None
-        message = str(error)
-        field = _PATH.search(message)
-        path = field.group(1) if field else ""
-        if path == "version":
-            raise ScheduleError(f"{name}, field `version`: expected {SCHEDULE_VERSION}") from None
-        where = f", field `{path}`" if path else ""
-        said = with_alternatives(_PATH.sub("", message), path, kind)
-        raise ScheduleError(f"{name}{_line(data, path)}{where}: {said}") from None
+        raise ScheduleError(f"{name}{_malformed(data, error, kind)}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
         raise ScheduleError(f"{name}, field `quorums`: {error}") from None
+    _check_processes(schedule, data, name)
+    return schedule
+
+
+def _malformed(data: bytes, error: Exception, kind: Any) -> str:
+    """Return why `data` is no schedule of this type, with its place: ", line 3: expected …"."""
+    if data.lstrip().startswith(b'{"event"'):
+        return ": expected a schedule, this looks like a trace"
+    if found := foreign(data):
+        return f": expected {found}"
+    if not data.strip():
+        return ", line 1: expected a schedule, the file is empty"
+    if not isinstance(error, msgspec.ValidationError):
+        return f"{_place(data, error)}: expected a schedule as one JSON object, {error}"
+    message = str(error)
+    field = _PATH.search(message)
+    path = field.group(1) if field else ""
+    if path == "version":
+        return f", field `version`: expected {SCHEDULE_VERSION}"
+    where = f", field `{path}`" if path else ""
+    return f"{_line(data, path)}{where}: {with_alternatives(_PATH.sub('', message), path, kind)}"
+
+
+def _check_processes(schedule: Schedule, data: bytes, name: str) -> None:
+    """Check that every process that a choice names is one of the schedule's. ScheduleError if not."""
     for index, choice in enumerate(schedule.choices):
         for field_name in choices.process_fields(type(choice)):
             value = getattr(choice, field_name)
@@ -132,7 +140,6 @@ def load(data: bytes, name: str) -> Schedule:
                         f"{name}{_line(data, path)}, field `{path}`: expected a process from 1 to "
                         f"{schedule.processes}, found {process}"
                     )
-    return schedule
 
 
 def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: str) -> None:
