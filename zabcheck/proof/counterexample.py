@@ -9,11 +9,23 @@ from itertools import product
 from msgspec import Struct
 
 from zabcheck.proof import smtlib
-from zabcheck.proof.finite import HALVES, SMALL, Bound, Fact, Facts, Thing, Universe, ground, holds, take
+from zabcheck.proof.finite import (
+    HALVES,
+    SMALL,
+    Bound,
+    Fact,
+    Facts,
+    Thing,
+    Universe,
+    bindings,
+    ground,
+    holds,
+    take,
+    thing,
+)
 from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
-from zabcheck.proof.relations import State
-from zabcheck.proof.witness import Seen, witness
+from zabcheck.proof.relations import RELATIONS, State
 
 SHOWN = {
     "promised": ("{0} promised {1} to {2}", "{0} did not promise {1} to {2}"),
@@ -36,6 +48,10 @@ def say(fact: Fact, is_so: bool = True) -> str:
     """Return a fact as a sentence, or the sentence that denies it."""
     relation, things = fact
     return SHOWN[relation][0 if is_so else 1].format(*map(show, things))
+
+
+Seen = tuple[Fact, bool]
+"""A fact, and True if the state has it."""
 
 
 class Counterexample(Struct, frozen=True):
@@ -236,3 +252,34 @@ def counterexample_of(
                 obligation, universe, before, about, after, broken, witness(says, universe, after, bound)
             )
     raise AssertionError("the solver's state breaks nothing")
+
+
+def witness(formula: Formula, universe: Universe, facts: Facts, bound: Bound) -> tuple[Seen, ...]:
+    """Return the facts that make a formula true or false, missing ones too, each once, in the formula's order.
+
+    Where one part decides, such as a false part of an "and", only the first such part is followed. A truth of
+    every state, such as the order of two zxids, is no fact.
+    """
+    return tuple(dict.fromkeys(_deciding(formula, universe, facts, bound)))
+
+
+def _deciding(formula: Formula, universe: Universe, facts: Facts, bound: Bound) -> Iterator[Seen]:
+    match formula:
+        case Atom(relation, terms):
+            if relation in RELATIONS:
+                fact = relation, tuple(thing(term, bound) for term in terms)
+                yield fact, fact in facts
+        case Not(inner):
+            yield from _deciding(inner, universe, facts, bound)
+        case Both(formulas) | Either(formulas):
+            yield from _of_parts(isinstance(formula, Both), [(part, bound) for part in formulas], universe, facts)
+        case ForAll(variables, inner) | Exists(variables, inner):
+            parts = [(inner, each) for each in bindings(variables, universe, bound)]
+            yield from _of_parts(isinstance(formula, ForAll), parts, universe, facts)
+
+
+def _of_parts(is_and: bool, parts: list[tuple[Formula, Bound]], universe: Universe, facts: Facts) -> Iterator[Seen]:
+    """Yield the facts that decide an "and" or an "or": those of the first part that alone does, or else of all."""
+    alone = [part for part in parts if holds(part[0], universe, facts, part[1]) is not is_and]
+    for inner, bound in alone[:1] or parts:
+        yield from _deciding(inner, universe, facts, bound)

@@ -5,11 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.counterexample.induction import states
-from zabcheck.proof.counterexample import SHOWN, Counterexample, say
+from zabcheck.proof.counterexample import SHOWN, Counterexample, say, witness
 from zabcheck.proof.finite import SMALL, holds
 from zabcheck.proof.logic import Formula, Node, Transaction, every, some
 from zabcheck.proof.relations import RELATIONS, State
-from zabcheck.proof.witness import witness
 
 S = State()
 A, B, *_ = SMALL.transactions
