@@ -1,12 +1,13 @@
-"""The abstraction of a trace: what its events say in the relations of the proof, one event after the other.
+"""The abstraction of a trace: its events as facts in the relations of the proof, one event after the other.
 
 A state of the abstraction is a `World`: the processes, quorums, epochs and transactions that the trace has named so
-far, and what is so of them. Two steps of the paper show no event, and are taken for done as soon as another event tells
-of them: l.1.2, by which a leader chooses an initial history, when somebody adopts that first; and l.3.2, by which it
-commits, when somebody delivers what was not committed. Nothing that they need can become false in between.
+far, and the facts about them. Two steps of the paper show no event, and count as done as soon as another event implies
+them: l.1.2, by which a leader chooses an initial history, when a process first adopts that; and l.3.2, by which it
+commits, when a process delivers a transaction that was not committed. None of their conditions can become false in
+between.
 
-Each incarnation of a process delivers from the beginning, as a process of its own (definition VI.4). So what an
-incarnation after the first one delivers is noted twice: for the process, and for one that is in no quorum and does
+Each incarnation of a process delivers from the beginning, as a process of its own (definition VI.4). So a delivery of
+an incarnation after the first one is recorded twice: for the process, and for one that is in no quorum and does
 nothing but deliver.
 """
 
@@ -36,9 +37,9 @@ AbstractTxn = tuple[int, int, str]
 """A transaction: epoch, counter and value, so that two values under one zxid are two transactions, as in a trace."""
 
 MOST_PROCESSES = 7
-"""With more, there are more quorums than one wants to try."""
+"""The most processes: with more, there are more quorums than one wants to try."""
 LOOKS_AT = (Promise, AckEpoch, Adopt, Accept, Establish, Broadcast, Deliver, Restore)
-"""The events that say something in the relations; all others change nothing."""
+"""The events that add facts to the relations; all others change nothing."""
 
 
 def name_of(process: int) -> str:
@@ -47,13 +48,13 @@ def name_of(process: int) -> str:
 
 
 def names_of(event: Deliver | Restore) -> list[str]:
-    """Return who delivers: the process, and its incarnation, if that is not the first."""
+    """Return the names that deliver: the process, and its incarnation, if that is not the first."""
     name = name_of(event.process)
     return [name, f"{name}.{event.incarnation}"] if event.incarnation else [name]
 
 
 def at_start(quorums: Quorums) -> World:
-    """Return the state before the first event: everybody is in epoch 0."""
+    """Return the state before the first event: every process is in epoch 0."""
     names = tuple(map(name_of, range(1, quorums.size + 1)))
     adopted = frozenset((name, 0) for name in names)
     return world_of((names, all_of(quorums), (0,), ()), {"opened": frozenset({(0,)}), "adopted": adopted})
@@ -68,7 +69,7 @@ def all_of(quorums: Quorums) -> tuple[frozenset[str], ...]:
 
 
 def naming(world: World, event: Event) -> World:
-    """Return the state that has what an event names. Nothing happens: whoever left later epochs left this one, too."""
+    """Return the state with the things that an event names. A process that left later epochs left a new one, too."""
     nodes, quorums, epochs, txns, *_ = world
     if isinstance(event, Deliver | Restore):
         nodes = (*nodes, *(name for name in names_of(event) if name not in nodes))
@@ -85,12 +86,12 @@ def naming(world: World, event: Event) -> World:
 
 
 def abstract(txn: Txn) -> AbstractTxn:
-    """Return a transaction as the abstraction has it."""
+    """Return a transaction in the form of the abstraction."""
     return txn.zxid.epoch, txn.zxid.counter, txn.value
 
 
 def effect(world: World, event: Event) -> Effect:
-    """Return what an event says has become so, whether Zab allows that or not; it may have been so before."""
+    """Return the facts that an event adds, whether Zab allows that or not; they may have held before."""
     match event:
         case Promise():
             n, leader = name_of(event.process), name_of(event.leader or 0)
@@ -130,7 +131,7 @@ def _adopted(world: World, event: Adopt) -> Effect:
 
 
 def _committed(world: World, n: str, txn: AbstractTxn) -> Tuples:
-    """Return what is committed by now if n delivers the transaction in the epoch that it is in."""
+    """Return the facts that are committed by now if n delivers the transaction in its present epoch."""
     if epochs_committing(world, txn):
         return frozenset()
     e = epoch_of(world, n)
@@ -149,7 +150,7 @@ def epoch_of(world: World, n: str) -> int:
 
 
 def leaders(world: World, e: int) -> list[str]:
-    """Return who was promised an epoch: first who was promised it by a quorum, then by most."""
+    """Return the processes that were promised an epoch: first the one with promises of a quorum, then by number."""
     promised: dict[str, set[str]] = {}
     for n, epoch, leader in of(world, "promised"):
         if epoch == e:
@@ -162,7 +163,7 @@ def leaders(world: World, e: int) -> list[str]:
     return sorted(promised, key=rank)
 
 
-# Histories. A trace tells the last zxid, the length and the hash of one; what is in it, other events have told.
+# Histories. An event has the last zxid, the length and the hash of one; earlier events had its transactions.
 
 
 def history_of(world: World, e: int) -> list[AbstractTxn]:
@@ -176,7 +177,7 @@ def initial_history(world: World, e: int) -> list[AbstractTxn]:
 
 
 def accepted_by(world: World, n: str, e: int) -> list[AbstractTxn]:
-    """Return what a process accepted in an epoch, in order."""
+    """Return the transactions that a process accepted in an epoch, in order."""
     return _sorted(t for m, epoch, t in of(world, "accepted") if (m, epoch) == (n, e))
 
 
@@ -186,7 +187,7 @@ def adopted_by(world: World, event: Adopt) -> tuple[AbstractTxn, ...] | None:
 
 
 def restored_by(world: World, event: Restore) -> tuple[AbstractTxn, ...] | None:
-    """Return what a snapshot stands for; None if that is not known."""
+    """Return the transactions of a snapshot; None if they are not known."""
     n = name_of(event.process)
     delivered = _sorted(t for m, t in of(world, "delivered") if m == n)
     return _told(event, [delivered, *_known(world, n, epoch_of(world, n))])
@@ -199,7 +200,7 @@ def provides_what_it_accepted(world: World, event: AckEpoch) -> bool:
 
 
 def _known(world: World, n: str, e: int) -> Iterator[list[AbstractTxn]]:
-    """Yield what a history may be a prefix of: that of an epoch, or what somebody accepted in one."""
+    """Yield the sequences of which a history may be a prefix: an epoch's, or those accepted by a process in one."""
     yield history_of(world, e)
     own = accepted_by(world, n, epoch_of(world, n))
     yield own

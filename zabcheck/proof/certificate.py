@@ -1,4 +1,4 @@
-"""Writes the proof down: a folder of obligations in SMT-LIB 2.6, which anybody can check with a solver of theirs."""
+"""Writes a proof to a folder: its obligations in SMT-LIB 2.6, which can be checked with any solver."""
 
 import hashlib
 from pathlib import Path
@@ -32,7 +32,7 @@ class Entry(Struct, frozen=True):
 
 
 def entry(decision: prover.Decision) -> Entry:
-    """Return what the certificate has of a proved obligation."""
+    """Return the entry of a proved obligation."""
     assert decision.status == "proved"
     return Entry(decision.obligation, prover.needed(decision))
 
@@ -51,7 +51,7 @@ def contents(entries: list[Entry]) -> dict[str, str]:
 
 
 def write(folder: Path, files: dict[str, str]) -> str:
-    """Write them into a folder, which is created, and return the fingerprint. OSError if that cannot be done."""
+    """Write the files into a folder, which is created, and return the fingerprint. OSError if that cannot be done."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")

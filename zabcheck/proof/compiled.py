@@ -1,8 +1,8 @@
 """Formulas as functions of Python: fast enough to judge each event of a long run.
 
-`finite` judges a formula by walking through it. Here the formula is written down once as an expression of Python, with
-a loop for each variable of a quantifier; a condition is looked at in the outermost loop in which all that it mentions
-is known.
+`finite` judges a formula by walking through it. Here the formula is written once as an expression of Python, with
+a loop for each variable of a quantifier; a condition is tested in the outermost loop in which all its variables
+are known.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from zabcheck.proof.steps import Step
 World = tuple[Any, ...]
 """A state: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
 Tuples = frozenset[tuple[Any, ...]]
-"""The tuples of a relation, each with things of the sorts that `RELATIONS` says."""
+"""The tuples of a relation, with things of the sorts in `RELATIONS`."""
 
 Effect = Mapping[str, AbstractSet[tuple[Any, ...]]]
 """The tuples that a step adds, by relation."""
@@ -41,7 +41,7 @@ def of(world: World, relation: str) -> Tuples:
 
 
 def with_more(world: World, relations: Effect) -> World:
-    """Return the world in which these relations have these tuples, too; what has them already is not copied."""
+    """Return the world in which these relations have these tuples, too; one that has them already is not copied."""
     changed = list(world)
     for name, tuples in relations.items():
         before = changed[_PLACES[name]]
@@ -59,13 +59,13 @@ def additions(step: Step, world: World, things: Sequence[Thing]) -> Effect | Non
 
 
 def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
-    """Return the world after a step with these things, None if it is not possible: what `finite.take` does."""
+    """Return the world after a step with these things, None if it is not possible, as `finite.take` does."""
     added = additions(step, world, things)
     return None if added is None else with_more(world, added)
 
 
 def broken(claim: Claim, world: World) -> dict[str, Thing] | None:
-    """Return for what a claim is false, by the names of its variables: the least such things. None if it is true."""
+    """Return the least things for which a claim is false, by the names of its variables. None if it is true."""
     found = _claim(claim)(*world)
     if not found:
         return None
@@ -81,7 +81,7 @@ def mentioned(claim: Claim) -> frozenset[str]:
 
 @cache
 def read_by(step: Step) -> frozenset[str]:
-    """Return the names of the relations on which it depends whether a step is possible, and what it adds."""
+    """Return the names of the relations on which the condition of a step, and its additions, depend."""
     change = step.change
     formulas = [change.when, *(addition.formula for addition in change.adds)]
     return frozenset(name for formula in formulas for name in _mentioned(formula)) & RELATIONS.keys()
@@ -89,7 +89,7 @@ def read_by(step: Step) -> frozenset[str]:
 
 @cache
 def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[..., Any]]]]:
-    """Return whether a step is possible, and what it adds to each relation, as functions of a world and things."""
+    """Return the condition of a step, and its additions to each relation, as functions of a world and things."""
     change, known = step.change, _numbers(step.terms)
     adds = []
     for addition in change.adds:
@@ -100,14 +100,14 @@ def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[...
 
 @cache
 def _claim(claim: Claim) -> Callable[..., set[tuple[Thing, ...]]]:
-    """Return of what a claim is false, as a function of a world."""
+    """Return a function of a world that returns the things for which a claim is false."""
     loops = _loops(claim.terms, Not(claim.says(State(), *claim.terms)), frozenset())
     return _function((), f"{{{_tuple(claim.terms)} {loops}}}")
 
 
 def _function(terms: Iterable[Term], body: str) -> Callable[..., Any]:
     arguments = ", ".join([*_THINGS.values(), *RELATIONS, *map(_name, terms)])
-    function: Callable[..., Any] = eval(f"lambda {arguments}: {body}")  # the text is ours: nothing of a user is in it
+    function: Callable[..., Any] = eval(f"lambda {arguments}: {body}")  # the text is ours: it has nothing from a user
     return function
 
 

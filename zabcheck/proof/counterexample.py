@@ -70,11 +70,11 @@ class Counterexample(Struct, frozen=True):
 
     @property
     def claim(self) -> str:
-        """Return the name of what is broken."""
+        """Return the name of the broken claim."""
         return self.obligation.claim.name
 
     def lines(self) -> Iterator[str]:
-        """Yield it as text: the state before, the step, what it adds, and what is broken."""
+        """Yield it as text: the state before, the step, its additions, and the broken claim."""
         yield "before:"
         yield from (f"  {each}" for each in _told(self.before))
         if step := self.obligation.step:
@@ -93,12 +93,12 @@ def show(it: Thing) -> str:
 
 
 def named(things: Mapping[str, Thing]) -> str:
-    """Return what each variable stands for, as text."""
+    """Return the value of each variable as text."""
     return ", ".join(f"{name} = {show(it)}" for name, it in things.items())
 
 
 def _told(facts: Facts) -> list[str]:
-    """Return facts as sentences, in the order of the relations; what is so in every state is left out."""
+    """Return facts as sentences, in the order of the relations; facts of every state are left out."""
     order = list(SHOWN)
     usual = {("opened", (0,))}
     facts = frozenset((name, things) for name, things in facts - usual if name != "adopted" or things[1] != 0)
@@ -113,12 +113,12 @@ def _told(facts: Facts) -> list[str]:
 
 
 def universe_of(obligation: Obligation) -> Universe:
-    """Return where to look: without the assumption that quorums intersect, among quorums that do not."""
+    """Return the universe to search: without the assumption that quorums intersect, one with quorums that do not."""
     return SMALL if "quorums intersect" in obligation.theory.assumptions else HALVES
 
 
 class Script(Struct, frozen=True):
-    """The search for a counterexample as SMT-LIB without quantifiers, and which constant stands for what."""
+    """The search for a counterexample as SMT-LIB without quantifiers, and the meanings of its constants."""
 
     text: str
     facts: dict[str, Fact]
@@ -131,7 +131,7 @@ def script(obligation: Obligation, universe: Universe) -> Script:
 
 
 class _Writer:
-    """Writes it, and keeps what it has named."""
+    """Writes a script, and keeps the constants that it has named."""
 
     def __init__(self, obligation: Obligation, universe: Universe) -> None:
         self.obligation = obligation
@@ -161,7 +161,7 @@ class _Writer:
         return Script("\n".join([*(f"(declare-const {n} Bool)" for n in names), *lines]), self.facts, self.choices)
 
     def _fact(self, fact: Fact, after: bool) -> Formula:
-        """Return whether something is so: after the step, if it was before or the step adds it."""
+        """Return a formula for a fact: after the step, if it held before or the step adds it."""
         name = "|" + " ".join([fact[0], *map(show, fact[1])]) + "|"
         self.facts[name] = fact
         return Either((Named(name), self.adds[fact])) if after and fact in self.adds else Named(name)
@@ -172,7 +172,7 @@ class _Writer:
         return Named(name)
 
     def _cases(self, formula: Formula) -> Iterator[tuple[Bound, list[Formula]]]:
-        """Yield what the terms of the step in a formula may stand for, and the choices that this means."""
+        """Yield the values of the step's terms in a formula, each with the choices that this means."""
         used = _terms(formula)
         terms = [term for term in self.terms if term.number in used]
         for things in product(*(self.universe.all(type(term)) for term in terms)):
@@ -180,7 +180,7 @@ class _Writer:
             yield {term.number: it for term, it in chosen}, [self._choice(*each) for each in chosen]
 
     def _of(self, formula: Formula) -> Formula:
-        """Return the formula for whatever the terms of the step stand for."""
+        """Return the formula for any values of the step's terms."""
         if isinstance(formula, Both):
             return Both(tuple(self._of(each) for each in formula.formulas))
         cases = []
@@ -223,7 +223,7 @@ def _base(term: Term) -> Term:
 def counterexample(
     obligation: Obligation, universe: Universe, true: Callable[[str], bool], found: Script
 ) -> Counterexample:
-    """Return the counterexample of a model, of which `true` says which constants are true in it."""
+    """Return the counterexample of a model; `true` returns True for the constants that are true in it."""
     before = frozenset(fact for name, fact in found.facts.items() if true(name))
     things = {term.number: it for name, (term, it) in found.choices.items() if true(name)}
     terms = obligation.step.terms if obligation.step else ()
@@ -233,7 +233,7 @@ def counterexample(
 def counterexample_of(
     obligation: Obligation, universe: Universe, before: Facts, things: Sequence[Thing] = ()
 ) -> Counterexample:
-    """Return the counterexample that this state is, with a step that is about these things if there is one.
+    """Return the counterexample in this state, with a step for these things if there is one.
 
     AssertionError if the step is not possible, or breaks nothing.
     """

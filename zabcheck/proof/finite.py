@@ -1,7 +1,7 @@
 """The abstraction in a small universe: a few named processes, epochs and transactions.
 
 There every formula is a finite one: "for all" is a long "and". A step can be taken in it, which gives runs; and a
-solver finds a counterexample to induction in it, or says for certain that this universe has none.
+solver finds a counterexample to induction in it, or proves that this universe has none.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from zabcheck.proof.steps import Step, start
 Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str]
 """A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any."""
 Fact = tuple[str, tuple[Thing, ...]]
-"""A relation, and what it holds of."""
+"""A relation, and the things that it holds of."""
 Bound = dict[int, Thing]
 """The values of a formula's variables, by their numbers."""
 
@@ -69,7 +69,7 @@ HALVES = Universe(THREE, majorities(THREE, 1), SMALL.epochs, SMALL.transactions)
 
 
 def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> Formula:
-    """Return the formula without quantifiers; `fact` says what an atom is, given whether it is meant after the step."""
+    """Return the formula without quantifiers; `fact` returns the formula of an atom, before the step or after it."""
     match formula:
         case Atom(relation, terms, after):
             things = tuple(thing(term, bound) for term in terms)
@@ -93,7 +93,7 @@ def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[F
 
 
 def thing(term: Term, bound: Mapping[int, Thing]) -> Thing:
-    """Return what a term stands for."""
+    """Return the value of a term."""
     if term.of is not None:
         txn = thing(term.of, bound)
         assert isinstance(txn, tuple)
@@ -102,7 +102,7 @@ def thing(term: Term, bound: Mapping[int, Thing]) -> Thing:
 
 
 def _known(relation: str, things: tuple[Thing, ...]) -> bool:
-    """Return whether a relation holds that no step changes."""
+    """Return True if a relation holds that no step changes."""
     if relation == "member":
         assert isinstance(things[1], frozenset)
         return things[0] in things[1]
@@ -137,11 +137,11 @@ def _either(formulas: Iterable[Formula]) -> Formula:
 
 
 Facts = frozenset[Fact]
-"""A state: all that is so."""
+"""A state: all its facts."""
 
 
 def _in(facts: Facts) -> Callable[[Fact, bool], Formula]:
-    """Return what says whether a fact is one of these."""
+    """Return a function that returns the truth of a fact."""
 
     def fact(each: Fact, after: bool) -> Formula:
         assert not after, "a state alone has no later one"
@@ -151,12 +151,12 @@ def _in(facts: Facts) -> Callable[[Fact, bool], Formula]:
 
 
 def holds(formula: Formula, universe: Universe, facts: Facts, bound: Bound | None = None) -> bool:
-    """Return whether a formula about the state before a step is true in this state."""
+    """Return True if a formula about the state before a step is true in this state."""
     return ground(formula, universe, bound or {}, _in(facts)) == TRUE
 
 
 def at_start(universe: Universe) -> Facts:
-    """Return the state that a run begins in: everybody is in epoch 0."""
+    """Return the state that a run begins in: every process is in epoch 0."""
     facts: Facts = frozenset({("opened", (0,)), *(("adopted", (node, 0)) for node in universe.nodes)})
     assert holds(start(State()), universe, facts)
     return facts
@@ -182,5 +182,5 @@ def take(step: Step, universe: Universe, facts: Facts, things: Sequence[Thing]) 
 
 
 def bindings_of(step: Step, things: Sequence[Thing]) -> Bound:
-    """Return what the terms of a step stand for."""
+    """Return the values of a step's terms."""
     return {term.number: each for term, each in zip(step.terms, things, strict=True)}

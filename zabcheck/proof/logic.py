@@ -14,9 +14,9 @@ _numbers = count()
 
 
 class Term:
-    """Something that a formula speaks about: a variable, a constant, or the epoch of a transaction.
+    """A term of a formula: a variable, a constant, or the epoch of a transaction.
 
-    Two variables are the same one if they are the same object, whatever their names: the printer tells names apart.
+    Two variables are the same one if they are the same object, whatever their names: the printer distinguishes names.
     """
 
     def __init__(self, name: str, of: "Term | None" = None, constant: bool = False) -> None:
@@ -31,7 +31,7 @@ class Node(Term):
 
 
 class Quorum(Term):
-    """A quorum: a set of processes, of which `member` tells who is in it."""
+    """A quorum: a set of processes, with the relation `member`."""
 
 
 class Epoch(Term):
@@ -65,7 +65,7 @@ def epoch_of(t: Transaction) -> Epoch:
 
 
 def member(n: Node, q: Quorum) -> "Formula":
-    """Say that the process is in the quorum."""
+    """Return the formula that the process is in the quorum."""
     return Atom("member", (n, q))
 
 
@@ -82,7 +82,7 @@ class Formula(Struct, frozen=True):
         return Not(self)
 
     def __rshift__(self, other: "Formula") -> "Formula":
-        """Say that the first implies the second."""
+        """Return the formula that the first implies the second."""
         return Either((Not(self), other))
 
 
@@ -143,18 +143,18 @@ TRUE, FALSE = Both(()), Either(())
 
 
 def same(one: Term, other: Term) -> Formula:
-    """Say that two terms are the same thing."""
+    """Return the formula that two terms are the same thing."""
     return Same(one, other)
 
 
 def every(body: Callable[..., Formula], *sorts: type[Term]) -> Formula:
-    """Say that `body` is true of everything; its parameters are of these sorts."""
+    """Return the formula that `body` is true of everything; its parameters are of these sorts."""
     variables = _variables(body, sorts)
     return ForAll(variables, body(*variables))
 
 
 def some(body: Callable[..., Formula], *sorts: type[Term]) -> Formula:
-    """Say that `body` is true of something; its parameters are of these sorts."""
+    """Return the formula that `body` is true of something; its parameters are of these sorts."""
     variables = _variables(body, sorts)
     return Exists(variables, body(*variables))
 

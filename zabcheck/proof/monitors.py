@@ -46,12 +46,12 @@ _TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
 
 
 class _Abstracted(Invariant):
-    """Takes the events of a trace for steps of the abstraction."""
+    """Interprets the events of a trace as steps of the abstraction."""
 
     group = "abstraction"
     looks_at = LOOKS_AT
     depends_on: ClassVar[Collection[str]] = RELATIONS
-    """On which relations it depends what is wrong with the events to come."""
+    """The relations on which later verdicts depend."""
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -86,7 +86,7 @@ class _Abstracted(Invariant):
         return self.wrong is not None and self.tells
 
     def _go_on(self) -> None:
-        """Take what is an instance by now, in merged logs."""
+        """Take the events that are instances by now, in merged logs."""
         goes_on = True
         while goes_on:
             goes_on = False
@@ -95,7 +95,7 @@ class _Abstracted(Invariant):
                     goes_on = True
 
     def _take_one(self, process: int) -> bool:
-        """Take an event of a process that is an instance; return whether there is one."""
+        """Take an event of a process that is an instance. Return True if there is one."""
         assert self.world is not None
         events = self.waiting[process]
         for place in self._places(events):
@@ -108,9 +108,9 @@ class _Abstracted(Invariant):
         return False
 
     def _places(self, events: Sequence[tuple[int, Local]]) -> Iterator[int]:
-        """Yield which of the events that wait may be next: the first, or an acceptance after it.
+        """Yield the places of waiting events that may be next: the first, or an acceptance after it.
 
-        Logs and packets tell that a write was durable, often long after it was; but it was so in the epoch that the
+        Logs and packets show that a write was durable, often long after it was; but it was so in the epoch that the
         process was in then.
         """
         yield 0
@@ -133,7 +133,7 @@ class _Abstracted(Invariant):
         self.world = found.after
 
     def _wrong(self, event: Local, found: Transition) -> str | None:
-        """Return what is wrong with an event, and what it makes of the state so far; None if nothing is."""
+        """Return the fault of an event as text, given its effect on the state so far; None if there is none."""
         raise NotImplementedError
 
     def judged(self) -> int:
@@ -156,11 +156,11 @@ class _Abstracted(Invariant):
         return self._violation(f"{sentence(event)}: {said}", event)
 
     def _wrong_at_the_end(self) -> tuple[Local, str] | None:
-        """Judge what is no instance in any order, one event after the other, until something is wrong.
+        """Judge the events that are no instance in any order, one after the other, until one is at fault.
 
-        Most of what waits waits for an event of another process. So of the first ones of each process, that is judged
-        first after which most of the others are instances; of several, the first in the file. An ACK-E waits for nobody
-        else, so it comes before all of these.
+        Most of these wait for an event of another process. So of the first ones of each process, that is judged first
+        after which most of the others are instances; of several, the first in the file. An ACK-E waits for no other
+        process, so it comes before all of these.
         """
         rest = self
         while rest.waiting and rest.wrong is None:
@@ -169,7 +169,7 @@ class _Abstracted(Invariant):
         return rest.wrong
 
     def _without_waiting_for(self, process: int) -> "_Abstracted":
-        """Take the first event of a process that waits, and then what is an instance."""
+        """Take the first waiting event of a process, and then all that are instances."""
         rest = self.fork(self.record)
         assert isinstance(rest, _Abstracted)
         assert rest.world is not None
@@ -182,7 +182,7 @@ class _Abstracted(Invariant):
 
 
 def _difference(world: World, event: Local) -> str:
-    """Say how a history that is provided (ACK-E) or adopted differs from what Zab demands; "" if that is not known."""
+    """Return as text the difference of a provided (ACK-E) or adopted history from the one that Zab demands, or ""."""
     match event:
         case AckEpoch(current_epoch=e):
             accepted = accepted_by(world, name_of(event.process), e)

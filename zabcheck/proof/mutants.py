@@ -144,7 +144,7 @@ def log_before_epoch(s: State, n: Node, e: Epoch, k: Node, d: Epoch) -> Change:
 
 
 class Mutant(Struct, frozen=True):
-    """A known bug in the abstraction: which step it replaces with what, which it adds, which assumption it drops."""
+    """A known bug in the abstraction: the step it replaces, its replacement, added steps, a dropped assumption."""
 
     replaced: Step | None
     instead: Step | None = None
@@ -152,7 +152,7 @@ class Mutant(Struct, frozen=True):
     added: Step | None = None
 
     def theory(self) -> Theory:
-        """Return what is to be proved of it, which should not succeed."""
+        """Return the theory to prove, which should not succeed."""
         kept = tuple(name for name in ASSUMPTIONS if name != self.dropped)
         changed = tuple(self.instead if each is self.replaced and self.instead else each for each in STEPS)
         added = () if self.added is None else (self.added,)

@@ -1,4 +1,4 @@
-"""The obligations: what has to be shown so that the properties hold in every state that a run can reach.
+"""The obligations: statements that together prove the properties in every state that a run can reach.
 
 The start satisfies each conjunct; each step keeps each conjunct, if all are true before it; and all conjuncts together
 imply each property. An obligation is proved if its negation has no model: if a solver says `unsat`.
@@ -42,7 +42,7 @@ LIKELY = {
     ),
     "knew its initial history": (*_OF_QUORUMS, "primary is up to date"),
 }
-"""For some claims, from which conjuncts they are likely to follow, besides themselves: what a solver tries first."""
+"""For some claims, the conjuncts from which they are likely to follow, besides themselves, to be tried first."""
 
 
 class Theory(Struct, frozen=True):
@@ -55,7 +55,7 @@ class Theory(Struct, frozen=True):
 
 
 class Obligation(Struct, frozen=True):
-    """One thing to be shown: `goal` follows from the hypotheses, after the step if there is one."""
+    """One statement to prove: `goal` follows from the hypotheses, after the step if there is one."""
 
     kind: str
     """`start`, `step` or `property`."""
@@ -65,7 +65,7 @@ class Obligation(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Return what is shown, in words."""
+        """The statement in words."""
         if self.kind == "start":
             return f"the start satisfies {self.claim.name}"
         return f"{self.step.name} keeps {self.claim.name}" if self.step else f"the conjuncts imply {self.claim.name}"
@@ -77,7 +77,7 @@ class Obligation(Struct, frozen=True):
         return f"{first}.{self.claim.name}.smt2".replace(" ", "-")
 
     def hypotheses(self) -> Iterator[tuple[str, Formula]]:
-        """Yield what may be used, each with its name: all but the assumptions, which are about no state."""
+        """Yield the hypotheses, each with its name: all that is given but the assumptions, which are about no state."""
         before = State()
         if self.kind == "start":
             yield "the start", start(before)
@@ -89,15 +89,15 @@ class Obligation(Struct, frozen=True):
 
     @property
     def goal(self) -> Formula:
-        """Return what has to follow."""
+        """Return the formula that has to follow."""
         return self.claim.of(State(after=self.step is not None))
 
     def given(self) -> list[str]:
-        """Return the names of all that may be used, in the order of the script: assumptions, then hypotheses."""
+        """Return the names of all that is given, in the order of the script: assumptions, then hypotheses."""
         return [*self.theory.assumptions, *(name for name, _ in self.hypotheses())]
 
     def likely(self) -> list[str]:
-        """Return the names of what the goal is likely to follow from; all of them if nothing is known."""
+        """Return the names of hypotheses from which the goal is likely to follow; all of them if nothing is known."""
         given = self.given()
         likely = LIKELY.get(self.claim.name)
         if likely is None:
@@ -106,9 +106,9 @@ class Obligation(Struct, frozen=True):
         return [name for name in given if name not in conjuncts]
 
     def script(self, only: Collection[str] | None = None) -> str:
-        """Return the obligation in SMT-LIB: what is given, and the negation of the goal. Expected: unsat.
+        """Return the obligation in SMT-LIB: all that is given, and the negation of the goal. Expected: unsat.
 
-        With `only`, what has no name there is left out: what follows from less is proved all the more.
+        With `only`, a hypothesis that it does not name is left out: what follows from fewer is proved all the more.
         """
         used = self.given() if only is None else only
         lines = [*smtlib.preamble()]
@@ -137,5 +137,5 @@ def obligations(theory: Theory) -> list[Obligation]:
 
 
 def leave_out(theory: Theory, conjunct: str) -> Theory:
-    """Return a theory without one of its conjuncts: what is refused then is what needs it."""
+    """Return a theory without one of its conjuncts: obligations that are refused then need it."""
     return structs.replace(theory, conjuncts=tuple(each for each in theory.conjuncts if each.name != conjunct))

@@ -22,7 +22,7 @@ MORE = 20_000_000
 
 
 class NoSolver(Exception):
-    """The solver is not installed; the message says what to do."""
+    """The solver is not installed; the message has the remedy."""
 
 
 class Decision(Struct, frozen=True):
@@ -46,7 +46,7 @@ def load() -> Any:
 
 
 def decide(obligation: Obligation, seconds: float = 60) -> Decision:
-    """Decide an obligation; what is open after `seconds` is not decided, which is never a proof.
+    """Decide an obligation; if it is open after `seconds` it is not decided, which is never a proof.
 
     First some short tries to prove it, each with another seed; then a search for a counterexample in a small universe;
     if that has none, longer tries until the time is over. NoSolver without z3.
@@ -74,9 +74,9 @@ def decide(obligation: Obligation, seconds: float = 60) -> Decision:
 
 
 def needed(decision: Decision) -> list[str]:
-    """Return the names of what a proof uses: a part of what is given, from which the goal follows.
+    """Return the names of the assertions that a proof uses: a part of those given, from which the goal follows.
 
-    All that was given if the solver, asked what it used, does not decide it.
+    All that were given if the solver does not decide the smaller obligation.
     """
     z3 = load()
     given, tries = list(decision.given), decision.tries
@@ -98,9 +98,9 @@ def needed(decision: Decision) -> list[str]:
 
 
 def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -> bool:
-    """Return whether z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all no.
+    """Return True if z3 says `unsat` within this effort; `sat`, `unknown` and a time-out are all False.
 
-    In a context of its own: what z3 was asked before would change what it finds within the effort.
+    In a context of its own: earlier queries would change the result within the effort.
     """
     solver = z3.Solver(ctx=z3.Context())
     solver.set("random_seed", seed)
@@ -113,7 +113,7 @@ def _unsatisfiable(z3: Any, text: str, effort: int, seed: int, seconds: float) -
 def refute(obligation: Obligation) -> Counterexample | None:
     """Return a counterexample in the small universe, with as few facts as can be; None if that has none.
 
-    It depends on nothing that z3 was asked before, so it is the same every time.
+    It does not depend on earlier queries, so it is the same every time.
     """
     z3 = load()
     universe = universe_of(obligation)
@@ -135,7 +135,7 @@ def _true(z3: Any, model: Any, name: str) -> bool:
 
 
 def _least(z3: Any, solver: Any, written: Script) -> Any:
-    """Return a model from which no fact can be left out, with a step that is about as early things as can be.
+    """Return a model from which no fact can be left out, with a step on things that are as early as can be.
 
     The last epochs, transactions and processes go first.
     """

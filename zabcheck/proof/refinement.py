@@ -1,7 +1,7 @@
 """Refinement: maps an event of a trace to one step of the abstraction, to several in a row, or to none.
 
-This is the link from the proof to what runs: a trace of which each event is an instance of steps is a run of the
-abstraction, so whatever is proved of all runs of the abstraction is true of it.
+This is the link from the proof to real runs: a trace of which each event is an instance of steps is a run of the
+abstraction, so everything proved of all runs of the abstraction is true of it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -33,7 +33,7 @@ from zabcheck.proof.relations import RELATIONS
 from zabcheck.proof.steps import Step
 
 Taken = tuple[Step, tuple[Thing, ...]]
-"""A step, and what it is about."""
+"""A step, and the values of its terms."""
 Stage = tuple[Step, Callable[[World], Iterable[Taken]]]
 """One step that an event needs, and the ways in which it may have been taken; the step stands for all of them."""
 
@@ -41,7 +41,7 @@ Stage = tuple[Step, Callable[[World], Iterable[Taken]]]
 class Transition(Struct, frozen=True):
     """The effect of an event on a state: the state after it, and the steps that it is an instance of, if any.
 
-    `steps`: what was taken; empty if nothing changed. `refused`: the first step that was not possible, None if the
+    `steps`: the steps taken; empty if nothing changed. `refused`: the first step that was not possible, None if the
     event is an instance.
     """
 
@@ -51,7 +51,7 @@ class Transition(Struct, frozen=True):
 
 
 def transition(before: World, event: Event, relations: Collection[str] = RELATIONS.keys()) -> Transition:
-    """Return what an event makes of a state, in these relations.
+    """Return the effect of an event on a state, in these relations.
 
     A state has large sets, so that after the event is made once only.
     """

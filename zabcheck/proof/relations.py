@@ -1,7 +1,7 @@
-"""The state of the abstraction: relations that say what has happened, over any number of processes and epochs.
+"""The state of the abstraction: relations that record what has happened, over any number of processes and epochs.
 
-Relations only grow. So a message that is lost, late or repeated needs no step: what was said stays said, and whoever
-hears it may act on it at any later time, or never. A crash needs none either: each relation says what is on a disk (or
+Relations only grow. So a message that is lost, late or repeated needs no step: its content stays true, and a receiver
+may act on it at any later time, or never. A crash needs none either: each relation records what is on a disk (or
 in a message that left after it was), and a disk forgets nothing that it has synced.
 """
 
@@ -85,5 +85,5 @@ class State:
         """n delivered t, in this incarnation or an earlier one, or took it over with a snapshot (f.2.2, f.3.3)."""
 
     def history(self, e: Epoch, t: Transaction) -> Formula:
-        """H(e, t): t is in the history of e, which is the initial one and what was broadcast since."""
+        """Return H(e, t): t is in the history of e, which is the initial one and the later broadcasts."""
         return self.initial(e, t) | self.proposed(e, t)

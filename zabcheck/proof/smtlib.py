@@ -37,7 +37,7 @@ def preamble() -> list[str]:
 
 
 def declarations(step: Step) -> tuple[list[str], Names]:
-    """Return the constants that a step is about, and their names."""
+    """Return the constants for the terms of a step, and their names."""
     names = _named(step.terms, {})
     return [f"(declare-const {names[t.number]} {type(t).__name__})" for t in step.terms], names
 
@@ -91,7 +91,7 @@ def _term(term: Term, names: Names) -> str:
 
 
 def _named(terms: Iterable[Term], known: Names) -> Names:
-    """Return the names with those of these terms, each told apart from the others by a number where that is needed."""
+    """Return the names with those of these terms, each distinguished from the others by a number where needed."""
     names = dict(known)
     for term in terms:
         taken = set(names.values()) | {"zero"}

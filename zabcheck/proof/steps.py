@@ -1,9 +1,9 @@
 """The steps of the abstraction: what Zab may do in one of them, for any processes, epochs and transactions.
 
-Each says when it is possible, and what it adds to the relations. A message is not modelled: a step needs what its
-message says to be true, not that the message is under way. That allows more than any network does, so what is proved
-holds for every network, however it loses, delays, repeats or reorders; of the channel's FIFO order only what a step's
-condition says is used (f.3.2, f.3.3).
+Each has a condition, and additions to the relations. A message is not modelled: a step needs the content of its
+message to be true, not the message to be in transit. That allows more than any network does, so the proof
+holds for every network, however it loses, delays, repeats or reorders; of the channel's FIFO order only the part in a
+step's condition is used (f.3.2, f.3.3).
 """
 
 from collections.abc import Callable
@@ -36,14 +36,14 @@ class Addition(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """When a step is possible, and what it adds."""
+    """The condition of a step, and its additions."""
 
     when: Formula
     adds: tuple[Addition, ...]
 
 
 class Step(Struct, frozen=True):
-    """A step, with the terms that it is about: which process, which epoch."""
+    """A step, with its terms: a process, an epoch."""
 
     name: str
     number: str
@@ -53,7 +53,7 @@ class Step(Struct, frozen=True):
 
     @property
     def change(self) -> Change:
-        """Return when the step is possible for its terms, and what it adds."""
+        """Return the condition and the additions of the step for its terms."""
         return self.says(State(), *self.terms)
 
 
@@ -74,7 +74,7 @@ def add_all(relation: str, which: Callable[..., Formula]) -> Addition:
 
 
 def step(number: str) -> Callable[[Callable[..., Change]], Step]:
-    """Make a step of a definition: the paper's number of it, and what it says."""
+    """Make a step of a definition with the paper's number."""
 
     def make(function: Callable[..., Change]) -> Step:
         terms = parameters(function)
@@ -94,12 +94,12 @@ def promise(s: State, n: Node, e: Epoch, l: Node) -> Change:
 
 
 def fresh(s: State, n: Node, e: Epoch) -> Formula:
-    """Say that f.p < e: n promised neither e nor anything later."""
+    """Return the formula that f.p < e: n promised neither e nor anything later."""
     return ~s.left(n, e) & every(lambda k: ~s.promised(n, e, k), Node)
 
 
 def leave_before(n: Node, e: Epoch) -> Addition:
-    """Have n leave all epochs before e."""
+    """Return the additions by which n leaves all epochs before e."""
     return add_all("left", lambda m, d: same(m, n) & (d < e))
 
 
@@ -123,7 +123,7 @@ def choose_empty(s: State, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch) -> C
 
 
 def promised_by_all(s: State, e: Epoch, l: Node, q: Quorum) -> Formula:
-    """Say that everybody in q promised e to l, which has not yet chosen I_e.
+    """Return the formula that all of q promised e to l, which has not yet chosen I_e.
 
     A leader that crashes cannot come back to an epoch for which it chose: of any quorum that then sends CEPOCH, one has
     promised that epoch, so the leader has to propose a greater one (l.1.1).
@@ -132,18 +132,18 @@ def promised_by_all(s: State, e: Epoch, l: Node, q: Quorum) -> Formula:
 
 
 def has_latest_epoch(s: State, e: Epoch, q: Quorum, b: Node, a: Epoch) -> Formula:
-    """Say that b is in q and its f.a before e is a, and that nobody in q has a later one."""
+    """Return the formula that b is in q and its f.a before e is a, and that none in q has a later one."""
     latest = every(lambda n, d: (member(n, q) & s.adopted(n, d) & (d < e)) >> (d <= a), Node, Epoch)
     return member(b, q) & s.adopted(b, a) & (a < e) & latest
 
 
 def has_last_zxid(s: State, q: Quorum, b: Node, a: Epoch, z: Transaction) -> Formula:
-    """Say that z is in b's history, and that nobody in q whose f.a is a has a later transaction."""
+    """Return the formula that z is in b's history, and that none in q whose f.a is a has a later transaction."""
     return s.accepted(b, a, z) & every(lambda n, t: (member(n, q) & s.accepted(n, a, t)) >> (t <= z), Node, Transaction)
 
 
 def take_history(s: State, e: Epoch, l: Node, b: Node, a: Epoch) -> tuple[Addition, ...]:
-    """Have l lead e, with b's history as the initial one."""
+    """Return the additions by which l leads e, with b's history as the initial one."""
     return (
         add("led", e, l),
         add("opened", e),
@@ -194,12 +194,12 @@ def broadcast(s: State, e: Epoch, l: Node, t: Transaction) -> Change:
 
 
 def propose(s: State, e: Epoch, l: Node, t: Transaction) -> tuple[Addition, ...]:
-    """Have l broadcast t in e, knowing what it has delivered."""
+    """Return the additions by which l broadcasts t in e, knowing all that it has delivered."""
     return (add("proposed", e, t), add_all("knew", lambda u, v: same(u, t) & s.delivered(l, v)))
 
 
 def is_next(s: State, e: Epoch, t: Transaction) -> Formula:
-    """Say that t is of e, and greater than all in the history of e."""
+    """Return the formula that t is of e, and greater than all in the history of e."""
     return same(epoch_of(t), e) & every(lambda u: s.history(e, u) >> (u < t), Transaction)
 
 
@@ -213,7 +213,7 @@ def accept(s: State, n: Node, e: Epoch, t: Transaction) -> Change:
 
 
 def has_all_before(s: State, n: Node, e: Epoch, t: Transaction) -> Formula:
-    """Say that n accepted in e whatever comes before t in H(e)."""
+    """Return the formula that n accepted in e everything before t in H(e)."""
     return every(lambda u: (s.history(e, u) & (u < t)) >> s.accepted(n, e, u), Transaction)
 
 
@@ -227,7 +227,7 @@ def commit(s: State, e: Epoch, l: Node, t: Transaction, q: Quorum) -> Change:
 
 
 def commit_up_to(s: State, e: Epoch, t: Transaction) -> Addition:
-    """Commit the history of e up to t."""
+    """Return the addition that commits the history of e up to t."""
     return add_all("committed", lambda f, u: same(f, e) & s.history(e, u) & (u <= t))
 
 
@@ -246,7 +246,7 @@ STEPS = (promise, choose, choose_empty, adopt, adopt_late, establish, broadcast,
 
 
 def start(s: State) -> Formula:
-    """Say what is true at the start: every process is in epoch 0, with an empty history, and nothing has happened."""
+    """Return the formula of the start: every process is in epoch 0, with an empty history, and nothing has happened."""
     return (
         every(lambda n, e: same(e, ZERO) >> s.adopted(n, e), Node, Epoch)
         & every(lambda n, e: s.adopted(n, e) >> same(e, ZERO), Node, Epoch)

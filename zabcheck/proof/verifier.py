@@ -20,11 +20,11 @@ Answer = Literal["unsat", "sat", "unknown"]
 
 
 class BadCertificate(Exception):
-    """The folder is not what its index says; the message is one line."""
+    """The folder differs from its index; the message is one line."""
 
 
 class SolverMissing(Exception):
-    """A solver is not installed; the message says what to do."""
+    """A solver is not installed; the message has the remedy."""
 
 
 class _NotSmtLib(Exception):
@@ -86,7 +86,7 @@ def solvers() -> dict[str, Callable[[str, float], Answer]]:
 
 
 def check(texts: dict[str, str], seconds: float) -> Iterator[Checked]:
-    """Yield what each solver says of each file; each may take `seconds` for it.
+    """Yield the answer of each solver to each file; each may take `seconds` for it.
 
     BadCertificate if a solver cannot read one.
     """
@@ -117,7 +117,7 @@ def by_z3(text: str, seconds: float) -> Answer:
         left = seconds - (monotonic() - begun)
         if left <= 0:
             break
-        solver = z3.Solver(ctx=z3.Context())  # what was asked before would change what it finds
+        solver = z3.Solver(ctx=z3.Context())  # earlier queries would change the result
         solver.set("random_seed", seed)
         solver.set("timeout", max(1, int(left * 1000)))
         solver.set("rlimit", effort)
