@@ -214,8 +214,10 @@ def assert_schedule(
     file = schedule if isinstance(schedule, Path) else None
     data = file.read_bytes() if file is not None else _as_json(schedule)
     where = "schedule" if file is None else str(file)
+    # The protocol comes first: it may have switches that only it knows.
+    named = None if protocol is None and exec is None else protocol_of(protocol, exec)
     loaded = schedules.load(data, where)
-    named = protocol_of(loaded.protocol if protocol is None and exec is None else protocol, exec)
+    named = named or protocol_of(loaded.protocol, None)
     judged = planted(named, loaded.mutant if mutant is ... else mutant)
     loaded = replace(loaded, protocol=judged.name, mutant=judged.mutant)
     schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)

@@ -125,6 +125,15 @@ def test_a_protocol_of_ones_own_can_be_explored(zabcheck: Command, own_module: C
     assert "KeyError: 7" in result.err
 
 
+def test_a_protocol_of_ones_own_has_its_own_switches(zabcheck: Command, own_module: Callable[[str, str], None]) -> None:
+    copy = "from msgspec.structs import replace\n\nfrom zabcheck.zookeeper.model import ZOOKEEPER\n\n"
+    own_module("patched", f'{copy}PATCHED = replace(ZOOKEEPER, name="patched:PATCHED")\n')
+    small = ("--processes", "1", "--epochs", "1", "--txns", "1", "--switch", "elections=oracle")
+    result = zabcheck("explore", "--protocol", "patched:PATCHED", *small, "--switch", "version=3.8.0")
+    assert result.err == ""
+    assert "patched:PATCHED" in result.out
+
+
 NAIVE = re.findall(r"```python\n(.*?)```", (ROOT / "docs/your-own-protocol.md").read_text(encoding="utf-8"), re.DOTALL)[
     0
 ]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import zabcheck
 from tests.protocols.own.hasty import Hasty
@@ -13,9 +14,11 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Hold, Lead, Receive, Request
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.testing import Broken, Raised
+from zabcheck.zookeeper import model
 
 FILE = Path(__file__).parents[1] / "schedules/no-truncation.agreement.json"
 TEXT = FILE.read_text(encoding="utf-8")
+ZOOKEEPER = Path(__file__).parents[1] / "zookeeper/model/schedules/1489.schedule.json"
 
 
 def own(*choices: Any, **fields: Any) -> dict[str, Any]:
@@ -83,6 +86,30 @@ def test_another_protocol_takes_the_place_of_the_one_that_is_named() -> None:
     zabcheck.assert_schedule(own(*DISAGREEMENT), protocol="zab")
     with pytest.raises(Broken):
         zabcheck.assert_schedule({**own(*DISAGREEMENT), "protocol": "moved:Away"}, protocol=Hasty)
+
+
+WITH_SWITCHES = """
+from msgspec.structs import replace
+
+from zabcheck.zookeeper.model import ZOOKEEPER
+
+PATCHED = replace(ZOOKEEPER, name="patched:PATCHED")
+"""
+
+
+def test_a_protocol_of_ones_own_may_have_switches_that_others_do_not_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A schedule of it names its module, or is executed with the protocol at hand."""
+    named = json.dumps({**json.loads(ZOOKEEPER.read_bytes()), "protocol": "patched:PATCHED"})
+    (tmp_path / "patched.py").write_text(WITH_SWITCHES, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
+    with pytest.raises(Broken, match=r"^primary integrity is violated"):
+        zabcheck.assert_schedule(named)
+    mine = replace(model.ZOOKEEPER, name="mine")
+    with pytest.raises(Broken, match=r"^primary integrity is violated"):
+        zabcheck.assert_schedule(named.replace("patched:PATCHED", "mine"), protocol=mine)
 
 
 def test_code_that_raises_is_no_broken_property() -> None:

@@ -265,7 +265,10 @@ def _explored(
     """Visit every state within `bounds`. ProtocolFailed if no process can start, so that there is no first state."""
     known = PROTOCOLS.get(protocol)
     usual = COARSE if known is None or known.vote is None else BY_VOTE
-    kind = Switches if known is None else known.switches
+    try:
+        kind = mutated(protocol).switches
+    except ValueError:
+        kind = Switches  # there is no such protocol, as the search says
     with bad_input_for(ValueError, "--switch: "):
         chosen = structs.replace(completed(usual, kind), **switches_of(settings, protocol, kind))
     try:

@@ -17,7 +17,7 @@ from msgspec import Meta, Struct
 
 from invariants.diagnosis import foreign, with_alternatives
 from invariants.quorums import MAJORITY, quorums_of
-from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
@@ -64,12 +64,15 @@ def with_switches(kind: type[Switches]) -> Any:
 
 
 def _switches_in(data: bytes) -> type[Switches]:
-    """Return the kind of switches that the protocol of a schedule has, as far as `data` names one."""
+    """Return the kind of switches that the protocol of a schedule has, as far as `data` names one.
+
+    A protocol of the user's is imported; it may have switches of its own, too.
+    """
     try:
-        protocol = PROTOCOLS.get(msgspec.json.decode(data, type=_Named).protocol)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        protocol = None
-    return Switches if protocol is None else protocol.switches
+        name = msgspec.json.decode(data, type=_Named).protocol
+        return (PROTOCOLS[name] if name in PROTOCOLS else adapter.find(name)).switches
+    except (msgspec.DecodeError, ValueError, RecursionError):
+        return Switches  # what is wrong is said by who decodes the schedule, or looks for its protocol
 
 
 def _as_schedule(decoded: Any) -> Schedule:
