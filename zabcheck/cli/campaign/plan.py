@@ -26,7 +26,7 @@ ALL = "all"
 
 
 class Kept(StrEnum):
-    """Which runs have their events stored."""
+    """The runs whose events are stored."""
 
     events = "events"
     violations = "violations"

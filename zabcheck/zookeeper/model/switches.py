@@ -25,7 +25,7 @@ Release = Literal[
     "pr-2268",
     "pr-2459",
 ]
-"""What the protocol `zookeeper` can be: releases, master as of July 2026, and 3.9.5 with a pull request."""
+"""The versions of the protocol `zookeeper`: releases, master as of July 2026, and 3.9.5 with a pull request."""
 
 Defects = Literal[
     "all",
@@ -66,10 +66,10 @@ Defects = Literal[
     "n3",
     "n4",
 ]
-"""Which of its known defects a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
+"""The known defects that a version has: all, none, or one alone, by the number of its ZOOKEEPER issue."""
 
 Grain = Literal["G0", "G1", "G2", "G3", "G4", "G5"]
-"""How fine the protocol `zookeeper` is: which queues of a server are emptied by choices of their own."""
+"""The granularity of the protocol `zookeeper`: which queues of a server are emptied by choices of their own."""
 
 
 class ZooKeeperSwitches(Switches, frozen=True):

@@ -26,7 +26,7 @@ class Messages:
         self._answered: set[int] = set()  # connections on which NEWLEADER was acknowledged
 
     def sent(self, packet: Sent, incarnation: int) -> Send | None:
-        """The event of a packet that `incarnation` of its sender has sent; None if it is no step of Zab, as a PING."""
+        """Return the event of a packet that `incarnation` of its sender has sent; None if it is no step of Zab."""
         kind = packet.kind
         if kind == "ACK" and not packet.zxid & 0xFFFF_FFFF and packet.connection not in self._answered:
             self._answered.add(packet.connection)
@@ -38,21 +38,21 @@ class Messages:
         return Send(packet.sender, incarnation, packet.receiver, packet.packet, kind, text)
 
     def received(self, packet: Sent, incarnation: int) -> Receive | None:
-        """The event of a packet that `incarnation` of its receiver got; None if its sending was no event."""
+        """Return the event of a packet that `incarnation` of its receiver got; None if its sending was no event."""
         if packet.packet not in self._under_way:
             return None
         self._under_way.remove(packet.packet)
         return Receive(packet.receiver, incarnation, packet.sender, packet.packet)
 
     def lost(self, record: Lost) -> Drop | None:
-        """The event of a packet that was lost; None if its sending was no event, or it has arrived after all."""
+        """Return the event of a lost packet; None if its sending was no event, or it has arrived after all."""
         if record.packet not in self._under_way:
             return None
         self._under_way.remove(record.packet)
         return Drop(record.packet)
 
     def _text(self, kind: str, packet: Sent) -> str | None:
-        """Say what the packet carries, in the paper's words; None if it is no step of Zab."""
+        """Return the contents of a packet in the paper's words; None if it is no step of Zab."""
         zxid = Zxid.unpack(packet.zxid & 0xFFFF_FFFF_FFFF_FFFF)
         if kind in EPOCHS:
             return str(zxid.epoch)
@@ -73,7 +73,7 @@ class Messages:
 
 
 class Network:
-    """Which links are cut and held, and the events of that. `incarnation` returns the present one of a server."""
+    """The links that are cut and held, and their events. `incarnation` returns the present one of a server."""
 
     def __init__(self, incarnation: Callable[[int], int]) -> None:
         self._incarnation = incarnation
@@ -81,7 +81,7 @@ class Network:
         self._held: set[tuple[int, int]] = set()
 
     def event(self, record: AnyRecord) -> Event | None:
-        """The event of a record; None if there is none."""
+        """Return the event of a record; None if there is none."""
         match record:
             case Paused(_, server):
                 return Pause(server, self._incarnation(server))
@@ -92,7 +92,7 @@ class Network:
         return None
 
     def _fault(self, what: str, link: tuple[int, int], kind: str) -> Event | None:
-        """The event of a fault. A link is mended once it is neither cut nor held; delays and traps have no event."""
+        """Return the event of a fault. A link is mended once it is neither cut nor held; delays and traps have none."""
         was_whole = link not in self._cut and link not in self._held
         match what:
             case "cut":

@@ -78,7 +78,7 @@ Occurrence = LineLogged | PacketReceived | PacketSent | ClientAnswered
 
 
 def _rank(what: Occurrence) -> int:
-    """Order what happened at one time: what the server received, then what its log says, then what it sent."""
+    """Return the rank among occurrences of one time: received packets, lines of the log, sent packets."""
     match what:
         case PacketReceived():
             return 0
@@ -151,7 +151,7 @@ def moments_of(
 
 
 def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: int) -> dict[int, list[int]]:
-    """Find when a server learned what is committed: by COMMIT, INFORM, or as leader by enough ACKs. By zxid."""
+    """Find when a server learned of commits: by COMMIT, INFORM, or as leader by enough ACKs. By zxid."""
     reasons: dict[int, list[int]] = {}
     acknowledged: Counter[int] = Counter()
     for time, packet in sorted(received, key=lambda each: each[0]):

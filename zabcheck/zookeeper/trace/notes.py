@@ -13,7 +13,7 @@ class Note(Struct, frozen=True):
     """Base of all notes."""
 
     def words(self) -> str:
-        """Say it in a sentence."""
+        """Return the note as a sentence."""
         raise NotImplementedError
 
 
@@ -90,7 +90,7 @@ class ServerNote(Note, frozen=True):
         return f"server {self.server}: {self.says()}"
 
     def says(self) -> str:
-        """Say it without the server."""
+        """Return the note without the server."""
         raise NotImplementedError
 
 

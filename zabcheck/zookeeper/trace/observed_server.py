@@ -1,12 +1,12 @@
-"""One server as it is observed: its history in memory and on disk, and the events that follow from what it did.
+"""One server as it is observed: its history in memory and on disk, and the events that follow from its acts.
 
-A server's log says what it broadcasts and delivers, but not what it delivers of an *initial history*: it simply has
+A server's log has its broadcasts and deliveries, but not the deliveries of an *initial history*: the server simply has
 that when it is established as leader, or up to date as follower. So the history of each server is followed:
 
-- it starts with what was on the disk (all of the log; what was never committed is accepted, not delivered);
-- at each election the log says how far the memory reaches;
+- it starts with the contents of the disk (all of the log; an uncommitted record is accepted, not delivered);
+- at each election the log has the end of the memory;
 - the leader of the next iteration changes it (`synchronisation`): TRUNC cuts it, SNAP replaces it, PROPOSAL adds to it;
-- what the server proposes as leader is added.
+- the server's own proposals as leader are added.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -104,40 +104,40 @@ class Leftovers:
         self._replaced: dict[Zxid, bool] = {}  # by a snapshot, and whether one was taken over that ends before it
 
     def start(self, wiped: bool) -> None:
-        """An incarnation starts, and reads its log."""
+        """Begin an incarnation, which reads its log."""
         self._cut_off, self._not_logged = {}, {}
         if wiped:
             self._replaced = {}
 
     def cut(self, cut_off: Iterable[Txn], zxid: Zxid) -> None:
-        """TRUNC takes these transactions from the log: all behind `zxid`."""
+        """Note that TRUNC takes these transactions from the log: all behind `zxid`."""
         self._cut_off, self._has_cut = {txn.zxid: zxid for txn in cut_off}, False
         self.cut_replaced(zxid)
 
     def cut_replaced(self, zxid: Zxid) -> None:
-        """The log is cut behind `zxid`."""
+        """Note that the log is cut behind `zxid`."""
         self._replaced = {each: seen for each, seen in self._replaced.items() if each <= zxid}
 
     def begin_snapshot(self) -> None:
-        """A snapshot comes: TRUNCs of before are over."""
+        """Note that a snapshot comes: earlier TRUNCs are over."""
         self._cut_off, self._not_logged = {}, {}
 
     def take_over(self, history: Chain, snapshot: Chain, zxid: Zxid) -> None:
-        """A snapshot that ends with `zxid` replaces the history in memory."""
+        """Note that a snapshot that ends with `zxid` replaces the history in memory."""
         self._replaced.update((txn.zxid, False) for txn in history.after(history.common_prefix(snapshot).length))
         self._replaced = {each: seen or zxid < each for each, seen in self._replaced.items()}
 
     def bring(self, zxid: Zxid) -> None:
-        """The transaction is proposed to the server, maybe again."""
+        """Note that the transaction is proposed to the server, maybe again."""
         for each in (self._cut_off, self._replaced, self._not_logged):
             each.pop(zxid, None)
 
     def acknowledge(self) -> None:
-        """NEWLEADER is acknowledged: the log was cut."""
+        """Note that NEWLEADER is acknowledged: the log was cut."""
         self._has_cut = True
 
     def leave(self, brought: Iterable[Txn]) -> None:
-        """The server leaves its leader, with these in its memory only: a synchronisation with TRUNC brought them."""
+        """Leave the leader, with these in memory only: a synchronisation with TRUNC brought them."""
         self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought))
 
     def may_come_back(self, zxid: Zxid) -> bool:
@@ -193,7 +193,7 @@ class ObservedServer:
     # Beginning and end of an incarnation.
 
     def begin(self, incarnation: Incarnation) -> None:
-        """An incarnation starts, with what is on the disk."""
+        """Begin an incarnation with the contents of the disk."""
         self.incarnation = incarnation.number
         self._file = incarnation.log.file
         self._delivered = {}
@@ -241,7 +241,7 @@ class ObservedServer:
             self._note(RecordsRepeated(self.server, disk.incarnation, repeated))
 
     def end(self, incarnation: Incarnation) -> None:
-        """An incarnation ended; its disk shows what it had accepted without an answer."""
+        """End an incarnation; its disk shows transactions that it had accepted without an answer."""
         if incarnation.after is not None:
             self._settle(incarnation.after)
         if incarnation.ended is None or isinstance(incarnation.ended, Stopped):
@@ -274,7 +274,7 @@ class ObservedServer:
             self._accept_up_to(durable, source)
 
     def _accept_up_to(self, durable: Chain, source: Source) -> None:
-        """Accept what is durable and has no event yet: there was no answer to it."""
+        """Accept the durable transactions that have no event yet: there was no answer to them."""
         if not durable.starts_with(self._shown):
             return
         for txn in durable.after(self._shown.length):
@@ -329,7 +329,7 @@ class ObservedServer:
                 self._up_to_date(self._sync, self._at(number))
 
     def _leave(self) -> None:
-        """The server leaves its leader, with what it was brought behind a TRUNC in its memory only."""
+        """Leave the leader, with the transactions brought behind a TRUNC in memory only."""
         packets = self._sync.packets if self._sync is not None else None
         if self._sync is None or packets is None or packets.sync is None or packets.acknowledged:
             return
@@ -345,7 +345,7 @@ class ObservedServer:
             self.history = self.history.append(txn)
 
     def _reach(self, zxid: Zxid, source: Source) -> None:
-        """An election: the server's memory reaches up to `zxid`, unless that is the start of an epoch."""
+        """Take in an election: the server's memory reaches up to `zxid`, unless that is the start of an epoch."""
         known = [self.history.up_to(zxid), self._fallback.up_to(zxid)]
         reached = next((chain for chain in known if chain.zxid == zxid), None)
         if reached is None:
@@ -389,7 +389,7 @@ class ObservedServer:
             self.history = sync.history()
 
     def _is_informed(self, sync: Synchronisation, txn: Txn) -> None:
-        """Take in what an observer is sent: a transaction that is committed."""
+        """Take in a packet to an observer: a transaction that is committed."""
         self._proposed[txn.zxid] = txn
         if sync.packets.uptodate:
             self._append(txn)
@@ -446,7 +446,7 @@ class ObservedServer:
             self._emit(Promise(self.server, self.incarnation, epoch, leader), source)
 
     def _ack_epoch(self, epoch: int, current_epoch: int, source: Source) -> bool:
-        """The server provides its history for `epoch`; whether it is known which."""
+        """Provide the server's history for `epoch`. Return True if it is known."""
         history = self.history
         if self.unknown is not None or (self._unsettled and history != self._shown):
             self._note(AckEpochUnknown(self.server, epoch))
@@ -495,7 +495,7 @@ class ObservedServer:
     # As leader.
 
     def _lead(self, iteration: LoggedIteration, source: Source) -> None:
-        """A quorum has sent ACK-E: the leader's own history is the initial one."""
+        """Take in that a quorum has sent ACK-E: the leader's own history is the initial one."""
         epoch = iteration.epoch
         if epoch is None:
             self._note(EpochUnknown(self.server, source, leads=True))
@@ -513,7 +513,7 @@ class ObservedServer:
     # Deliveries and answers.
 
     def _deliver_initial(self, history: Chain, source: Source) -> None:
-        """Deliver what is in `history` and was not delivered yet in this incarnation."""
+        """Deliver the transactions in `history` that were not delivered yet in this incarnation."""
         if self.unknown is not None:
             return
         base = self._inherited

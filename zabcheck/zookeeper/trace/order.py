@@ -1,4 +1,4 @@
-"""The order in which a recording is gone through, server by server and as a whole.
+"""The order in which a recording is read, server by server and as a whole.
 
 Each server's own order is kept, whatever the times say. Between servers time decides, but a message is not received
 before it is sent: the time at which a server acted is put together from several sources (`moments`), and may be later
@@ -32,7 +32,7 @@ class Turn(Struct, frozen=True):
 
     @property
     def server(self) -> int:
-        """The number of the server; 0 for what was done from outside."""
+        """The number of the server; 0 for acts from outside."""
         return self.incarnation.server if self.incarnation is not None else 0
 
 
@@ -71,7 +71,7 @@ def _of_servers(recording: SortedRecording) -> Iterator[deque[Turn]]:
 
 
 def _from_outside(recording: SortedRecording) -> Iterator[deque[Turn]]:
-    """Yield what was done to the ensemble; and, in a queue of its own as it may have to wait, what was lost."""
+    """Yield the acts upon the ensemble; and, in a queue of its own as it may have to wait, the lost packets."""
     for kinds in (Fault | Paused | Resumed, Lost):
         yield deque(Turn(record.time, None, record) for record in recording.records if isinstance(record, kinds))
 
