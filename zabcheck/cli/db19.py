@@ -30,20 +30,35 @@ _TICKS_A_NOTE = 1024
 Show = Callable[[Event], None]
 
 
+Seed = Annotated[str, typer.Option("--seed", metavar="S", help="Decides delays and time-outs; below 2^64.")]
+Nodes = Annotated[
+    str, typer.Option("--nodes", metavar="N", help="How many nodes, at least 1; the lab calls them 0 to N-1.")
+]
+Rounds = Annotated[str, typer.Option("--rounds", metavar="R", help="How many ticks, at least 1.")]
+Proposals = Annotated[
+    str, typer.Option("--proposals", metavar="K", help="How many payloads clients send, spread evenly.")
+]
+Partition = Annotated[
+    str | None,
+    typer.Option("--partition", metavar="S,D,S,D,…", help="Links, from node to node, on which everything is lost."),
+]
+Dump = Annotated[Path | None, typer.Option("--dump", metavar="FILE", help="Write the canonical dump to this file.")]
+TraceOut = Annotated[Path | None, typer.Option("--trace", metavar="FILE", help="Write the events to this file.")]
+Messages = Annotated[
+    bool, typer.Option("--messages", help="With --trace, also write what is sent and received, mostly votes.")
+]
+
+
 @command
 def db19(
-    seed: Annotated[str, typer.Option(metavar="S", help="Decides delays and time-outs; below 2^64.")],
-    nodes: Annotated[str, typer.Option(metavar="N", help="How many nodes, at least 1; the lab calls them 0 to N-1.")],
-    rounds: Annotated[str, typer.Option(metavar="R", help="How many ticks, at least 1.")],
-    proposals: Annotated[str, typer.Option(metavar="K", help="How many payloads clients send, spread evenly.")],
-    partition: Annotated[
-        str | None, typer.Option(metavar="S,D,S,D,…", help="Links, from node to node, on which everything is lost.")
-    ] = None,
-    dump: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the canonical dump to this file.")] = None,
-    trace: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the events to this file.")] = None,
-    messages: Annotated[
-        bool, typer.Option("--messages", help="With --trace, also write what is sent and received, mostly votes.")
-    ] = False,
+    seed: Seed,
+    nodes: Nodes,
+    rounds: Rounds,
+    proposals: Proposals,
+    partition: Partition = None,
+    dump: Dump = None,
+    trace: TraceOut = None,
+    messages: Messages = False,
     property: Properties = None,
     format: Formats = Format.text,
 ) -> int:

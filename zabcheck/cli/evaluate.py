@@ -24,55 +24,77 @@ NO_HISTORY = "none"
 
 _PLAN = Plan()
 _COSTS = _PLAN.costs
+_SERVERS, _DISKS, _HISTORIES = (",".join(map(str, each)) for each in (_PLAN.servers, _PLAN.disks, _PLAN.histories))
 
-
-def _listed(values: tuple[object, ...]) -> str:
-    return ",".join(map(str, values))
+Servers = Annotated[
+    str,
+    typer.Option("--servers", metavar="N,…", help=f"Numbers of servers, from {FEWEST_SERVERS} to {MOST_SERVERS}."),
+]
+Disks = Annotated[
+    str,
+    typer.Option("--disk", metavar="D,…", help="Disks: none (network only), cache (with write cache), no-cache."),
+]
+Operations = Annotated[
+    int,
+    typer.Option("--operations", min=1, max=MOST_TRANSACTIONS, help="How many operations to measure under load."),
+]
+Outstanding = Annotated[
+    int, typer.Option("--outstanding", min=1, max=100_000, help="How many operations are under way at any time.")
+]
+Size = Annotated[int, typer.Option("--size", min=1, max=2**20, help="Bytes of an operation.")]
+Bandwidth = Annotated[
+    int,
+    typer.Option("--bandwidth", min=1, max=1_000_000, help="Bandwidth of each server's network card, in Mbit/s."),
+]
+Ping = Annotated[
+    int, typer.Option("--ping", min=0, max=10_000_000, help="Round-trip time between two servers, in microseconds.")
+]
+MessageHeader = Annotated[
+    int, typer.Option("--header", min=1, max=2**16, help="Bytes of a message in addition to its operations.")
+]
+Cpu = Annotated[int, typer.Option("--cpu", min=0, max=10**9, help="Time to handle a message, in nanoseconds.")]
+CachedSync = Annotated[
+    int,
+    typer.Option("--cached-sync", min=0, max=10_000_000, help="Time of a sync with write cache, in microseconds."),
+]
+UncachedSync = Annotated[
+    int,
+    typer.Option("--uncached-sync", min=0, max=10_000_000, help="Time of a sync without write cache, in microseconds."),
+]
+DiskRate = Annotated[
+    int, typer.Option("--disk-rate", min=1, max=1_000_000, help="How fast a disk writes, in MB a second.")
+]
+History = Annotated[
+    str,
+    typer.Option("--history", metavar="N,…", help="Numbers of transactions in every log before a recovery; or `none`."),
+]
+Detect = Annotated[
+    int,
+    typer.Option("--detect", min=0, max=1_000_000, help="Milliseconds until the survivors notice a leader's crash."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Write the plots (SVG) and the figures (JSON) to this folder."),
+]
 
 
 @command
 def evaluate(
-    servers: Annotated[
-        str, typer.Option(metavar="N,…", help=f"Numbers of servers, from {FEWEST_SERVERS} to {MOST_SERVERS}.")
-    ] = _listed(_PLAN.servers),
-    disk: Annotated[
-        str, typer.Option(metavar="D,…", help="Disks: none (network only), cache (with write cache), no-cache.")
-    ] = _listed(_PLAN.disks),
-    operations: Annotated[
-        int, typer.Option(min=1, max=MOST_TRANSACTIONS, help="How many operations to measure under load.")
-    ] = _PLAN.operations,
-    outstanding: Annotated[
-        int, typer.Option(min=1, max=100_000, help="How many operations are under way at any time.")
-    ] = _PLAN.outstanding,
-    size: Annotated[int, typer.Option(min=1, max=2**20, help="Bytes of an operation.")] = _COSTS.size,
-    bandwidth: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="Bandwidth of each server's network card, in Mbit/s.")
-    ] = _COSTS.bandwidth // 10**6,
-    ping: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="Round-trip time between two servers, in microseconds.")
-    ] = _COSTS.ping // MICROSECOND,
-    header: Annotated[
-        int, typer.Option(min=1, max=2**16, help="Bytes of a message in addition to its operations.")
-    ] = _COSTS.header,
-    cpu: Annotated[int, typer.Option(min=0, max=10**9, help="Time to handle a message, in nanoseconds.")] = _COSTS.cpu,
-    cached_sync: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="Time of a sync with write cache, in microseconds.")
-    ] = _PLAN.cached_sync // MICROSECOND,
-    uncached_sync: Annotated[
-        int, typer.Option(min=0, max=10_000_000, help="Time of a sync without write cache, in microseconds.")
-    ] = _PLAN.uncached_sync // MICROSECOND,
-    disk_rate: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="How fast a disk writes, in MB a second.")
-    ] = _PLAN.disk_rate // 10**6,
-    history: Annotated[
-        str, typer.Option(metavar="N,…", help="Numbers of transactions in every log before a recovery; or `none`.")
-    ] = _listed(_PLAN.histories),
-    detect: Annotated[
-        int, typer.Option(min=0, max=1_000_000, help="Milliseconds until the survivors notice a leader's crash.")
-    ] = _PLAN.detect // MILLISECOND,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the plots (SVG) and the figures (JSON) to this folder.")
-    ] = None,
+    servers: Servers = _SERVERS,
+    disk: Disks = _DISKS,
+    operations: Operations = _PLAN.operations,
+    outstanding: Outstanding = _PLAN.outstanding,
+    size: Size = _COSTS.size,
+    bandwidth: Bandwidth = _COSTS.bandwidth // 10**6,
+    ping: Ping = _COSTS.ping // MICROSECOND,
+    header: MessageHeader = _COSTS.header,
+    cpu: Cpu = _COSTS.cpu,
+    cached_sync: CachedSync = _PLAN.cached_sync // MICROSECOND,
+    uncached_sync: UncachedSync = _PLAN.uncached_sync // MICROSECOND,
+    disk_rate: DiskRate = _PLAN.disk_rate // 10**6,
+    history: History = _HISTORIES,
+    detect: Detect = _PLAN.detect // MILLISECOND,
+    out: Out = None,
     format: Formats = Format.text,
 ) -> int:
     """Measure throughput, latency and recovery of Zab in simulated time, as in the paper's evaluation.

@@ -56,75 +56,78 @@ class Forms(StrEnum):
     markdown = "markdown"
 
 
+Chosen = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mutant",
+        metavar="M",
+        autocompletion=known_bugs,
+        help="Only this known bug (may be repeated); see `zabcheck list`.",
+    ),
+]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="How many searches for each bug.")]
+FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="The seed of the first search; the others follow it.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, help="At most how many runs a search.")]
+Seconds = Annotated[float, typer.Option("--seconds", min=0.0, help="At most about so many CPU seconds a search.")]
+Record = Annotated[
+    str | None,
+    typer.Option(
+        "--record",
+        metavar="M",
+        help="Search for this known bug once more for each property that it breaks, and write its shortest "
+        "schedules, and its pages in the gallery. In a checkout.",
+    ),
+]
+Schedules = Annotated[Path, typer.Option("--schedules", metavar="DIR", help="With --record: where the schedules are.")]
+Gallery = Annotated[Path, typer.Option("--gallery", metavar="DIR", help="With --record: where the gallery is.")]
+Out = Annotated[
+    Path | None, typer.Option("--out", help="Write the shortest counterexample of each bug there, and the matrix.")
+]
+
+
 @command
 def mutants(
-    mutant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M", autocompletion=known_bugs, help="Only this known bug (may be repeated); see `zabcheck list`."
-        ),
-    ] = None,
+    mutant: Chosen = None,
     engine: Engines = DEFAULT,
-    seeds: Annotated[int, typer.Option(min=1, max=MOST_SEEDS, help="How many searches for each bug.")] = 5,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of the first search; the others follow it.")] = 1,
-    runs: Annotated[int, typer.Option(min=1, help="At most how many runs a search.")] = 20_000,
+    seeds: Seeds = 5,
+    seed: FirstSeed = 1,
+    runs: Runs = 20_000,
     steps: Steps = None,
-    seconds: Annotated[float, typer.Option(min=0.0, help="At most about so many CPU seconds a search.")] = 60.0,
+    seconds: Seconds = 60.0,
     property: Properties = None,
     exec: Exec = None,
-    record: Annotated[
-        str | None,
-        typer.Option(
-            metavar="M",
-            help="Search for this known bug once more for each property that it breaks, and write its shortest "
-            "schedules, and its pages in the gallery. In a checkout.",
-        ),
-    ] = None,
-    schedules: Annotated[Path, typer.Option(metavar="DIR", help="With --record: where the schedules are.")] = SCHEDULES,
-    gallery: Annotated[Path, typer.Option(metavar="DIR", help="With --record: where the gallery is.")] = GALLERY,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the shortest counterexample of each bug there, and the matrix.")
-    ] = None,
+    record: Record = None,
+    schedules: Schedules = SCHEDULES,
+    gallery: Gallery = GALLERY,
+    out: Out = None,
     format: Annotated[Forms, typer.Option("--format", help="How to print the result.")] = Forms.text,
 ) -> int:
     """Search for every known bug; print which property caught it, how soon, and how short its counterexample is."""
     with bad_input_for(ValueError):
         kinds = select(property)
-    bugs = CATALOGUE if exec is None else bugs_of(mutated(named_protocol(None, exec)))
-    if not bugs:
-        raise BadInput("--exec: the nodes name no known bugs: `mutants` of their `init_ok`")
-    for name in (*(mutant or ()), *([] if record is None else [record])):
-        if name not in bugs:
-            raise BadInput(f"no mutant `{clean(name, False, 99)}`; {like(name, bugs)}")
+    bugs = _known(exec, (*(mutant or ()), *([] if record is None else [record])))
     if out is not None:
         check_out(out)
+    every = range(seed, seed + seeds)
+    budget = Budget(runs, steps or STEPS, seconds)
     if record is not None:
         if mutant or exec is not None or out is not None or format is not Forms.text:
             raise BadInput("--record cannot be combined with --mutant, --exec, --out or --format")
         wanted = [name for name in CATALOGUE[record].breaks if property is None or name in {k.name for k in kinds}]
-        budget = Budget(runs, steps or STEPS, seconds)
-        return _record(CATALOGUE[record], wanted, range(seed, seed + seeds), engine, budget, schedules, gallery)
+        return _record(CATALOGUE[record], wanted, every, engine, budget, schedules, gallery)
     entries = [entry for name, entry in bugs.items() if mutant is None or name in mutant]
     properties = None if property is None else tuple(kind.name for kind in kinds)
-    budget = Budget(runs, steps or STEPS, seconds)
-    hunts, interrupted = _hunt_all(entries, range(seed, seed + seeds), engine, budget, properties, out)
+    hunts, interrupted = _hunt_all(entries, every, engine, budget, properties, out)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
     survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]
+    files = []
     if out is not None:
         with bad_path("--out", out):
             files = _save(out, rows, hunts)
     code = VIOLATED if survived else INCONCLUSIVE if interrupted else OK
     if format is Forms.json:
-        print_json(
-            "mutants",
-            engine=engine,
-            seed=seed,
-            seeds=seeds,
-            budget=msgspec.to_builtins(budget),
-            mutants=rows,
-            survived=survived,
-            interrupted=interrupted,
-        )
+        searched = {"engine": engine, "seed": seed, "seeds": seeds, "budget": msgspec.to_builtins(budget)}
+        print_json("mutants", **searched, mutants=rows, survived=survived, interrupted=interrupted)
     elif format is Forms.markdown:
         print(matrix.markdown(rows, PROPERTIES), end="")
     else:
@@ -132,11 +135,21 @@ def mutants(
         console.print(matrix.render(rows, PROPERTIES, console.width), crop=False)
         if survived:
             console.print(f"\nnot found: {', '.join(survived)}", style="bold red")
-        if out is not None:
-            for file in files:
-                print_path(console, f"wrote {file}")
+        for file in files:
+            print_path(console, f"wrote {file}")
         conclude(console, code, *_reason(rows, survived, interrupted, seeds))
     return code
+
+
+def _known(exec: str | None, chosen: Sequence[str]) -> Mapping[str, Mutant]:
+    """Return the known bugs, or those of the nodes of a command. BadInput if there is none, or a chosen one is not."""
+    bugs = CATALOGUE if exec is None else bugs_of(mutated(named_protocol(None, exec)))
+    if not bugs:
+        raise BadInput("--exec: the nodes name no known bugs: `mutants` of their `init_ok`")
+    for name in chosen:
+        if name not in bugs:
+            raise BadInput(f"no mutant `{clean(name, False, 99)}`; {like(name, bugs)}")
+    return bugs
 
 
 def _reason(rows: Sequence[MutantSummary], survived: Sequence[str], interrupted: bool, seeds: int) -> tuple[str, str]:

@@ -30,34 +30,46 @@ from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
+File = Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")]
+TraceOut = Annotated[
+    Path | None, typer.Option("--trace", metavar="OUT", help="Write the trace of the run to this file.")
+]
+Times = Annotated[
+    int | None, typer.Option("--times", metavar="N", min=1, help="For a real ensemble: how often; 5 unless said.")
+]
+Exact = Annotated[
+    bool,
+    typer.Option("--exact", help="For a real ensemble: do each choice as it is written, or say what stands still."),
+]
+OnZookeeper = Annotated[
+    bool,
+    typer.Option(
+        "--on-zookeeper",
+        help="Execute a run of the model `zookeeper` on real servers, once unless --times says more, and compare "
+        "both after each choice.",
+    ),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        "--save", metavar="OUT", help="With --on-zookeeper: write what the servers do as a schedule of its own."
+    ),
+]
+Page = Annotated[
+    Path | None,
+    typer.Option("--page", metavar="OUT", help="With --on-zookeeper: write a page of where the servers first differ."),
+]
+
 
 @command
 def replay_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A saved schedule.")],
-    trace: Annotated[Path | None, typer.Option(metavar="OUT", help="Write the trace of the run to this file.")] = None,
-    times: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="For a real ensemble: how often; 5 unless said.")
-    ] = None,
-    exact: Annotated[
-        bool,
-        typer.Option("--exact", help="For a real ensemble: do each choice as it is written, or say what stands still."),
-    ] = False,
-    on_zookeeper: Annotated[
-        bool,
-        typer.Option(
-            "--on-zookeeper",
-            help="Execute a run of the model `zookeeper` on real servers, once unless --times says more, and compare "
-            "both after each choice.",
-        ),
-    ] = False,
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT", help="With --on-zookeeper: write what the servers do as a schedule of its own."),
-    ] = None,
-    page: Annotated[
-        Path | None,
-        typer.Option(metavar="OUT", help="With --on-zookeeper: write a page of where the servers first differ."),
-    ] = None,
+    file: File,
+    trace: TraceOut = None,
+    times: Times = None,
+    exact: Exact = False,
+    on_zookeeper: OnZookeeper = False,
+    save: Save = None,
+    page: Page = None,
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
@@ -90,6 +102,11 @@ def replay_(
     for option, value in options.items():
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
+    return replay_in_simulator(data, file, exec, trace, format)
+
+
+def replay_in_simulator(data: bytes, file: Path, exec: str | None, trace: Path | None, format: Format) -> int:
+    """Execute a schedule of the simulator, print what happened, and return the exit code."""
     protocol, schedule = load_schedule(data, str(file), exec)
     if trace is not None:
         check_trace(trace, file)
@@ -102,17 +119,7 @@ def replay_(
             write(trace, replayed.trace)
     code, why = on_verdicts(replayed.verdicts) if story is None else on_story(story)
     if format is Format.json:
-        print_json(
-            "replay",
-            schedule=as_text(file),
-            steps=replayed.steps,
-            skipped=replayed.skipped,
-            sha256=replayed.sha256,
-            trace=trace and as_text(trace),
-            goals=replayed.goals,
-            verdicts=replayed.verdicts,
-            raised=story and story.raised,
-        )
+        print_json("replay", **_fields(replayed, story, file, trace))
         return code
     console = make_console()
     if code == VIOLATED:
@@ -129,6 +136,20 @@ def replay_(
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
     then = f"zabcheck explain {quote(str(file))} --step{option_of(schedule.protocol)}"
     return conclude(console, code, why, then)
+
+
+def _fields(replayed: Replay, story: Story | None, file: Path, trace: Path | None) -> dict[str, object]:
+    """Return a run of the simulator as the fields of the command's JSON."""
+    return {
+        "schedule": as_text(file),
+        "steps": replayed.steps,
+        "skipped": replayed.skipped,
+        "sha256": replayed.sha256,
+        "trace": trace and as_text(trace),
+        "goals": replayed.goals,
+        "verdicts": replayed.verdicts,
+        "raised": story and story.raised,
+    }
 
 
 def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[Protocol, Schedule]:

@@ -49,6 +49,7 @@ from zabcheck.search.run import (
     PropertyBroken,
     ProtocolRaised,
     Replay,
+    Run,
     Search,
 )
 from zabcheck.search.tally import PropertySummary, Summary, Tally
@@ -56,28 +57,34 @@ from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import as_text, counted
 
+Maelstrom = Annotated[
+    str | None,
+    typer.Option(
+        "--maelstrom",
+        metavar="COMMAND",
+        help="Check nodes that were written for Maelstrom's workload `kafka`: as --exec 'maelstrom:COMMAND'.",
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The same seed gives the same search.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, help="At least how many runs.")]
+Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is written.")]
+
 
 @command
 def run(
     protocol: Protocols = None,
     exec: Exec = None,
-    maelstrom: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COMMAND",
-            help="Check nodes that were written for Maelstrom's workload `kafka`: as --exec 'maelstrom:COMMAND'.",
-        ),
-    ] = None,
+    maelstrom: Maelstrom = None,
     mutant: Mutants = None,
     engine: Engines = DEFAULT,
     processes: Processes = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same search.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="At least how many runs.")] = 5000,
+    seed: Seed = None,
+    runs: Runs = 5000,
     steps: Steps = None,
     quorums: Quorums = None,
     switch: Settings = None,
     property: Properties = None,
-    out: Annotated[Path, typer.Option(help="Where a counterexample is written.")] = Path("reports"),
+    out: Out = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
@@ -95,49 +102,54 @@ def run(
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed
     tally = Tally(kinds)
+    names = tuple(kind.name for kind in kinds)
     start = process_time()
-    found: PropertyBroken | ProtocolRaised | None = None
-    interrupted = None
-    with progress(runs, "searching") as advance, interrupts() as look_for_interrupt:
-
-        def on_run(each: Any) -> None:
-            tally.add(each)
-            advance(counted(tally.steps, "step", "steps"), tally.runs)
-            if tally.violated is None:  # or else this run was the last one anyway
-                look_for_interrupt()
-
-        names = tuple(kind.name for kind in kinds)
-        search = Search(checked, processes, names, runs, steps or STEPS, seed, on_run, family, fixed)
-        try:
-            found = find(engine, search)
-        except KeyboardInterrupt as interrupt:
-            interrupted = interrupt
-        except ProtocolRaised as error:
-            found = error
+    search = Search(checked, processes, names, runs, steps or STEPS, seed, quorums=family, fixed=fixed)
+    found, interrupt = _find(engine, search, tally)
     if isinstance(found, ProtocolRaised) and not found.raised.is_modelled:
         raise protocol_failed(found, out, keep)
-    seconds = process_time() - start
     summary = Summary(
         protocol=protocol,
         mutant=mutant,
         engine=engine,
         processes=processes,
         seed=seed,
-        runs=tally.runs,
-        steps=tally.steps,
-        seconds=round(seconds, 3),
-        properties=properties_of(tally),
-        goals=tally.goals,
-        interrupted=interrupted is not None,
         quorums=quorums,
         switches=fixed,
+        interrupted=interrupt is not None,
         found_by=None if found is None else found.seed,
-        sizes=tally.sizes,
-        weighted=tally.weighted,
-        faults=tally.faults,
+        seconds=round(process_time() - start, 3),
+        **_sums(tally),
     )
     if found is None:
-        return finish_run(summary, format, where=in_the_middle_of(interrupted))
+        return finish_run(summary, format, where=in_the_middle_of(interrupt))
+    return _explain(found, summary, keep, out, format)
+
+
+def _find(
+    engine: Engine, search: Search, tally: Tally
+) -> tuple[PropertyBroken | ProtocolRaised | None, KeyboardInterrupt | None]:
+    """Search, counting each run, until a run fails, none is left, or Ctrl-C; return the failure, and the Ctrl-C."""
+    with progress(search.runs, "searching") as advance, interrupts() as look_for_interrupt:
+
+        def on_run(each: Run) -> None:
+            tally.add(each)
+            advance(counted(tally.steps, "step", "steps"), tally.runs)
+            if tally.violated is None:  # or else this run was the last one anyway
+                look_for_interrupt()
+
+        try:
+            return find(engine, structs.replace(search, on_run=on_run)), None
+        except KeyboardInterrupt as interrupt:
+            return None, interrupt
+        except ProtocolRaised as error:
+            return error, None
+
+
+def _explain(
+    found: PropertyBroken | ProtocolRaised, summary: Summary, keep: Collection[str], out: Path, format: Format
+) -> int:
+    """Minimise the run that was found, save it to `out`, and print all; return the exit code."""
     with bad_input_for(ValueError):
         try:
             replayed, story = counterexample(found, keep=keep)
@@ -164,6 +176,19 @@ def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str] = ()
     except OSError as unwritten:
         return ProtocolFailed(story, None, unwritten=BadInput(f"--out {out}: {unwritten.strerror}"))
     return ProtocolFailed(story, files[0], files)
+
+
+def _sums(tally: Tally) -> dict[str, Any]:
+    """Return the fields of a summary that are sums over all runs."""
+    return {
+        "runs": tally.runs,
+        "steps": tally.steps,
+        "properties": properties_of(tally),
+        "goals": tally.goals,
+        "sizes": tally.sizes,
+        "weighted": tally.weighted,
+        "faults": tally.faults,
+    }
 
 
 def properties_of(tally: Tally) -> tuple[PropertySummary, ...]:

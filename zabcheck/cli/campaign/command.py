@@ -55,46 +55,61 @@ campaigns = typer.Typer(
 app.add_typer(campaigns, name="campaign")
 
 
+Runs = Annotated[int | None, typer.Option("--runs", min=1, help=f"How many runs to make; by default {RUNS:,}.")]
+Planted = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--mutant",
+        metavar="M",
+        autocompletion=known_bugs,
+        help="Plant this known bug; `all` plants each of them, `none` is no bug (may be repeated).",
+    ),
+]
+Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**64 - 1, help="The same seed gives the same runs.")]
+Out = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Where to write: a folder, or a URI as in s3://bucket/campaign."),
+]
+Keep = Annotated[
+    Kept | None,
+    typer.Option("--keep", help="Store the events of all runs, of the runs with violations, or of none."),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        "--master",
+        metavar="URL",
+        help="The Spark to use, as in spark://host:7077 or sc://host; by default this machine.",
+    ),
+]
+Minimise = Annotated[
+    str | None,
+    typer.Option(
+        "--minimise",
+        metavar="N",
+        help=f"How many violating runs of each bug and property to minimise, or `all`; by default {MINIMISE}.",
+    ),
+]
+
+
 @campaigns.callback()
 def campaign(
     context: typer.Context,
-    runs: Annotated[int | None, typer.Option(min=1, help=f"How many runs to make; by default {RUNS:,}.")] = None,
+    runs: Runs = None,
     protocol: Protocols = None,
     exec: Exec = None,
-    mutant: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="M",
-            autocompletion=known_bugs,
-            help="Plant this known bug; `all` plants each of them, `none` is no bug (may be repeated).",
-        ),
-    ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, max=2**64 - 1, help="The same seed gives the same runs.")] = None,
-    out: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Where to write: a folder, or a URI as in s3://bucket/campaign.")
-    ] = None,
-    keep: Annotated[
-        Kept | None, typer.Option(help="Store the events of all runs, of the runs with violations, or of none.")
-    ] = None,
-    master: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="The Spark to use, as in spark://host:7077 or sc://host; by default this machine."
-        ),
-    ] = None,
+    mutant: Planted = None,
+    seed: Seed = None,
+    out: Out = None,
+    keep: Keep = None,
+    master: Master = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the campaign in --out.")] = False,
     processes: Processes = None,
     steps: Steps = None,
     quorums: Quorums = None,
     switch: Settings = None,
     property: Properties = None,
-    minimise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N",
-            help=f"How many violating runs of each bug and property to minimise, or `all`; by default {MINIMISE}.",
-        ),
-    ] = None,
+    minimise: Minimise = None,
     format: Formats = Format.text,
 ) -> int:
     """Make a great number of runs of the swarm on Spark, store them, minimise those that break a property, and report.
