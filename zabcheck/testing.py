@@ -26,6 +26,7 @@ from shlex import quote
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, TypeVar
 
+from hypothesis import settings as HypothesisSettings  # noqa: N812  # the name that it has there is an attribute's here
 from msgspec.structs import replace
 
 from invariants.quorums import MAJORITY
@@ -41,6 +42,7 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, Search, replay_on
+from zabcheck.search.tally import Tally
 from zabcheck.simulation import schedule as schedules
 
 _T = TypeVar("_T")
@@ -114,53 +116,72 @@ def machine_for(
     )
     machine = machine_class(search)
 
-    class TestCase(unittest.TestCase):
+    class TestCase(_SearchTest):
         settings = hypothesis_settings(search)
-        zabcheck_out: ClassVar[str | Path | None] = out
-        zabcheck_node: ClassVar[str] = ""  # how pytest is told to run this test; the plugin sets it
-
-        def runTest(self) -> None:  # noqa: N802  # the name that unittest calls
-            __tracebackhide__ = True
-            memory = Memory(search)
-            for number, data in memory.schedules():
-                replayed = _still_fails(search, data)
-                if replayed is None:
-                    memory.forget(number, data)
-                    continue
-                story = _deterministic(partial(explain_replay, replayed, decisive=True))
-                again = "in Hypothesis' database by an earlier run, and tried first; nothing else was tried"
-                self._fail(replayed, story, number, again)
-            drawn = seeded(machine)
-            found: PropertyBroken | ProtocolRaised | None
-            try:
-                found = find_with(machine, self.settings)
-            except ProtocolRaised as raised:
-                found = raised
-            if found is None:
-                raise_unexercised(tally)
-                return
-            keep = ("quorums", *(switches or ()))
-            replayed, story = _deterministic(partial(counterexample, found, keep=keep))
-            kept = memory.keep(drawn, schedules.dump(replayed.schedule))
-            again = "in Hypothesis' database; the next run tries it first" if kept else ""
-            self._fail(replayed, story, drawn, again)
-
-        def _fail(self, replayed: Replay, story: Story, number: int | str, kept: str) -> NoReturn:
-            __tracebackhide__ = True
-            files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
-            again = []
-            if self.zabcheck_node:
-                again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
-            if kept:
-                again.append(f"kept:   {kept}")
-            raise _kind(replayed)(story, files[0], files, again)
-
-        runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
+        zabcheck_out = out
+        question = search
+        sums = tally
+        searched = machine
+        keep = ("quorums", *(switches or ()))
 
     TestCase.__name__ = f"{search.protocol.name}.TestCase"
     TestCase.__qualname__ = TestCase.__name__
     machine.TestCase = TestCase  # type: ignore[assignment]  # in Hypothesis it is a property that makes such a class
     return machine
+
+
+class _SearchTest(unittest.TestCase):
+    """A test that fails with the counterexample of a search; `machine_for` makes a subclass for each search."""
+
+    settings: ClassVar[HypothesisSettings]
+    zabcheck_out: ClassVar[str | Path | None]
+    zabcheck_node: ClassVar[str] = ""  # how pytest is told to run this test; the plugin sets it
+    question: ClassVar[Search]
+    sums: ClassVar[Tally]
+    searched: ClassVar[type[Machine]]
+    keep: ClassVar[Sequence[str]]
+    """The switches that minimising leaves as they are."""
+
+    def runTest(self) -> None:  # noqa: N802  # the name that unittest calls
+        __tracebackhide__ = True
+        memory = Memory(self.question)
+        self._try_kept(memory)
+        drawn = seeded(self.searched)
+        found: PropertyBroken | ProtocolRaised | None
+        try:
+            found = find_with(self.searched, self.settings)
+        except ProtocolRaised as raised:
+            found = raised
+        if found is None:
+            raise_unexercised(self.sums)
+            return
+        replayed, story = _deterministic(partial(counterexample, found, keep=self.keep))
+        kept = memory.keep(drawn, schedules.dump(replayed.schedule))
+        self._fail(replayed, story, drawn, "in Hypothesis' database; the next run tries it first" if kept else "")
+
+    def _try_kept(self, memory: Memory) -> None:
+        """Fail if a schedule that an earlier run kept still fails; forget those that do not."""
+        __tracebackhide__ = True
+        for number, data in memory.schedules():
+            replayed = _still_fails(self.question, data)
+            if replayed is None:
+                memory.forget(number, data)
+                continue
+            story = _deterministic(partial(explain_replay, replayed, decisive=True))
+            again = "in Hypothesis' database by an earlier run, and tried first; nothing else was tried"
+            self._fail(replayed, story, number, again)
+
+    def _fail(self, replayed: Replay, story: Story, number: int | str, kept: str) -> NoReturn:
+        __tracebackhide__ = True
+        files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
+        again = []
+        if self.zabcheck_node:
+            again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
+        if kept:
+            again.append(f"kept:   {kept}")
+        raise _kind(replayed)(story, files[0], files, again)
+
+    runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 
 
 def _still_fails(search: Search, data: bytes) -> Replay | None:

@@ -159,16 +159,25 @@ def external(command: str) -> Protocol:
         return register(_tried(log_protocol(name, words)))
     of = Command(words)
     greeting = _greeting(of)
-    try:
-        properties = PROPERTIES if greeting.properties is None else greeting.properties
-        select(properties)
-    except ValueError as error:
-        raise ValueError(f"the node's `init_ok`, `properties`: {error}") from None
-    if greeting.snapshot and not greeting.reset:
-        raise ValueError("the node's `init_ok`: expected `reset`, too, as it understands `snapshot`")
     of.pool.resets, of.saves = greeting.reset, greeting.snapshot
     of.kinds = {kind: _kind(kind) for kind in greeting.kinds}
-    table = Protocol(
+    table = _table(name, of, greeting)
+
+    @cache
+    def plant(mutant: str) -> Protocol:
+        if mutant not in greeting.mutants:
+            known = like(mutant, greeting.mutants) if greeting.mutants else "its `init_ok` names none"
+            raise ValueError(f"no mutant `{mutant}` of `{command}`; {known}")
+        with_bug = copy(of)
+        with_bug.mutant = mutant
+        return replace(table, mutant=mutant, start=partial(_start, with_bug))
+
+    return register(replace(table, plant=plant))
+
+
+def _table(name: str, of: Command, greeting: InitOk) -> Protocol:
+    """Return the protocol of nodes that greet so."""
+    return Protocol(
         name=name,
         summary="a process in any language, single-stepped over its stdin and stdout",
         source="docs/any-language.md",
@@ -188,24 +197,13 @@ def external(command: str) -> Protocol:
         show=show,
         legend=("⟨epoch,counter⟩", "⊥ none"),
         kinds={kind: name for name, kind in of.kinds.items()},
-        properties=properties,
+        properties=PROPERTIES if greeting.properties is None else greeting.properties,
         identity=_identity if greeting.snapshot else _no_identity,
         highest_epoch=_highest_epoch,
         step_seconds=STEP_SECONDS,
         bugs=greeting.mutants,
         environment=NOBODY_LOOKS_AROUND,
     )
-
-    @cache
-    def plant(mutant: str) -> Protocol:
-        if mutant not in greeting.mutants:
-            known = like(mutant, greeting.mutants) if greeting.mutants else "its `init_ok` names none"
-            raise ValueError(f"no mutant `{mutant}` of `{command}`; {known}")
-        with_bug = copy(of)
-        with_bug.mutant = mutant
-        return replace(table, mutant=mutant, start=partial(_start, with_bug))
-
-    return register(replace(table, plant=plant))
 
 
 def saves(protocol: Protocol) -> bool:
@@ -222,7 +220,7 @@ def _start(
 
 
 def _greeting(of: Command) -> InitOk:
-    """Start one node, all by itself, and return its `init_ok`. ValueError, in one line, if it has none."""
+    """Start one node, all by itself, and return its `init_ok`. ValueError, in one line, if it has none that will do."""
     node = Node(of, 1, 0, Quorums(1), True)
     step_limit.calls.seconds = STEP_SECONDS
     try:
@@ -233,6 +231,12 @@ def _greeting(of: Command) -> InitOk:
     _, _, written = node.journal
     body = answer_of(msgspec.json.decode(written[-1], type=Line).body)
     assert isinstance(body, InitOk)
+    try:
+        select(body.properties)
+    except ValueError as error:
+        raise ValueError(f"the node's `init_ok`, `properties`: {error}") from None
+    if body.snapshot and not body.reset:
+        raise ValueError("the node's `init_ok`: expected `reset`, too, as it understands `snapshot`")
     return body
 
 
