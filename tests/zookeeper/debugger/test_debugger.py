@@ -13,7 +13,8 @@ import pytest
 
 from tests.zookeeper.debugger.assembled import RETURN, SPECIAL, STATIC, VIRTUAL, Assembler, Made
 from zabcheck.zookeeper.debugger.agent import OPTION, Agent, AgentError, AgentGone, port_told
-from zabcheck.zookeeper.debugger.debugger import Blocked, Debugger, Held
+from zabcheck.zookeeper.debugger.debugger import Debugger, Held
+from zabcheck.zookeeper.debugger.jvm import Blocked
 from zabcheck.zookeeper.debugger.points import Place
 
 pytestmark = pytest.mark.xdist_group("ensemble")
@@ -69,26 +70,26 @@ def test_a_thread_is_held_steps_and_goes_while_the_other_waits_for_its_monitor(t
         assert held is not None
         other = {"Thread-0": "Thread-1", "Thread-1": "Thread-0"}[held.name]  # either may be the second
         assert held.location.at == 0
-        assert debugger.frames(held)[0] == "Two.run"
-        assert debugger.value(held.thread, ["tid"])
-        assert debugger.value(held.thread, ["holder", "daemon"]) is False
-        assert debugger.value(held.thread, ["no such field"]) is None
-        debugger.set_long(held.thread, ["holder", "stackSize"], 0x1_FFFF_FFEE)
-        assert debugger.value(held.thread, ["holder", "stackSize"]) == 0x1_FFFF_FFEE
-        assert debugger.value(held.thread, ["interruptLock", "no such field"]) is None
-        assert debugger.thread_of("p/Two")
-        assert debugger.thread_of("p/None") is None
+        assert debugger.jvm.calls(held.thread)[0] == "Two.run"
+        assert debugger.jvm.value(held.thread, ["tid"])
+        assert debugger.jvm.value(held.thread, ["holder", "daemon"]) is False
+        assert debugger.jvm.value(held.thread, ["no such field"]) is None
+        debugger.jvm.set_long(held.thread, ["holder", "stackSize"], 0x1_FFFF_FFEE)
+        assert debugger.jvm.value(held.thread, ["holder", "stackSize"]) == 0x1_FFFF_FFEE
+        assert debugger.jvm.value(held.thread, ["interruptLock", "no such field"]) is None
+        assert debugger.jvm.thread_of("p/Two")
+        assert debugger.jvm.thread_of("p/None") is None
         inside = debugger.wait(first, PATIENCE)
         assert inside is not None
         assert inside.name == other
-        assert debugger.frames(inside) == ["Two.both", "Two.run"]
+        assert debugger.jvm.calls(inside.thread) == ["Two.both", "Two.run"]
 
         assert debugger.go(running)
-        while not (blocked := debugger.blocked()):
+        while not (blocked := debugger.jvm.blocked()):
             pass
         assert blocked == [Blocked(held.name, other)]
-        assert debugger.where(held.thread, "p/") in ("Two.run", "Two.both")
-        assert debugger.where(inside.thread, "java/") is None
+        assert debugger.jvm.where(held.thread, "p/") in ("Two.run", "Two.both")
+        assert debugger.jvm.where(inside.thread, "java/") is None
 
         debugger.step(first)
         after = debugger.wait(first, PATIENCE)
@@ -110,7 +111,7 @@ def test_a_call_throws_and_what_is_still_held_goes_on_when_the_debugger_dies(tmp
         debugger = Debugger(port)
 
         def throw(held: Held) -> None:
-            debugger.throw(held, "java/io/IOException", "No space left on device")
+            debugger.jvm.throw(held.thread, "java/io/IOException", "No space left on device")
 
         throwing = debugger.stop([BOTH], then=throw, hold=False)
         second = debugger.stop([Place("p/Two", "both", "()V", 3, 11)])

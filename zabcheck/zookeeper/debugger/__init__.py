@@ -3,5 +3,6 @@
 class_file, class_path    the contents of the jars: methods, the calls in them, lines
 catalogue, points         named places, and where each is in the jars at hand
 jdwp, agent               the agent's protocol as bytes, and the socket
-debugger                  holds threads, lets them go on or throw, and finds out which of them wait for which
+jvm                       its classes, objects and threads: calls, fields, exceptions, and who waits for whom
+debugger                  holds threads, and lets them go on
 """

@@ -1,8 +1,4 @@
-"""Holds single threads of a JVM at places in its code, while the others go on.
-
-A thread that is held inside `synchronized` holds up every thread that wants that monitor: `blocked` returns which wait
-for which. Locks of java.util.concurrent are no monitors, and not seen.
-"""
+"""Holds single threads of a JVM at places in its code, while the others go on."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,22 +13,15 @@ from zabcheck.zookeeper.debugger.jdwp import (
     SUSPEND_THREAD,
     VM_DEATH,
     VM_START,
-    Content,
     Event,
     Location,
     packed,
     packed_text,
 )
+from zabcheck.zookeeper.debugger.jvm import Jvm
 from zabcheck.zookeeper.debugger.points import Place
 
-_SIGNATURE_OF, _FIELDS, _METHODS = (2, 1), (2, 4), (2, 5)
-_CLASSES_BY_SIGNATURE, _ALL_THREADS, _DISPOSE = (1, 2), (1, 4), (1, 6)
-_SUSPEND_VM, _RESUME_VM, _CREATE_STRING = (1, 8), (1, 9), (1, 11)
-_SUPERCLASS, _INVOKE, _NEW_INSTANCE = (3, 1), (3, 3), (3, 4)
-_CLASS_OF, _VALUES, _SET_VALUES, _MONITOR, _KEEP = (9, 1), (9, 2), (9, 3), (9, 5), (9, 7)
-_NAME, _SUSPEND, _RESUME, _STATUS, _FRAMES = (11, 1), (11, 2), (11, 3), (11, 4), (11, 6)
-_CONTENDED, _STOP, _INTERRUPT = (11, 9), (11, 10), (11, 11)
-_LENGTH = (13, 1)
+_DISPOSE, _RESUME_VM = (1, 6), (1, 9)
 _SET, _CLEAR = (15, 1), (15, 2)
 """Commands, each by the number of its set and its own number in the set."""
 
@@ -40,10 +29,7 @@ _LOCATION_ONLY, _STEP, _CLASS_MATCH = 7, 10, 5
 """Modifiers of a request for events."""
 _A_LINE, _OVER = 1, 1
 """The length of a step: to the next line, over calls."""
-_PREPARED = 2
-_ENDED, _WAITS_FOR_MONITOR = 0, 3
 _CLASS = 1
-_SINGLE_THREADED = 1
 
 
 class Held(NamedTuple):
@@ -52,13 +38,6 @@ class Held(NamedTuple):
     thread: int
     name: str
     location: Location
-
-
-class Blocked(NamedTuple):
-    """A thread that wants a monitor which another one has; `owner` is the other one's name, or empty."""
-
-    thread: str
-    owner: str
 
 
 class Trap:
@@ -97,14 +76,14 @@ class Debugger:
         self._watched: set[str] = set()
         """The signatures of the classes of which it is told when they are there."""
         self._steps: dict[int, Trap] = {}
-        self._methods: dict[int, dict[int, str]] = {}
-        self._classes: dict[int, str] = {}
         self._patience = patience
         self._waits = False
         self._ended = False
         self.error: AgentError | None = None
         """Why events could not be handled."""
         self._agent = Agent(port, self._handle, patience)
+        self.jvm = Jvm(self._agent)
+        """Its classes, objects and threads, also those that are held."""
 
     @property
     def ended(self) -> bool:
@@ -154,7 +133,7 @@ class Debugger:
                     pattern = class_name.replace("/", ".")
                     self._request(CLASS_PREPARE, packed(_CLASS_MATCH, 1) + packed_text(pattern))
                     self._watched.add(signature)
-            for class_id in self._prepared(signature):
+            for class_id in self.jvm.prepared(signature):
                 self._arm(stop, signature, class_id)
 
     def wait(self, stop: Trap, seconds: float) -> Held | None:
@@ -170,7 +149,7 @@ class Debugger:
             self._changed.notify_all()
         self._disarm(stop)
         if held is not None:
-            self._resume(held.thread)
+            self.jvm.resume(held.thread)
         return held is not None
 
     def step(self, stop: Trap) -> None:
@@ -178,94 +157,9 @@ class Debugger:
         with self._changed:
             held, stop.held = stop.held, None
             assert held is not None
-        modifier = packed(_STEP, 1) + self._id(held.thread) + packed(_A_LINE) + packed(_OVER)
+        modifier = packed(_STEP, 1) + self.jvm.packed_id(held.thread) + packed(_A_LINE) + packed(_OVER)
         self._request(SINGLE_STEP, modifier, stop)
-        self._resume(held.thread)
-
-    def throw(self, held: Held, class_name: str, message: str) -> None:
-        """Make a held thread throw an exception where it stands, once it goes on: as if the call there threw it.
-
-        `class_name` ("java/io/IOException") has a constructor that takes a text.
-        """
-        signature = f"L{class_name};"
-        if not self._prepared(signature):
-            self._load(held, class_name)
-        exception = self._prepared(signature)[0]
-        constructor = self._method(exception, "<init>", "(Ljava/lang/String;)V")
-        made = self._agent.ask(_NEW_INSTANCE, self._called(exception, held, constructor, message))
-        made.number(1)
-        thrown = made.object()
-        self._agent.ask(_KEEP, self._id(thrown))
-        self._agent.ask(_STOP, self._id(held.thread) + self._id(thrown))
-
-    def frames(self, held: Held) -> list[str]:
-        """Return the calls that a held thread is in, innermost first: "Learner.syncWithLeader"."""
-        return [self._named(location) for location in self._locations(held.thread)]
-
-    def where(self, thread: int, package: str) -> str | None:
-        """Return the call that a thread is in, held or not: the innermost of a class below `package` ("org/apache/").
-
-        None if there is none, as when the thread has ended.
-        """
-        self._agent.ask(_SUSPEND, self._id(thread))
-        try:
-            if self._status(thread) == _ENDED:
-                return None
-            named = ((location, self._named(location)) for location in self._locations(thread))
-            return next(
-                (name for at, name in named if self._classes[at.class_id].startswith(package)),
-                None,
-            )
-        finally:
-            self._resume(thread)
-
-    def thread_of(self, class_name: str) -> int | None:
-        """Return a thread that is an object of this class ("p/Two"), None if there is none. It need not be held."""
-        classes = self._prepared(f"L{class_name};")
-        reader = self._agent.ask(_ALL_THREADS)
-        threads = [reader.object() for _ in range(reader.number())]
-        return next((thread for thread in threads if self._class_of(thread) in classes), None)
-
-    def value(self, start: int, path: Sequence[str]) -> int | float | bool | None:
-        """Return a number that is reached from an object over fields, also private ones: ("self", "myid").
-
-        None if there is no such field, or a null on the way. The number of an object is its id, which is 0 for null.
-        """
-        value: int | float | bool = start
-        for name in path:
-            field = self._field(int(value), name) if value else None
-            if field is None:
-                return None
-            values = self._agent.ask(_VALUES, self._id(int(value)) + packed(1) + packed(field, self._agent.sizes.field))
-            values.number()
-            value = values.value()
-        return value
-
-    def set_long(self, start: int, path: Sequence[str], number: int) -> None:
-        """Set a long, reached from an object over fields as in `value`. It has to exist."""
-        owner = self.value(start, path[:-1])
-        field = self._field(int(owner or 0), path[-1])
-        assert field is not None, path
-        what = self._id(int(owner or 0)) + packed(1) + packed(field, self._agent.sizes.field)
-        self._agent.ask(_SET_VALUES, what + packed(number, 8))
-
-    def length(self, array: int) -> int:
-        """Return the length of an array."""
-        return self._agent.ask(_LENGTH, self._id(array)).number()
-
-    def interrupt(self, thread: int) -> None:
-        """Interrupt a thread, as `Thread.interrupt` does: one that waits throws an InterruptedException."""
-        self._agent.ask(_INTERRUPT, self._id(thread))
-
-    def blocked(self) -> list[Blocked]:
-        """Return the threads that want a monitor which another thread has. Everything stands still meanwhile."""
-        self._agent.ask(_SUSPEND_VM)
-        try:
-            reader = self._agent.ask(_ALL_THREADS)
-            threads = [reader.object() for _ in range(reader.number())]
-            return [self._wants(thread) for thread in threads if self._status(thread) == _WAITS_FOR_MONITOR]
-        finally:
-            self._agent.ask(_RESUME_VM)
+        self.jvm.resume(held.thread)
 
     def close(self) -> None:
         """Let every thread go on, and end the connection."""
@@ -293,7 +187,7 @@ class Debugger:
                 elif event.kind in (BREAKPOINT, SINGLE_STEP):
                     held = self._come(event, held) or held
             if not held and events[0].kind in (BREAKPOINT, SINGLE_STEP, CLASS_PREPARE):
-                self._resume(events[0].thread)
+                self.jvm.resume(events[0].thread)
         except AgentGone:
             pass  # `handle` is called once more, without events
         except AgentError as error:
@@ -344,7 +238,7 @@ class Debugger:
             self._clear(SINGLE_STEP, event.request)
         else:
             self._disarm(stop)
-        held = Held(event.thread, self._name(event.thread), event.location)
+        held = Held(event.thread, self.jvm.name(event.thread), event.location)
         if step is None:
             stop.then(held)
         with self._changed:
@@ -362,11 +256,11 @@ class Debugger:
         for place in stop.places:
             if f"L{place.class_name};" != signature:
                 continue
-            for method, named in self._all_methods(class_id).items():
+            for method, named in self.jvm.methods(class_id).items():
                 if named == (place.method, place.descriptor):
                     location = (
                         packed(_CLASS, 1)
-                        + self._class_id(class_id)
+                        + self.jvm.packed_class(class_id)
                         + packed(method, self._agent.sizes.method)
                         + packed(place.at, 8)
                     )
@@ -396,104 +290,3 @@ class Debugger:
 
     def _clear(self, kind: int, request: int) -> None:
         self._agent.ask(_CLEAR, packed(kind, 1) + packed(request))
-
-    def _prepared(self, signature: str) -> list[int]:
-        """Return the ids of the classes of this name that can have breakpoints now."""
-        reader = self._agent.ask(_CLASSES_BY_SIGNATURE, packed_text(signature))
-        found = []
-        for _ in range(reader.number()):
-            _, class_id, status = reader.number(1), reader.number(reader.sizes.reference), reader.number()
-            if status & _PREPARED:
-                found.append(class_id)
-        return found
-
-    def _load(self, held: Held, class_name: str) -> None:
-        """Load a class, in a held thread. Raises AgentError if it does not exist."""
-        [java_class] = self._prepared("Ljava/lang/Class;")
-        loader = self._method(java_class, "forName", "(Ljava/lang/String;)Ljava/lang/Class;")
-        name = class_name.replace("/", ".")
-        if not self._agent.ask(_INVOKE, self._called(java_class, held, loader, name)).value():
-            raise AgentError(f"the JVM has no class {name}")
-
-    def _called(self, class_id: int, held: Held, method: int, text: str) -> bytes:
-        """Return the data of a command by which a held thread calls a static method, or a constructor, of one text."""
-        argument = self._agent.ask(_CREATE_STRING, packed_text(text)).object()
-        called = self._class_id(class_id) + self._id(held.thread) + packed(method, self._agent.sizes.method)
-        return called + packed(1) + b"s" + self._id(argument) + packed(_SINGLE_THREADED)
-
-    def _method(self, class_id: int, name: str, descriptor: str) -> int:
-        """Return the id of a method of one of Java's own classes."""
-        methods = self._all_methods(class_id)
-        return next(method for method, named in methods.items() if named == (name, descriptor))
-
-    def _all_methods(self, class_id: int) -> dict[int, tuple[str, str]]:
-        """Return the names and descriptors of a class's own methods, by their ids."""
-        reader = self._agent.ask(_METHODS, self._class_id(class_id))
-        found = {}
-        for _ in range(reader.number()):
-            method, name, descriptor, _ = (
-                reader.number(reader.sizes.method),
-                reader.text(),
-                reader.text(),
-                reader.number(),
-            )
-            found[method] = name, descriptor
-        return found
-
-    def _field(self, value: int, name: str) -> int | None:
-        """Return the id of a field of an object, declared in its class or in a class above; None if there is none."""
-        class_id = self._class_of(value)
-        while class_id:
-            fields = self._agent.ask(_FIELDS, self._class_id(class_id))
-            for _ in range(fields.number()):
-                field, called, _, _ = fields.number(fields.sizes.field), fields.text(), fields.text(), fields.number()
-                if called == name:
-                    return field
-            class_id = self._agent.ask(_SUPERCLASS, self._class_id(class_id)).number(self._agent.sizes.reference)
-        return None
-
-    def _class_of(self, value: int) -> int:
-        """Return the id of an object's class."""
-        reader = self._agent.ask(_CLASS_OF, self._id(value))
-        reader.number(1)
-        return reader.number(reader.sizes.reference)
-
-    def _locations(self, thread: int) -> list[Location]:
-        """Return the instructions that a thread stands at, that of the innermost call first. It has to stand still."""
-        reader = self._agent.ask(_FRAMES, self._id(thread) + packed(0) + packed(0xFFFFFFFF))
-        found = []
-        for _ in range(reader.number()):
-            reader.number(reader.sizes.frame)
-            found.append(reader.location())
-        return found
-
-    def _named(self, location: Location) -> str:
-        """Return a place in the code as "Learner.syncWithLeader"."""
-        if location.class_id not in self._classes:
-            signature = self._agent.ask(_SIGNATURE_OF, self._class_id(location.class_id)).text()
-            self._classes[location.class_id] = signature.removeprefix("L").removesuffix(";")
-            methods = self._all_methods(location.class_id)
-            self._methods[location.class_id] = {method: name for method, (name, _) in methods.items()}
-        class_name = self._classes[location.class_id].rpartition("/")[2]
-        return f"{class_name}.{self._methods[location.class_id].get(location.method, '?')}"
-
-    def _wants(self, thread: int) -> Blocked:
-        """Return a thread that wants a monitor, with the monitor's owner. Everything has to stand still."""
-        monitor: Content = self._agent.ask(_CONTENDED, self._id(thread))
-        owner = self._agent.ask(_MONITOR, self._id(int(monitor.value()))).object()
-        return Blocked(self._name(thread), self._name(owner) if owner else "")
-
-    def _status(self, thread: int) -> int:
-        return self._agent.ask(_STATUS, self._id(thread)).number()
-
-    def _name(self, thread: int) -> str:
-        return self._agent.ask(_NAME, self._id(thread)).text()
-
-    def _resume(self, thread: int) -> None:
-        self._agent.ask(_RESUME, self._id(thread))
-
-    def _id(self, number: int) -> bytes:
-        return packed(number, self._agent.sizes.object)
-
-    def _class_id(self, number: int) -> bytes:
-        return packed(number, self._agent.sizes.reference)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from invariants.diagnosis import like
-from zabcheck.zookeeper.debugger.debugger import Debugger
+from zabcheck.zookeeper.debugger.jvm import Jvm
 from zabcheck.zookeeper.wire.zxids import COUNTER, shown
 
 PEER = "org/apache/zookeeper/server/quorum/QuorumPeer"
@@ -111,42 +111,42 @@ def field_named(name: str) -> Field:
         raise FieldError(f"no field `{name}`; {like(name, FIELDS)}") from None
 
 
-def read_fields(debugger: Debugger, names: Sequence[str]) -> dict[str, int | None]:
+def read_fields(jvm: Jvm, names: Sequence[str]) -> dict[str, int | None]:
     """Read fields, by name; None for a field that the server does not have now. Raises AgentError or AgentGone.
 
     Costs some 10 commands a field, a few milliseconds.
     """
-    peer = debugger.thread_of(PEER)
-    return {name: None if peer is None else _read(debugger, peer, FIELDS[name]) for name in names}
+    peer = jvm.thread_of(PEER)
+    return {name: None if peer is None else _read(jvm, peer, FIELDS[name]) for name in names}
 
 
-def set_zxid(debugger: Debugger, left: int) -> tuple[int, int] | None:
+def set_zxid(jvm: Jvm, left: int) -> tuple[int, int] | None:
     """Let the leader's counter go on with only `left` transactions until it rolls over; None if it does not lead.
 
     Returns the zxids of the last transaction before and after that, in packed form. The leader must not be about to
     broadcast one.
     """
-    peer = debugger.thread_of(PEER)
-    before = None if peer is None else debugger.value(peer, _LAST_ZXID)
+    peer = jvm.thread_of(PEER)
+    before = None if peer is None else jvm.value(peer, _LAST_ZXID)
     if peer is None or before is None:
         return None
     after = (int(before) | COUNTER) - left - 1
-    debugger.set_long(peer, _LAST_ZXID, after)
+    jvm.set_long(peer, _LAST_ZXID, after)
     return int(before), after
 
 
-def _read(debugger: Debugger, peer: int, field: Field) -> int | None:
+def _read(jvm: Jvm, peer: int, field: Field) -> int | None:
     for way in field.ways:
-        value = debugger.value(peer, way.split("."))
+        value = jvm.value(peer, way.split("."))
         if value is not None:
-            return _length(debugger, int(value)) if field.deque else int(value)
+            return _length(jvm, int(value)) if field.deque else int(value)
     return None
 
 
-def _length(debugger: Debugger, deque: int) -> int:
+def _length(jvm: Jvm, deque: int) -> int:
     """Return the length of an ArrayDeque: its elements lie in an array from `head` to before `tail`, around the end."""
-    head, tail, elements = (debugger.value(deque, [name]) for name in ("head", "tail", "elements"))
-    return (int(tail or 0) - int(head or 0)) % debugger.length(int(elements or 0))
+    head, tail, elements = (jvm.value(deque, [name]) for name in ("head", "tail", "elements"))
+    return (int(tail or 0) - int(head or 0)) % jvm.length(int(elements or 0))
 
 
 def in_words(values: dict[str, int | None]) -> str:

@@ -11,8 +11,9 @@ from typing import Literal
 
 from zabcheck.zookeeper.debugger.agent import OPTION, AgentError, AgentGone, port_told
 from zabcheck.zookeeper.debugger.class_path import SERVER
-from zabcheck.zookeeper.debugger.debugger import Blocked, Debugger, Held, Trap
+from zabcheck.zookeeper.debugger.debugger import Debugger, Held, Trap
 from zabcheck.zookeeper.debugger.fields import PEER, read_fields, set_zxid
+from zabcheck.zookeeper.debugger.jvm import Blocked
 from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
@@ -149,22 +150,22 @@ class Stops:
 
     def read(self, number: int, fields: tuple[str, ...]) -> None:
         """Record fields of a server's memory. NotApplicable if the server is not there to be asked."""
-        self._ask(number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger, fields))))
+        self._ask(number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger.jvm, fields))))
 
     def fields(self, number: int, names: Sequence[str]) -> dict[str, int | None] | None:
         """Return fields of a server's memory; None if the server has ended."""
         found: list[dict[str, int | None]] = []
         with suppress(NotApplicable):
-            self._ask(number, lambda debugger: found.append(read_fields(debugger, names)))
+            self._ask(number, lambda debugger: found.append(read_fields(debugger.jvm, names)))
         return found[0] if found else None
 
     def interrupt(self, number: int) -> None:
         """Interrupt the main thread of a server, if the server is there."""
 
         def interrupt(debugger: Debugger) -> None:
-            main = debugger.thread_of(PEER)
+            main = debugger.jvm.thread_of(PEER)
             if main is not None:
-                debugger.interrupt(main)
+                debugger.jvm.interrupt(main)
 
         with suppress(NotApplicable):
             self._ask(number, interrupt)
@@ -174,7 +175,7 @@ class Stops:
         done: list[bool] = []
 
         def set_it(debugger: Debugger) -> None:
-            jump = set_zxid(debugger, left)
+            jump = set_zxid(debugger.jvm, left)
             if jump is not None:
                 done.append(True)
                 self._record(ZxidSet(now(), number, *jump))
@@ -192,7 +193,7 @@ class Stops:
         found: list[Blocked] = []
         for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
             with suppress(NotApplicable):
-                self._ask(number, lambda each: found.extend(each.blocked()))
+                self._ask(number, lambda each: found.extend(each.jvm.blocked()))
         return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
     def standing(self) -> str:
@@ -211,9 +212,9 @@ class Stops:
         said: list[str] = []
 
         def look(debugger: Debugger) -> None:
-            said.extend(f"{each.thread} waits for a monitor that {each.owner} has" for each in debugger.blocked())
-            main = debugger.thread_of(PEER)
-            where = None if main is None else debugger.where(main, SERVER)
+            said.extend(f"{each.thread} waits for a monitor that {each.owner} has" for each in debugger.jvm.blocked())
+            main = debugger.jvm.thread_of(PEER)
+            where = None if main is None else debugger.jvm.where(main, SERVER)
             if where is not None:
                 said.append(f"its main thread is in {where}")
 
@@ -253,7 +254,7 @@ class Stops:
             elif act == "killed":
                 self._ensemble.servers[number].kill()
             elif act == "failed":
-                debugger.throw(held, *FAILURE)
+                debugger.jvm.throw(held.thread, *FAILURE)
 
         self._traps[number, point] = debugger.stop(self._places[point], nth, come, hold=act == "held")
 
