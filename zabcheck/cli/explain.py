@@ -11,6 +11,7 @@ from typing import Annotated, BinaryIO
 import msgspec
 import typer
 from msgspec import structs
+from rich.console import Console
 
 from invariants import End, Event, Header, TraceError, check, select
 from invariants import trace as trace_format
@@ -22,7 +23,6 @@ from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import conclude, on_story
-from zabcheck.cli.walk import walk
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
@@ -47,21 +47,29 @@ MOST_PROCESSES = 999
 """The most processes of a trace: each has a lane."""
 
 
+STEP_HELP = "Enter: next, b: back, w: next of the witness, a number: to that one, q: end"
+
+Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="A schedule or a trace; - is standard input.")]
+Merge = Annotated[bool, typer.Option("--merge", help="The files are one trace: each holds some of its processes.")]
+RunNumber = Annotated[int | None, typer.Option("--run", metavar="N", min=0, help="This run of a Parquet file.")]
+Out = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--write",
+        metavar="OUT",
+        help=f"Write it to this file, in the form of its suffix: {', '.join(exports.FORMS)}.",
+    ),
+]
+
+
 @command
 def explain_(
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="A schedule or a trace; - is standard input.")],
-    merge: Annotated[
-        bool, typer.Option("--merge", help="The files are one trace: each holds some of its processes.")
-    ] = False,
-    run: Annotated[int | None, typer.Option("--run", metavar="N", min=0, help="This run of a Parquet file.")] = None,
+    files: Files,
+    merge: Merge = False,
+    run: RunNumber = None,
     property: Properties = None,
     step: Annotated[bool, typer.Option("--step", help="Walk through it step by step.")] = False,
-    write: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="OUT", help=f"Write it to this file, in the form of its suffix: {', '.join(exports.FORMS)}."
-        ),
-    ] = None,
+    write: Out = None,
     exec: Exec = None,
     format: Formats = Format.text,
 ) -> int:
@@ -73,16 +81,7 @@ def explain_(
         check_form(path, files)
     story = story_of(files, merge, run, property, exec)
     schedule = files[0] if story.schedule and len(files) == 1 and files[0] != STDIN else "FILE"
-    contents: dict[Path, bytes] = {}
-    for path in out:
-        form = exports.FORMS[suffix_of(path)]
-        if form.has_graph and len(story.trace) > MOST_EVENTS_IN_GRAPHS:
-            raise BadInput(f"--write {path}: expected a trace of at most {MOST_EVENTS_IN_GRAPHS:,} events for that")
-        with bad_input_for((ValueError, ImportError), f"--write {path}: "):
-            contents[path] = form.make(story, schedule)
-    for path, content in contents.items():
-        with bad_path("--write", path):
-            write_file(path, content)
+    write_forms(out, story, schedule)
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), out)
     code, why = on_story(story)
@@ -106,6 +105,50 @@ def explain_(
             print_path(console, f"wrote {path}")
     then = "the same with --write run.html, to step through it" if not out and STDIN not in files else ""
     return conclude(console, code, why, then)
+
+
+def walk(story: Story, console: Console, answers: BinaryIO) -> None:
+    """Show a step, read a line, show the next; until the last one is left, or the lines end."""
+    steps = [moment.step for moment in story.moments]
+    witness = sorted(
+        {step for event in (story.violation.witness if story.violation else ()) if (step := story.step_of(event))}
+    )
+    at = 0
+    console.print(terminal.render_heading(story))
+    print_path(console, STEP_HELP)
+    while at < len(steps):
+        console.print(terminal.render_step(story, at), crop=False)
+        line = answers.readline()
+        answer = line.decode(errors="replace").strip()
+        if not line or answer == "q":
+            return
+        at = _next(answer, at, steps, witness)
+
+
+def _next(answer: str, at: int, steps: list[int], witness: list[int]) -> int:
+    """Return the position that the answer asks for; the same one again if that is not possible."""
+    if answer == "b":
+        return max(0, at - 1)
+    if answer == "w":
+        later = [step for step in witness if step > steps[at]] or witness
+        return steps.index(later[0]) if later else at
+    if answer.isdecimal():
+        return steps.index(int(answer)) if int(answer) in steps else at
+    return at + 1 if not answer or answer == "n" else at
+
+
+def write_forms(out: Iterable[Path], story: Story, schedule: str) -> None:
+    """Write what happened to each of these files, in the form of its suffix; nothing if one form cannot be made."""
+    contents: dict[Path, bytes] = {}
+    for path in out:
+        form = exports.FORMS[suffix_of(path)]
+        if form.has_graph and len(story.trace) > MOST_EVENTS_IN_GRAPHS:
+            raise BadInput(f"--write {path}: expected a trace of at most {MOST_EVENTS_IN_GRAPHS:,} events for that")
+        with bad_input_for((ValueError, ImportError), f"--write {path}: "):
+            contents[path] = form.make(story, schedule)
+    for path, content in contents.items():
+        with bad_path("--write", path):
+            write_file(path, content)
 
 
 def suffix_of(path: Path) -> str:

@@ -30,29 +30,42 @@ PAGE = "refused.html"
 """The file that --out writes."""
 
 
+Step = Annotated[
+    str | None, typer.Option("--step", metavar="S", help="Only what this step keeps, e.g. f.3.2 or accept.")
+]
+Conjunct = Annotated[str | None, typer.Option("--conjunct", metavar="C", help="Only what keeps this conjunct.")]
+Implied = Annotated[
+    str | None, typer.Option("--property", metavar="P", help="Only that the conjuncts imply this property.")
+]
+Mutant = Annotated[
+    str | None,
+    typer.Option("--mutant", metavar="M", help="Try to prove a known bug, or a release: see docs/proof.md."),
+]
+Without = Annotated[
+    str | None,
+    typer.Option("--without", metavar="C", help="Leave this conjunct out of the invariant, to see what needs it."),
+]
+Seconds = Annotated[float, typer.Option("--seconds", min=1, help="The most that one obligation may take.")]
+Certificate = Annotated[
+    Path | None,
+    typer.Option("--certificate", metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help=f"Draw what is refused as a page, too: {PAGE} in this folder."),
+]
+
+
 @command
 def prove(
-    step: Annotated[
-        str | None, typer.Option(metavar="S", help="Only what this step keeps, e.g. f.3.2 or accept.")
-    ] = None,
-    conjunct: Annotated[str | None, typer.Option(metavar="C", help="Only what keeps this conjunct.")] = None,
-    property: Annotated[
-        str | None, typer.Option(metavar="P", help="Only that the conjuncts imply this property.")
-    ] = None,
-    mutant: Annotated[
-        str | None,
-        typer.Option(metavar="M", help="Try to prove a known bug, or a release: see docs/proof.md."),
-    ] = None,
-    without: Annotated[
-        str | None, typer.Option(metavar="C", help="Leave this conjunct out of the invariant, to see what needs it.")
-    ] = None,
-    seconds: Annotated[float, typer.Option(min=1, help="The most that one obligation may take.")] = 60,
-    certificate: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="If all is proved, write the proof here, for `zabcheck verify`.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help=f"Draw what is refused as a page, too: {PAGE} in this folder.")
-    ] = None,
+    step: Step = None,
+    conjunct: Conjunct = None,
+    property: Implied = None,
+    mutant: Mutant = None,
+    without: Without = None,
+    seconds: Seconds = 60,
+    certificate: Certificate = None,
+    out: Out = None,
     format: Formats = Format.text,
 ) -> int:
     """Prove the properties of Zab for any number of processes, epochs, transactions and faults.
