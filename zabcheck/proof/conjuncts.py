@@ -53,7 +53,7 @@ def one_promise(s: State, n: Node, e: Epoch, k: Node, l: Node) -> Formula:
 
 @claim
 def promises_leave(s: State, n: Node, d: Epoch, e: Epoch, l: Node) -> Formula:
-    """Whoever promised or adopted an epoch left all earlier ones (invariant 3)."""
+    """A process that promised or adopted an epoch left all earlier ones (invariant 3)."""
     return ((s.promised(n, e, l) | s.adopted(n, e)) & (d < e)) >> s.left(n, d)
 
 
@@ -78,19 +78,19 @@ def adopted_are_open(s: State, n: Node, e: Epoch) -> Formula:
 
 @claim
 def accepted_in_the_epoch(s: State, n: Node, e: Epoch, t: Transaction) -> Formula:
-    """What a process accepted in an epoch is of its history, and the process had adopted the epoch (invariant 1)."""
+    """A process accepts in an epoch only transactions of the epoch's history, and has adopted it (invariant 1)."""
     return s.accepted(n, e, t) >> (s.history(e, t) & s.adopted(n, e))
 
 
 @claim
 def initial_history_accepted(s: State, n: Node, e: Epoch, t: Transaction) -> Formula:
-    """Whoever adopted an epoch accepted all of its initial history (f.2.1)."""
+    """A process that adopted an epoch accepted all of its initial history (f.2.1)."""
     return (s.adopted(n, e) & s.initial(e, t)) >> s.accepted(n, e, t)
 
 
 @claim
 def accepted_is_a_prefix(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """What a process accepted in an epoch is a prefix of the history of the epoch (f.3.2)."""
+    """The transactions that a process accepted in an epoch are a prefix of the epoch's history (f.3.2)."""
     return (s.accepted(n, e, t) & s.history(e, u) & (u < t)) >> s.accepted(n, e, u)
 
 
@@ -102,7 +102,7 @@ def initial_is_earlier(s: State, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def proposed_in_its_epoch(s: State, e: Epoch, t: Transaction) -> Formula:
-    """What is broadcast in an epoch is of that epoch, which has an initial history (l.3.1)."""
+    """A transaction broadcast in an epoch is of that epoch, which has an initial history (l.3.1)."""
     return s.proposed(e, t) >> (same(epoch_of(t), e) & s.opened(e))
 
 
@@ -129,16 +129,16 @@ def logs_match(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
 
 @claim
 def committed_by_a_quorum(s: State, e: Epoch, t: Transaction) -> Formula:
-    """What is committed in an epoch is in its history, and a quorum accepted it in that epoch (definition VI.1)."""
+    """A transaction committed in an epoch is in its history, and was accepted in it by a quorum (definition VI.1)."""
     accepted = some(lambda q: every(lambda n: member(n, q) >> s.accepted(n, e, t), Node), Quorum)
     return s.committed(e, t) >> (s.history(e, t) & accepted)
 
 
 @claim
 def not_choosable(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """What an initial history lacks was not committed before, and never will be: every quorum has a process that left.
+    """A transaction that I_f lacks is not committed in e, and never will be: every quorum has a process that left e.
 
-    The process left the earlier epoch without having accepted the transaction in it.
+    The process left e without having accepted the transaction in it.
     """
     lacks = s.opened(f) & (e < f) & ~s.initial(f, t)
     return lacks >> some(lambda n: member(n, q) & s.left(n, e) & ~s.accepted(n, e, t), Node)
@@ -146,7 +146,7 @@ def not_choosable(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Fo
 
 @claim
 def not_skipped(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """Where a later initial history has what I_e should have, e is not established, and never will be.
+    """If a later initial history has a transaction that I_e should have, e is not established, and never will be.
 
     Every quorum has a process that left e without having adopted it.
     """
@@ -156,13 +156,13 @@ def not_skipped(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Form
 
 @claim
 def delivered_was_committed(s: State, n: Node, t: Transaction) -> Formula:
-    """What is delivered was committed in some epoch (f.3.3)."""
+    """A delivered transaction was committed in some epoch (f.3.3)."""
     return s.delivered(n, t) >> some(lambda e: s.committed(e, t), Epoch)
 
 
 @claim
 def delivered_is_a_prefix(s: State, n: Node, t: Transaction, u: Transaction) -> Formula:
-    """Whoever delivered a transaction delivered what comes before it in the history of its epoch."""
+    """A process that delivered a transaction delivered all before it in the history of its epoch."""
     return (s.delivered(n, t) & (u < t) & s.history(epoch_of(t), u)) >> s.delivered(n, u)
 
 
@@ -174,19 +174,19 @@ def primary_is_up_to_date(s: State, e: Epoch, l: Node, t: Transaction, u: Transa
 
 @claim
 def knew_what_was_committed(s: State, t: Transaction, u: Transaction) -> Formula:
-    """What the primary of u had delivered when it broadcast u was committed in some epoch."""
+    """A transaction that the primary of u had delivered when it broadcast u was committed in some epoch."""
     return s.knew(u, t) >> some(lambda e: s.committed(e, t), Epoch)
 
 
 @claim
 def knew_what_comes_before(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """In a history that has both, what the primary of u had delivered when it broadcast u comes before u."""
+    """In a history that has both, a transaction that the primary had delivered when it broadcast u comes before u."""
     return (s.knew(u, t) & s.history(e, t) & s.history(e, u)) >> (t < u)
 
 
 @claim
 def knew_its_initial_history(s: State, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """Whoever broadcast u had delivered the initial history of its epoch (f.2.2 before f.3.1)."""
+    """The primary that broadcast u had delivered the initial history of its epoch (f.2.2 before f.3.1)."""
     return (s.proposed(e, u) & s.initial(e, t)) >> s.knew(u, t)
 
 

@@ -18,7 +18,7 @@ def integrity(s: State, n: Node, t: Transaction) -> Formula:
 
 @claim
 def in_the_order_of_zxids(s: State, n: Node, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """Whoever delivered a transaction has delivered every committed one before it."""
+    """A process that delivered a transaction has delivered every committed one before it."""
     return (s.committed(e, t) & s.delivered(n, u) & (t < u)) >> s.delivered(n, t)
 
 
@@ -62,7 +62,7 @@ def primary_integrity(s: State, n: Node, l: Node, f: Epoch, t: Transaction, u: T
 
 @claim
 def committed_survives(s: State, e: Epoch, f: Epoch, t: Transaction) -> Formula:
-    """What was committed in an epoch is in the initial history of every later one (claim 2 of the technical report)."""
+    """A committed transaction is in the initial history of every later epoch (claim 2 of the technical report)."""
     return (s.committed(e, t) & s.opened(f) & (e < f)) >> s.initial(f, t)
 
 
@@ -87,7 +87,7 @@ def zxid_uniqueness(s: State, e: Epoch, f: Epoch, k: Node, l: Node, t: Transacti
 
 @claim
 def chosen(s: State, n: Node, t: Transaction) -> Formula:
-    """What is delivered was accepted by a quorum, in one epoch (definition VI.1)."""
+    """A delivered transaction was accepted by a quorum, in one epoch (definition VI.1)."""
     by = lambda e, q: every(lambda m: member(m, q) >> s.accepted(m, e, t), Node)  # noqa: E731  # the sentence below reads on
     return s.delivered(n, t) >> some(by, Epoch, Quorum)
 
