@@ -149,7 +149,7 @@ class Judge:
         self.count = 0
         self._calls = _Calls(self.invariants, self._own_calls())
         self._shares_record = False
-        """Whether another judge may read the same record, so that it is copied before it changes."""
+        """True if another judge may read the same record, so that it is copied before it changes."""
 
     def _new_record(self, quorums: Quorums | None) -> Record:
         """Return the record of a trace that has no events so far."""

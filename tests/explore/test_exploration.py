@@ -64,7 +64,7 @@ def test_the_example_of_the_documentation_holds() -> None:
     exec(example, {})
 
 
-# What is real only because it was searched for again.
+# Runs that are real only because they were searched for again.
 
 
 def once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +113,7 @@ def test_a_process_that_leads_the_same_epoch_twice_is_not_two_leaders() -> None:
     assert_real(found)
 
 
-# What the search really did.
+# The search, as it really went.
 
 
 def test_where_liveness_is_not_asked_fewer_states_are_kept() -> None:
@@ -231,7 +231,7 @@ def test_a_step_that_raises_before_it_changes_anything_is_found_where_time_outs_
     assert (found.broken, found.raised, found.whole) == (None, True, False)
 
 
-# What is refused.
+# Questions that are refused.
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from zabcheck.protocols.paxos.messages import Phase1b
 from zabcheck.protocols.switches import Switches
 
 SAFETY = tuple(select(("integrity", "total order", "agreement")))
-"""What neither the letter of LADIS 2008 nor Paxos breaks in these spaces, so each search goes to its end."""
+"""Properties that neither the letter of LADIS 2008 nor Paxos breaks here, so each search goes to its end."""
 ALL = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 GRACEFUL, ABRUPT = Switches(sync="atomic"), Switches(sync="atomic", closing="abrupt")
 SPACES = {
@@ -84,7 +84,7 @@ def test_with_symmetry_it_sees_the_same_states_up_to_names(protocol: str, name: 
 
 
 def test_who_supplies_a_log_does_not_depend_on_names() -> None:
-    """Of two with the highest zxid it is the first that came, under whatever names."""
+    """The first that came is taken of two with the highest zxid, under whatever names."""
     names = (0, 3, 1, 2)
     leader = Server(1, 1, Quorums(3), leader=1)
     leader.followers = {1: FollowerInfo(0), 3: FollowerInfo(7), 2: FollowerInfo(7)}

@@ -59,7 +59,7 @@ def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums:
     return Space(mutated("zab", mutant), family, ATOMIC, bounds, PROPERTIES, symmetry=symmetry).explore()
 
 
-# What there is to see, by the simulator alone: every choice is executed in a copy of every state.
+# The states that there are, by the simulator alone: every choice is executed in a copy of every state.
 
 
 def seen_by_the_simulator(bounds: Bounds, switches: Switches) -> set[Hashable]:
@@ -223,7 +223,7 @@ def is_broken(mutant: str, run: tuple[AnyChoice, ...]) -> bool:
     return any(verdict.status == "violated" for verdict in verdicts)
 
 
-# What bounds and quorums do.
+# Bounds and quorums.
 
 
 def test_a_fault_without_a_bound_needs_no_counter() -> None:

@@ -1,4 +1,4 @@
-"""What leaves states of `--protocol zookeeper` out loses nothing: servers come to the same, and the same bugs show."""
+"""Reductions of `--protocol zookeeper` lose nothing: servers come to the same, and the same bugs show."""
 
 from collections.abc import Hashable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What an exhaustive search tells, in a form that does not depend on the order in which it fills its tables.
+"""The result of an exhaustive search, in a form that does not depend on the order in which it fills its tables.
 
 The numbers of components do; and many states at once are expanded in another order than one by one.
 """

@@ -103,7 +103,7 @@ class Space:
         self._end = 1
         """The number of the first state that is not of the current level, nor of one before."""
         self._over = False
-        """Whether the current level has no states."""
+        """True if the current level has no states."""
         which = protocol, quorums, switches, bounds, properties
         self._settings = settings_of(
             *which, symmetry=self._can_rename, reduction=self.reduced, moments=moments, forgetful=forgetful

@@ -1,4 +1,4 @@
-"""What is known after many steps at once has the same numbers as if one had been asked for after the other."""
+"""Monitors have the same numbers, asked for after many steps at once or one after the other."""
 
 from collections.abc import Callable
 

@@ -44,7 +44,7 @@ Events = tuple[Local, ...]
 
 
 class Cut(NamedTuple):
-    """What was before, in variants, and what comes: its incarnations count from those at the cut on."""
+    """The past, in variants, and the future, whose incarnations count from those at the cut on."""
 
     before: list[Events]
     after: list[Events]
@@ -221,7 +221,7 @@ ACTIONS: dict[str, Callable[[Few, int], list[Local]]] = {
     "e": Few.establish,
 }
 MIXES = ("bbbbbbbddddddddcrr", "bbbddddcphhaaae", "DDDDDcr", "bbbbddDDcr", "bbbbhhddddDc", "aaaahhhdDDc")
-"""What short traces are made of: for the properties of sequences, all, redelivery, forks, invariant 5 and chosen."""
+"""The actions of short traces: for the properties of sequences, all, redelivery, forks, invariant 5 and chosen."""
 
 MUTANTS = [None, *(name for name, mutant in CATALOGUE.items() if mutant.protocol == "zab")]
 

@@ -80,12 +80,12 @@ def known(events: Sequence[Event], kinds: Sequence[type[Invariant]] = KINDS) -> 
     return identity(judge, lives_of([event for event in events if isinstance(event, Local)]))
 
 
-# Of any continuation they say the same.
+# They say the same of any continuation.
 
 
 @cache
 def cuts() -> list[Cut]:
-    """Of random traces with defects of every kind, and of runs of Zab and its mutants; and of short traces."""
+    """Return random traces with all kinds of defects, runs of Zab and of mutants, and short traces, each cut in two."""
     sources: list[Callable[[int], Sequence[Event]]] = [
         lambda seed: random_trace(seed).events[:14],
         lambda seed: random_protocol_trace(seed).events,
@@ -134,7 +134,7 @@ def test_after_whatever_comes_they_still_know_the_same(step: int) -> None:
 
 
 def then_known(known: Known, rest: Events) -> Hashable:
-    """What a judge knows after the rest; None if something is broken then, or what nobody delivered was taken over."""
+    """Return the identity after the rest; None if something is broken then, or a prefix of nobody was restored."""
     judge, lives = known.judge.fork(), list(known.lives)
     for event in rest:
         life = known.lives[event.process] + event.incarnation
@@ -249,7 +249,7 @@ def test_what_breaks_redelivery_and_state_does_so_after_both() -> None:
     assert known([first]) == known([first, State(2, 0, A.zxid, 1, 7)]) != known([other])
 
 
-# What is told apart, and what is not.
+# Traces that are told apart, and traces that are not.
 
 
 def test_how_often_something_was_judged_makes_no_difference() -> None:
@@ -440,7 +440,7 @@ def test_crashes_of_primaries_do_not_make_more_either() -> None:
 
 
 def test_a_snapshot_that_takes_a_process_back_makes_no_more_of_them() -> None:
-    """What it had delivered before is as what an earlier life had."""
+    """Its deliveries before that are as those of an earlier life."""
     events = [*broadcasts(1, 1, A, B), *deliveries(1, A, B), *deliveries(2, A)]
     assert known([*events, restore(2, A)], OF_SEQUENCES) == known(events, OF_SEQUENCES)
     assert known([*events, restore(2)], OF_SEQUENCES) == known([*events, Crash(2, 0)], OF_SEQUENCES)

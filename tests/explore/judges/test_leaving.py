@@ -1,4 +1,4 @@
-"""What a property forgets of a process that has left its iteration changes no verdict, or it says so."""
+"""A property gives the same verdicts when it forgets a process that has left its iteration, or says that it cannot."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
@@ -188,7 +188,7 @@ def leaving_now_and_then(events: Sequence[Event], random: Random) -> Iterator[Ev
 
 @pytest.mark.parametrize("runs", sweep([600, 4000], normal=[600]))
 def test_what_is_forgotten_changes_no_verdict(runs: int) -> None:
-    """Of random traces with defects of every kind, and of runs of Zab and its mutants."""
+    """Compare verdicts on random traces with defects of every kind, and on runs of Zab and its mutants."""
     compared: Counter[str] = Counter()
     for seed in range(runs):
         zab = seed % 3 == 0
@@ -283,7 +283,7 @@ def _said(judge: MonitorJudge, rest: Sequence[Event | int], lives: Sequence[int]
     sweep([("core", 10), *((name, 240) for name in GROUPS)], normal=[("core", 10)]),
 )
 def test_who_knows_the_same_says_the_same_until_somebody_has_gone_on(name: str, seeds: int) -> None:
-    """What one that forgets says is what each that knows all says, after whatever trace the first knows as much."""
+    """A judge that forgets says what each says that knows all, after whatever trace the first knows as much."""
     compared: Counter[str] = Counter()
     for seed in range(seeds):
         rng = Random(seed)

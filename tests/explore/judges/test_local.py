@@ -27,7 +27,7 @@ def traces() -> Iterator[Sequence[Event]]:
 
 
 def shown_to(process: int, kind: type[Monitored], event: Event) -> bool:
-    """Whether a judge of this process alone has to be shown the event."""
+    """Return whether a judge of this process alone has to be shown the event."""
     if isinstance(event, Local) and event.process == process:
         return True
     kinds = (*kind.of_all, Crash) if kind.of_all else ()

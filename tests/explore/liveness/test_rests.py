@@ -44,7 +44,7 @@ AGREEING = {
 
 
 def simulated(case: Case, run: Sequence[AnyChoice], alone: Sequence[AnyChoice]) -> Ending:
-    """What the simulator and the judge of the property make of this run, and of being left alone then."""
+    """Return what the simulator and the judge of the property make of this run, and of being left alone then."""
     quorums = quorums_of(case.quorums, case.bounds.processes)
     judge = Judge([EpochProgress], quorums=quorums)
     simulator = Simulator(case.protocol, quorums.size, judge.observe, quorums=quorums, switches=case.switches)

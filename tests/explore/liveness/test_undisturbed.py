@@ -106,7 +106,7 @@ class Case(Struct, frozen=True):
     properties: tuple[Any, ...] = LIVENESS
 
     def space(self) -> Space:
-        """What the search sees."""
+        """Return what the search sees."""
         quorums = quorums_of(self.quorums, self.bounds.processes)
         space = Space(
             self.protocol,
@@ -122,7 +122,7 @@ class Case(Struct, frozen=True):
         return space
 
     def simulated(self, choices: Collection[AnyChoice], stabilise: Stabilise) -> Ending | None:
-        """What the simulator and the judges of the properties make of this Stabilise at the end of this run."""
+        """Return what the simulator and the judges of the properties make of this Stabilise at the end of this run."""
         quorums = quorums_of(self.quorums, self.bounds.processes)
         judge = Judge(LIVENESS, quorums=quorums)
 
@@ -221,7 +221,7 @@ def test_who_has_halted_gets_on_with_nobody(name: str) -> None:
     assert given.keys() == {None, Ending(None, raised=False)}
 
 
-# What is found.
+# Traps that are found.
 
 
 TRAPS = {
@@ -292,7 +292,7 @@ def test_how_it_does_not_get_on_is_told(kind: str) -> None:
 
 
 def goes_on(case: Case, run: Collection[AnyChoice], stabilise: Stabilise) -> bool:
-    """Whether there is still something to do after very many rounds."""
+    """Return whether there is still something to do after very many rounds."""
     quorums = quorums_of(case.quorums, case.bounds.processes)
     simulator = Simulator(case.protocol, quorums.size, lambda _: None, quorums=quorums, switches=case.switches)
     leader, quorum = stabilise.leader, stabilise.quorum

@@ -201,7 +201,7 @@ def test_progress_is_told_before_the_tables_are_filled_again(made: Path) -> None
         searched.explore(on_progress=told, checkpoint=made, resume=True)
 
 
-# What it cannot go on from.
+# Files that it cannot go on from.
 
 
 @pytest.fixture(scope="module")

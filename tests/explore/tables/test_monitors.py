@@ -1,4 +1,4 @@
-"""What a search forgets of the past changes nothing of what it says."""
+"""A search says the same, whatever it forgets of the past."""
 
 from collections.abc import Hashable, Sequence
 

@@ -128,7 +128,7 @@ def held(explorer: Space, row: Row) -> dict[int, int]:
 
 
 def who_is_held_stays(explorer: Space, expanded: int) -> bool:
-    """Whether what `reduction` says of these processes holds in all states; there has to be one."""
+    """Return whether all states are as `reduction` says of these processes; there has to be one."""
     seen = False
     for row in islice(explorer.rows(), expanded):
         before = held(explorer, row)

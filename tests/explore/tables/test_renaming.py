@@ -1,4 +1,4 @@
-"""What a component is under other names depends on those of the processes that it is about, and is found out once."""
+"""A component under other names depends on those of the processes that it is about, and is found out once."""
 
 from collections.abc import Sequence
 from itertools import permutations

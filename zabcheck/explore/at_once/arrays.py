@@ -56,7 +56,7 @@ class Arrays:
         self._judging = Judging(monitors)
         """Fills in what is known after many steps."""
         self._parts = Parts(local_states)
-        """Of what expansions are put together."""
+        """The parts that expansions are put together of."""
         self._singles = Index(2 + self.size)
         self._single = np.array([MISSING])
         """By number in `_singles`, from 1 on: the move, or MISSING if the bounds forbid it."""

@@ -69,7 +69,7 @@ class Parts:
         self._place = self._choice = self._cost = self._kind = self._process = self._events = NONE
         self._raised = NOT_ANY
         self._opened = self._link = NONE
-        """What the links with the other process are afterwards: the one to it, and the one that it has opened."""
+        """The links with the other process afterwards: the one to it, and the one that it has opened."""
         self._acts: Ints = np.empty((0, size), np.int64)
         """By process: the number of what is done with the links to it, or 0."""
         self._known_acts = Index(3)

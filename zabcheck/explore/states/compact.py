@@ -162,7 +162,7 @@ class Tree:
 
     def __init__(self, width: int) -> None:
         self._nodes: list[tuple[int, int, Numbering]] = []
-        """What a node is made of, by place: numbers of the row have the first ones, the nodes the next ones."""
+        """The two places that each node is made of. Numbers of a row have the first places, nodes the next ones."""
         self.width = width
         middle = width // 2
         self._ends = self._node(0, middle), self._node(middle, width)

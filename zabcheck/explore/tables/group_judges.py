@@ -74,7 +74,7 @@ class GroupJudge(Watcher):
         self._never_exercised = {name for name, was in self.exercised.items() if not was}
         """The properties that had it in no level so far, this one included."""
         self._exercised_before = exercised
-        """Of these it need not be known what will exercise them."""
+        """The names of properties of which nobody asks any more what will exercise them."""
         self._known = [_Known(judge, (0,) * (quorums.size + 1))]
         self._ids[None, self._identity(self._known[0])] = 0
         self._digests: dict[int, int] = {}

@@ -138,9 +138,9 @@ class LocalStates:
         self._votes = components.protocol.vote is not None
         lazy = reduced and self._is_abrupt and not self._votes
         self.is_lazy = lazy and not any(map(self._leads_on_alone, components.ids))
-        """Whether elections are put off (`reduction`)."""
+        """True if elections are put off (`reduction`)."""
         self.by_messages = switches.elections == "fle"
-        """Whether processes elect by messages, and nobody names a leader."""
+        """True if processes elect by messages, and nobody names a leader."""
         assert not (reduced and self.by_messages), "the reduction knows nothing of elections by messages"
         self.alternatives = Alternatives(components, switches, bounds)
         self.choices = self.alternatives.choices

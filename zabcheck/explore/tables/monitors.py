@@ -122,7 +122,7 @@ class Monitors:
         self._goals_of = {0: 0}
         """By number: what the goals know of a run that led there in the first level in which any did."""
         self._unwatched: list[tuple[int, int | Names, int]] = []
-        """What the goals have not seen yet: what led in this level from a monitor to another, events or other names."""
+        """Steps of this level from a monitor to another, by events or other names, that the goals have yet to see."""
 
     def __len__(self) -> int:
         return len(self.broken)
