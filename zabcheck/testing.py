@@ -26,7 +26,6 @@ from shlex import quote
 from types import EllipsisType
 from typing import Any, ClassVar, NoReturn, TypeVar
 
-from hypothesis import settings as HypothesisSettings  # noqa: N812  # the name that it has there is an attribute's here
 from msgspec.structs import replace
 
 from invariants.quorums import MAJORITY
@@ -133,7 +132,8 @@ def machine_for(
 class _SearchTest(unittest.TestCase):
     """A test that fails with the counterexample of a search; `machine_for` makes a subclass for each search."""
 
-    settings: ClassVar[HypothesisSettings]
+    settings: ClassVar[Any]
+    """A `hypothesis.settings`, which a test suite may replace."""
     zabcheck_out: ClassVar[str | Path | None]
     zabcheck_node: ClassVar[str] = ""  # how pytest is told to run this test; the plugin sets it
     question: ClassVar[Search]
