@@ -126,7 +126,7 @@ def write_reports(
 
 
 def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, str]:
-    """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
+    """Return the result of the gate, with the first outcome that has this status, and what to do about that one."""
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]

@@ -156,7 +156,7 @@ def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[C
 
 
 def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool:
-    """Tell whether the property is whole if the run goes on like this, and the ensemble gets on."""
+    """Return True if the property stays whole when the run goes on like this and the ensemble makes progress."""
     judge = judged.judge.fork()
     progress = _Progress(continuation.leader)
     simulator = judged.prefix.simulator.fork(dispatch(judge.observers, progress.observers))

@@ -57,7 +57,7 @@ def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[Trace
 
 
 def is_folded(row: TraceRow) -> bool:
-    """Tell whether a row holds many events of one kind of work.
+    """Return True if a row holds many events of one kind of work.
 
     Without folding, what is received begins a row of its own, so such a row can only come from `fold`.
     """
@@ -105,7 +105,7 @@ def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
 
 
 def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
-    """Tell whether a row has to be split into events: it begins with a recovery, or holds much work."""
+    """Return True if a row has to be split into events: it begins with a recovery, or holds much work."""
     if isinstance(row[0][1], Recover | Wake):
         return True
     counts: dict[Key, int] = {}

@@ -168,7 +168,7 @@ def _rows(events: Iterable[Placed]) -> Iterator[TraceRow]:
 
 
 def _goes_with(first: Event, event: Event) -> bool:
-    """Tell whether `event` follows from `first`, as far as can be seen: same process, nothing else in between."""
+    """Return True if `event` follows from `first`, as far as can be seen: same process, nothing else in between."""
     if not isinstance(first, Local) or isinstance(event, _STARTS):
         return False
     if isinstance(event, Drop):

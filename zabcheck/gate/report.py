@@ -46,7 +46,7 @@ def render(report: GateReport) -> RenderableType:
 
 
 def totals(report: GateReport) -> str:
-    """Return in one line what the gate comes to."""
+    """Return the result of the gate in one line."""
     return f"gate {verdict(report)}: {len(report.of('passed'))} of {len(report.outcomes)} passed, {report.done}"
 
 

@@ -57,7 +57,7 @@ SECONDS_EACH = 15
 MOST_FAILURES = 3
 """After this number of drawn runs in which something is wrong the search ends."""
 SHORTENINGS = 6
-"""A drawn run is made short on the servers if there is time for so many executions."""
+"""The number of executions for which there has to be time if a drawn run is to be made short on the servers."""
 SECONDS_FOR_MODEL, LEAST_FOR_MODEL = 10.0, 1.0
 """CPU seconds that a run of the model gets to be made short; the least is for a budget that is used up."""
 NO_MODEL = "none"
@@ -150,7 +150,7 @@ def seconds_of(budget: str) -> int:
 class Gating:
     """One pass of the gate, of `budget` seconds. Recordings that fail are kept in `out`, the others are removed.
 
-    `executed` has what the catalogue's schedules showed, `outcomes` what the gate comes to. `model` is the version of
+    `executed` has what the catalogue's schedules showed, `outcomes` the results of the gate. `model` is the version of
     the model that recordings are compared with; None: with none.
     """
 
@@ -354,7 +354,7 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
 
 
 def _reason(found: PatchReport, status: Status, interrupted: bool) -> tuple[str, str]:
-    """Return what the gate comes to, with the first outcome that has this status, and what to do about that one."""
+    """Return the result of the gate, with the first outcome that has this status, and what to do about that one."""
     if status == "passed":
         return report.totals(found), ""
     first = found.of(status)[0]

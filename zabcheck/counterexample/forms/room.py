@@ -41,7 +41,7 @@ def turned(shape: Shape, degrees: float, x: float, y: float) -> Shape:
 
 
 def overlap(one: Shape, other: Shape) -> bool:
-    """Return whether two convex shapes have a point in common: whether no line lies between them."""
+    """Return True if two convex shapes have a point in common: no line separates them."""
     for normal in (*_normals(one), *_normals(other)):
         first, second = _range(one, normal), _range(other, normal)
         if first[1] <= second[0] or second[1] <= first[0]:

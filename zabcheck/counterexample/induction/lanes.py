@@ -45,7 +45,7 @@ class Item(Struct, frozen=True):
 
     @property
     def is_changed(self) -> bool:
-        """Return whether this is the step's doing."""
+        """Return True if the step causes this."""
         return self.sign == ADDED or bool(self.was)
 
 
@@ -264,7 +264,7 @@ def _left(facts: Facts, node: str) -> set[int]:
 
 
 def _has_gaps(facts: Facts, node: str) -> bool:
-    """Return whether a process left an epoch and not all before it, which the invariant does not exclude."""
+    """Return True if a process left an epoch and not all before it, which the invariant does not exclude."""
     left = _left(facts, node)
     return left != set(range(len(left)))
 

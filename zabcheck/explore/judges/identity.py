@@ -187,7 +187,7 @@ class _Past:
     def _last(self, strict: bool) -> set[Hashable]:
         """Return the last broadcast of each primary that may go on, if its next broadcast has to follow that.
 
-        A judge that is told of leaving expects no other primary to go on (`Record.goes_on`), so it names all of these.
+        A judge that is `told_of_leaving` expects no other primary to go on (`Record.goes_on`), so it names all.
         """
         found: set[Hashable] = set()
         for (epoch, process, _), sent in self.record._last.items():
