@@ -93,6 +93,7 @@ def test_the_same_seed_gives_the_same_result(zabcheck: Command) -> None:
     assert other["mutants"] != first["mutants"]
 
 
+@pytest.mark.slow
 def test_the_seeds_follow_the_first(zabcheck: Command) -> None:
     both = zabcheck(*SOONER, "--seed", "5", "--seeds", "2", "--format", "json").json["mutants"]
     alone = [zabcheck(*SOONER, "--seed", seed, "--seeds", "1", "--format", "json").json["mutants"] for seed in "56"]

@@ -193,6 +193,7 @@ def test_many_marks_at_one_point_take_no_more_room() -> None:
     assert [each.split(" ")[0] for each in tags if "…" in each] == ["W1…W14"]
 
 
+@pytest.mark.slow
 def test_work_is_linear_in_the_run() -> None:
     """Counted in what is drawn: nothing of it is drawn twice."""
     for about in ("usual", "long"):

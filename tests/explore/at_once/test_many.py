@@ -185,6 +185,7 @@ def test_names_that_are_not_all_alike_are_left_to_the_search(monkeypatch: pytest
     assert searched._portions.many is None
 
 
+@pytest.mark.slow
 def test_numpy_is_loaded_only_for_a_large_search() -> None:
     small = "from zabcheck.explore import Bounds, explore; explore(bounds=Bounds(2, 1, 1, 0, 0))"
     command = f"import sys, zabcheck.cli; {small}; print('numpy' in sys.modules)"

@@ -280,7 +280,7 @@ def _said(judge: MonitorJudge, rest: Sequence[Event | int], lives: Sequence[int]
 
 @pytest.mark.parametrize(
     ("name", "seeds"),
-    sweep([("core", 10), *((name, 240) for name in GROUPS)], normal=[("core", 10)]),
+    sweep([("core", 10), *((name, 80) for name in GROUPS)], normal=[("core", 10)]),
 )
 def test_who_knows_the_same_says_the_same_until_somebody_has_gone_on(name: str, seeds: int) -> None:
     """A judge that forgets says what each says that knows all, after whatever trace the first knows as much."""

@@ -20,6 +20,7 @@ from invariants import (
 )
 from invariants.quorums import Quorums
 from invariants.record import Record
+from tests.tiers import sweep
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import Monitored, judged_in_every_state, monitored, monitors
 from zabcheck.explore.results import SearchResult
@@ -80,7 +81,7 @@ def test_a_property_of_ones_own_is_proved() -> None:
 
 
 @pytest.mark.parametrize("mutant", ["quorum-off-by-one", "duplicate-proposal", "deliver-initial-history-last"])
-@pytest.mark.parametrize("symmetry", [True, False])
+@pytest.mark.parametrize("symmetry", sweep((True, False), normal=(True,)))
 def test_a_bug_that_breaks_a_property_of_ones_own_is_found_by_a_real_run(symmetry: bool, mutant: str) -> None:
     bounds = Bounds(2, 2, 2, 1, 0)
     found = Space(mutated("zab", mutant), Quorums(2), ABRUPT, bounds, (Ascending,), symmetry=symmetry).explore()
@@ -98,7 +99,10 @@ def status_after(choices: Sequence[AnyChoice], mutant: str) -> str:
     return verdict.status
 
 
-@pytest.mark.parametrize("kind", [kind for kind in select(None) if judged_in_every_state(kind)], ids=lambda k: k.name)
+JUDGED = [kind for kind in select(None) if judged_in_every_state(kind)]
+
+
+@pytest.mark.parametrize("kind", sweep(JUDGED, normal=JUDGED[::5]), ids=lambda kind: kind.name)
 def test_each_property_says_the_same_without_what_monitors_it(kind: type[Invariant]) -> None:
     plain = type(f"Plain{kind.__name__}", (kind,), {})
     assert not issubclass(monitored(plain), monitored(kind))

@@ -60,6 +60,7 @@ def test_a_step_is_told_with_the_lab_s_messages() -> None:
     }
 
 
+@pytest.mark.slow
 def test_run_finds_minimises_and_explains(zabcheck: Command) -> None:
     result = zabcheck("run", "--protocol", "db19", "--engine", "swarm", "--seed", "1", "--property", "zxid uniqueness")
     assert result.code == 1

@@ -57,9 +57,9 @@ def test_repaired_it_survives_whatever_it_is_exposed_to() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("processes", "seed"), [(processes, seed) for processes in (3, 5) for seed in range(1, 5)])
+@pytest.mark.parametrize(("processes", "seed"), [(processes, seed) for processes in (3, 5) for seed in (1, 2)])
 def test_repaired_it_survives_five_thousand_runs(processes: int, seed: int) -> None:
-    """Four seeds: 20,000 runs of each size, which the workers of the tests share."""
+    """Two seeds: 10,000 runs of each size, which the workers of the tests share."""
     assert search(processes, 5000, seed).runs == 5000
 
 

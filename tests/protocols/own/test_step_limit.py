@@ -80,6 +80,7 @@ def test_what_a_search_finds_is_made_short() -> None:
     assert "handling  p1, Request(value='v2')" in said
 
 
+@pytest.mark.slow
 def test_what_is_told_has_taken_the_whole_limit() -> None:
     """While a run is made shorter, a step has less time; what was only slow then is not told."""
     error = replayed(EverSlower, Request(1), Request(1), Request(1)).raised
