@@ -305,6 +305,7 @@ def test_a_run_with_elections_by_vote_is_certified(name: str, steps: int) -> Non
     assert "elections oracle" in found.settings
 
 
+@pytest.mark.slow
 def test_an_election_by_vote_uses_a_timeout_for_each_process_that_leaves_an_iteration() -> None:
     run = minimal("1343")
     longer = structs.replace(run, choices=(choices.Lead(3, (1,)), *run.choices))

@@ -16,7 +16,7 @@ from zabcheck.protocols.zab.messages import CEpoch
 from zabcheck.search.run import Replay, Search, replay, simulate
 from zabcheck.search.swarm import find
 
-each_recorded = pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::3]))
+each_recorded = pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::9]))
 each_mutant = pytest.mark.parametrize("mutant", CATALOGUE)
 
 

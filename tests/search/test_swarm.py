@@ -152,11 +152,11 @@ def test_a_run_in_which_everybody_halts_comes_to_an_end() -> None:
 
 @pytest.mark.parametrize("processes", sweep((1, 2, 3, 5, 7), normal=(3,)))
 def test_nothing_is_broken_without_a_bug(processes: int) -> None:
-    tally = Tally(list(PROPERTIES.values()))
-    assert find(Search(ZAB, processes, runs=150, rng=1, on_run=tally.add)) is None
-    assert tally.runs == 150
+    tally, runs = Tally(list(PROPERTIES.values())), 60 if processes == 3 else 150
+    assert find(Search(ZAB, processes, runs=runs, rng=1, on_run=tally.add)) is None
+    assert tally.runs == runs
     if processes >= 3:
-        assert tally.goals["three epochs"] > 75
+        assert tally.goals["three epochs"] > runs // 2
 
 
 @pytest.mark.slow

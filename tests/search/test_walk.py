@@ -140,6 +140,7 @@ def test_the_protocol_breaks_nothing_on_long_walks(processes: int) -> None:
         assert broken(walk(1000 + seed, 50_000, processes)) == []
 
 
+@pytest.mark.slow
 def test_walks_reach_every_goal() -> None:
     reached: set[str] = set()
     for seed in range(20):

@@ -176,7 +176,10 @@ def test_a_repair_that_works(recorded: list[str], zabcheck: Command, tmp_path: P
     ]
 
 
-@pytest.mark.parametrize(("options", "code"), [([], 0), (["--repairs", "4712"], 1), (["--strict"], 1)])
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [([], 0), (["--repairs", "4712"], 1), pytest.param(["--strict"], 1, marks=pytest.mark.slow)],
+)
 def test_a_drawn_run_that_looks_like_a_known_issue(
     options: list[str], code: int, recorded: list[str], zabcheck: Command, tmp_path: Path
 ) -> None:
