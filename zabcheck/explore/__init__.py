@@ -5,8 +5,9 @@ and has a number (`components`, as in SPIN's collapse compression). The outcome 
 moves and on its connections alone, and changes no other. So it is executed once for each combination of these, with the
 protocol's own step functions; from then on it is looked up (`local_states`). There is no second model. The same holds
 for the properties: a judge's state after the events of a step depends on these events and on its state before, its
-*monitor* (`monitors`). So a state is a row of numbers: a local state for each process, which is that process with the
-connections that it has opened, then the part of the bounds that is used, and a monitor.
+*monitor* (`monitors`); `judges` has what that needs of each property. So a state is a row of numbers: a local state for
+each process, which is that process with the connections that it has opened, then the part of the bounds that is used,
+and a monitor.
 
 `successors` computes the successors of a state; `space` is the search itself, breadth first. The states are kept by
 `visited`; those of a large search by `compact`, with numpy, and by `spilled` once memory is used up. Within a level the
