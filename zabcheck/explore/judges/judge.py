@@ -6,7 +6,8 @@ from typing import Any
 from invariants import Broadcast, Event, Invariant, Judge
 from invariants.quorums import Quorums
 from invariants.record import Record
-from zabcheck.explore.judges.monitored import Monitored, WentOn, monitored
+from zabcheck.explore.judges.lookup import monitored
+from zabcheck.explore.judges.monitored import Monitored, WentOn
 from zabcheck.explore.judges.record import MonitorRecord
 
 

@@ -1,4 +1,4 @@
-"""A property as a search keeps it in its monitors, and where that is looked up.
+"""A property as a search keeps it in its monitors.
 
 @monitors(EpochUniqueness)
 class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
@@ -8,9 +8,7 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
         return frozenset(self.primaries)
 """
 
-import sys
 from collections.abc import Callable, Hashable, Sequence
-from types import new_class
 from typing import ClassVar, Literal, TypeVar
 
 from invariants import Event, Invariant
@@ -95,7 +93,8 @@ class Monitored(Invariant):
         """
 
 
-_MONITORED: dict[type[Invariant], type[Monitored]] = {}
+MONITORED: dict[type[Invariant], type[Monitored]] = {}
+"""The class that a search keeps in place of each property."""
 M = TypeVar("M", bound=type[Monitored])
 
 
@@ -104,32 +103,10 @@ def monitors(kind: type[Invariant]) -> Callable[[M], M]:
 
     def registered(monitored_kind: M) -> M:
         assert issubclass(monitored_kind, kind), "it is judged as the property is"
-        _MONITORED[kind] = monitored_kind
+        MONITORED[kind] = monitored_kind
         return monitored_kind
 
     return registered
-
-
-def monitored(kind: type[Invariant]) -> type[Monitored]:
-    """Return a property as a search keeps it. If no class `monitors` it, it remembers its attributes and the record.
-
-    A subclass of a property needs a class of its own: it may look at more.
-    """
-    if issubclass(kind, Monitored):
-        return kind
-    _load_all()
-    if kind not in _MONITORED:
-        made = new_class(f"Monitored{kind.__name__}", (Monitored, kind))
-        _MONITORED[kind] = made
-    return _MONITORED[kind]
-
-
-def _load_all() -> None:
-    """Import the modules that monitor the properties of zabcheck; they import this one."""
-    from zabcheck.explore.judges import clients, local, primaries, sequences  # noqa: F401
-
-    if "zabcheck.proof.monitors" in sys.modules:  # otherwise no caller has asked for its properties
-        from zabcheck.explore.judges import abstraction  # noqa: F401
 
 
 def judged_in_every_state(kind: type[Invariant]) -> bool:

@@ -76,10 +76,12 @@ def _table(*columns: str) -> Table:
 
 
 def disks_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
+    """Return the kinds of disk that were measured, in the order of the rows."""
     return list(dict.fromkeys(row.disk for row in rows))
 
 
 def servers_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[RecoveryRow]) -> list[int]:
+    """Return the numbers of servers that were measured, in the order of the rows."""
     return list(dict.fromkeys(row.servers for row in rows))
 
 
