@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import tomllib
 from email import message_from_bytes
 from email.message import Message
@@ -109,8 +108,7 @@ def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None
     sources = wheel.parents[1] / "sources"
     sdist = build("--sdist", sources, tmp_path / "sdist")
     assert sdist.name == f"zabcheck-{PROJECT['version']}.tar.gz"
-    with tarfile.open(sdist) as archive:
-        archive.extractall(tmp_path, filter="data")
+    shutil.unpack_archive(sdist, tmp_path)
     again = build("--wheel", tmp_path / sdist.name.removesuffix(".tar.gz"), tmp_path / "wheel")
     with ZipFile(wheel) as first, ZipFile(again) as second:
         assert {name: first.read(name) for name in first.namelist()} == {
