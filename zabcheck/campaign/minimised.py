@@ -26,6 +26,7 @@ from zabcheck.search.minimise import minimise, minimise_raise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay, replay_on
 from zabcheck.search.swarm import drive
 from zabcheck.simulation import choices
+from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 
 FOLDER = "minimised"
@@ -48,6 +49,19 @@ class Minimised(Struct, frozen=True):
     steps: int
     how: tuple[str, ...]
     schedule: Schedule
+
+
+class _Written(Struct, frozen=True):
+    """A `Minimised` in its file; which switches its schedule may have depends on the protocol that it names."""
+
+    failing: FailingRun
+    steps: int
+    how: tuple[str, ...]
+    schedule: msgspec.Raw
+
+    def read(self, file: str) -> Minimised:
+        """Return it with its schedule decoded. ScheduleError if that is malformed."""
+        return Minimised(self.failing, self.steps, self.how, schedules.load(bytes(self.schedule), file))
 
 
 def select_runs(failing: Iterable[FailingRun], most: int | None) -> list[FailingRun]:
@@ -114,8 +128,9 @@ def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[Minimised
         name = name_of(piece)
         content = store.read(name)
         try:
-            found += msgspec.json.decode(content or b"", type=list[Minimised])
-        except msgspec.DecodeError as error:
+            written = msgspec.json.decode(content or b"", type=list[_Written])
+            found += [each.read(name) for each in written]
+        except (msgspec.DecodeError, schedules.ScheduleError) as error:
             raise StoreError(f"{store.path(name)}: expected minimised schedules, {error}") from None
     return found
 
