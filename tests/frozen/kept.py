@@ -1,6 +1,5 @@
 """What is kept in files and read again: schedules, recordings of real servers, and their disks."""
 
-import tarfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
@@ -9,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from docs.generators.zookeeper import extracted
 from tests.frozen.command import folder, json
 from tests.frozen.hashing import ROOT
 from zabcheck.search.run import replay
@@ -107,9 +107,7 @@ def unpack(path: Path, here: Path) -> str:
         for file in path.iterdir():
             (here / path.name / file.name).write_bytes(file.read_bytes())
         return path.name
-    with tarfile.open(path) as archive:
-        archive.extractall(here, filter="data")
-    return path.name.removesuffix(".tar.xz")
+    return extracted(path.name.removesuffix(".tar.xz"), here).name
 
 
 def judged(path: Path) -> Callable[[], Parts]:

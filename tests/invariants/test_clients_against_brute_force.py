@@ -36,7 +36,7 @@ def found(verdict: Verdict) -> Finding:
     return verdict.status, None if verdict.violation is None else verdict.violation.witness
 
 
-@pytest.mark.parametrize("seeds", sweep((range(400), range(400, TRACES)), normal=(range(400),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(400), range(TRACES)), normal=(range(400),)), ids=str)
 def test_every_verdict_and_witness_is_that_of_the_literal_reading(seeds: range) -> None:
     seen: Counter[tuple[str, str]] = Counter()
     for seed in seeds:

@@ -5,7 +5,6 @@ With the file NAMES, a JSON list, all message texts are changed except these.
 
 import json
 import sys
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,15 +39,14 @@ def _without_words(value: Any) -> Any:
 
 
 def _recordings() -> Iterator[tuple[str, Any]]:
+    from docs.generators.zookeeper import extracted
+
     here = ROOT / "tests/zookeeper"
     for folder in sorted(path.parent for path in here.glob("*/recording.jsonl")):
         yield folder.name, _of_recording(folder)
     for archive in sorted(here.glob("*.tar.xz")):
-        with TemporaryDirectory() as extracted:
-            with tarfile.open(archive) as file:
-                file.extractall(extracted, filter="data")
-            [recording] = Path(extracted).rglob("recording.jsonl")
-            yield archive.name, _of_recording(recording.parent)
+        with TemporaryDirectory() as folder:
+            yield archive.name, _of_recording(extracted(archive.name.removesuffix(".tar.xz"), Path(folder)))
 
 
 def _of_recording(folder: Path) -> Any:
