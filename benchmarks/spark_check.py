@@ -1,4 +1,4 @@
-"""What Spark costs where it is not needed: CPU seconds of `check --engine spark`, beside `check`, on the same file.
+"""The cost of Spark where it is not needed: CPU seconds of `check --engine spark`, beside `check`, on the same file.
 
 The file has traces of a correct protocol: many runs, or one. They have several processes and epochs, and an incarnation
 that delivers again from the start. The CPU seconds are those of all processes, Java and Python workers included.

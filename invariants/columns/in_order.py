@@ -223,7 +223,7 @@ class Proof:
         longest = self._keep_sents(block, by, found)
         if self.redeliveries is not None:
             self._keep_repeats(self.redeliveries, by, found, place)
-        # Of each process its last row counts, and its last sequence.
+        # A process is where its last row left it, with its last sequence.
         ends = np.append(np.flatnonzero(found.first)[1:], len(by.slot)) - 1
         self.position[by.slot[ends]] = found.at[ends]
         self.incarnation[by.slot[ends]] = by.incarnation[ends]

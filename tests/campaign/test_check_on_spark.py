@@ -26,7 +26,7 @@ BAD = whole(deliveries(1, A))
 def test_spark_says_what_its_tasks_say_here(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of runs of all defects, in a table and in files of lines; with many tasks."""
+    """Compare runs with all defects, in a table and in files of lines, dealt out to many tasks."""
     monkeypatch.setattr(shares, "ROWS", 5000)
     monkeypatch.setattr(shares, "BYTES", 20_000)
     runs: list[list[Event]] = [whole(random_trace(seed).events) for seed in range(2000)]

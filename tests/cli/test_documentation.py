@@ -163,7 +163,7 @@ def kinds_of(structs: tuple[type[Struct], ...]) -> dict[str, tuple[str, ...]]:
 
 
 def test_every_event_is_documented_with_its_fields() -> None:
-    """Of the environment's events, which are only drawn, the names; the schema and the site have the rest."""
+    """The environment's events, which are only drawn, are named; the schema and the site have the rest."""
     assert documented_kinds(TRACES, "event") == kinds_of((Header, End, *PROPERTY_EVENTS, *PROTOCOL_EVENTS))
     drawn = TRACES.partition("### Events of the environment")[2].partition("\n## ")[0]
     assert [name for name in kinds_of(ENVIRONMENT_EVENTS) if f"`{name}`" not in drawn] == []

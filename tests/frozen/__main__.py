@@ -33,7 +33,7 @@ class Chosen:
 
 
 def is_of(part: str, items: Mapping[str, Make]) -> bool:
-    """Whether a part belongs to one of these items."""
+    """Return True if a part belongs to one of these items."""
     return any(part == item or part.startswith(f"{item}/") for item in items)
 
 

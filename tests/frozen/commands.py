@@ -1,4 +1,4 @@
-"""What each command prints and writes on fixed inputs."""
+"""The output of each command on fixed inputs: printed and written."""
 
 import sys
 from collections.abc import Callable, Iterable, Mapping

@@ -17,7 +17,7 @@ from zabcheck.campaign.judging.shares import LineFiles, RunRange, shares_of
 
 
 def ranges(place: Path) -> list[tuple[int, int, int]]:
-    """Of each share: the first run, the run before which it ends, how many row groups it reads."""
+    """The shares: each as its first run, the run before which it ends, and how many row groups it reads."""
     found = []
     for share in shares_of([str(place)]):
         assert isinstance(share, RunRange)
