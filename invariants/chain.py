@@ -12,10 +12,30 @@ between the parts, the numbers in decimal, the value in UTF-8.
 
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from typing import Protocol
 
 from invariants.events import NO_ZXID, Txn, Zxid
 
 _from_bytes = int.from_bytes
+
+Reference = tuple[Zxid, int, int]
+"""The zxid, length and hash by which an event names a history."""
+
+
+class _History(Protocol):
+    """A history, or an event that names one."""
+
+    @property
+    def zxid(self) -> Zxid: ...
+    @property
+    def length(self) -> int: ...
+    @property
+    def hash(self) -> int: ...
+
+
+def reference(history: _History) -> Reference:
+    """Return the zxid, length and hash by which an event names a history."""
+    return history.zxid, history.length, history.hash
 
 
 def chain_hash(before: int, txn: Txn) -> int:

@@ -34,13 +34,10 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain, chain_hash
-from invariants.events import Accept, Adopt, Deliver, Event, Txn, Zxid
+from invariants.chain import EMPTY, Chain, Reference, chain_hash, reference
+from invariants.events import Accept, Adopt, Deliver, Event, Txn
 from invariants.quorums import Weighted
 from invariants.record import Primary, Record, Sent
-
-_Told = tuple[Zxid, int, int]
-"""A history in an event: its last zxid, its length, its hash."""
 
 _Accepted = tuple[Accept | Adopt, ...]
 """The acceptances of a transaction: one event for each epoch and process."""
@@ -61,10 +58,10 @@ class Chosen(Invariant):
         self.accepts = self.adopts = False  # True if the trace shows these
         self.delivered: dict[Txn, None] = {}  # those that are judged already
         self.accepted: dict[Txn, _Accepted | None] = {}  # None: known to be accepted by a quorum
-        self.histories: dict[int, Chain | _Told] = {}  # by process
+        self.histories: dict[int, Chain | Reference] = {}  # by process
         self.known: dict[int, Chain] = {0: EMPTY}  # by hash
         self.settled: set[int] = {0}  # the hashes of those in which everything is chosen
-        self.unknown: dict[_Told, tuple[Adopt, ...]] = {}
+        self.unknown: dict[Reference, tuple[Adopt, ...]] = {}
         # By epoch: the processes that adopted one of these; None: to be counted.
         self.adopted: dict[int, tuple[int, ...]] | None = None
         self.initial: dict[int, tuple[Chain, ...]] = {}  # by epoch: known histories adopted in it that end before it
@@ -73,7 +70,7 @@ class Chosen(Invariant):
         self.followed: dict[
             tuple[Chain, Primary], tuple[Sent, Chain]
         ] = {}  # the last transactions of β that were put behind a history
-        self.going_on: dict[_Told, tuple[Txn, ...]] = {}  # the transactions accepted after a history that is not known
+        self.going_on: dict[Reference, tuple[Txn, ...]] = {}  # the transactions accepted after an unknown history
         self.pending: dict[Txn, Deliver] = {}  # in merged logs: the least
         self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
 
@@ -118,11 +115,11 @@ class Chosen(Invariant):
 
     # Histories.
 
-    def _resolved(self, told: _Told) -> Chain | _Told:
+    def _resolved(self, told: Reference) -> Chain | Reference:
         known = self.known.get(told[2])
-        return known if known is not None and told_by(known) == told else told
+        return known if known is not None and reference(known) == told else told
 
-    def _go_on(self, at: _Told, txn: Txn) -> _Told:
+    def _go_on(self, at: Reference, txn: Txn) -> Reference:
         following = self.going_on.get(at, ())
         if txn not in following:
             self.going_on[at] = (*following, txn)
@@ -136,7 +133,7 @@ class Chosen(Invariant):
             self.known[link.hash] = link
             if not self.unknown and not self.going_on:
                 continue
-            told = told_by(link)
+            told = reference(link)
             for adopt in self.unknown.pop(told, ()):
                 self._count_all(link, adopt)
                 self.adopted = None
@@ -154,7 +151,7 @@ class Chosen(Invariant):
                             whole = self._put_behind(initial, primary)
                             if initial.length < told[1] <= whole.length:
                                 link = whole.prefix(told[1])
-                                if told in self.unknown and told_by(link) == told:
+                                if told in self.unknown and reference(link) == told:
                                     self._learn(link)
 
     def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
@@ -294,11 +291,6 @@ class Chosen(Invariant):
             return ""
         held = sum(quorums.weights[process - 1] for process in processes if process <= quorums.size)
         return f", with {held} of the weight {sum(quorums.weights)}"
-
-
-def told_by(history: Chain) -> _Told:
-    """Return the zxid, length and hash by which an event names a history."""
-    return history.zxid, history.length, history.hash
 
 
 def _epochs(accepted: _Accepted) -> Iterable[int]:

@@ -191,11 +191,6 @@ class Invariant4(Invariant):
         )
 
 
-def told_by(history: _History | AckEpoch | Adopt) -> tuple[Zxid, int, int]:
-    """Return the zxid, length and hash by which an event names a history."""
-    return history.zxid, history.length, history.hash
-
-
 def _rank(event: AckEpoch | Adopt) -> tuple[Any, ...]:
     return event.epoch, event.zxid, event.process, event.incarnation
 

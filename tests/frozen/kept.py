@@ -1,4 +1,4 @@
-"""What is kept in files and read again: schedules, recordings of real servers, and their disks."""
+"""Files that are kept and read again: schedules, recordings of real servers, and their disks."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ def schedule_files() -> dict[str, list[Path]]:
 
 
 def is_for_servers(path: Path) -> bool:
-    """Whether a schedule is one for real servers."""
+    """Return True if a schedule is one for real servers."""
     return b'"servers"' in path.read_bytes()
 
 

@@ -38,7 +38,7 @@ VARIANTS: dict[str, tuple[str, Mapping[str, Any]]] = {
 """Name to protocol and fixed switches."""
 SEEDS = 50
 REPLAYED = 10
-"""Of how many of the schedules the whole trace is taken, messages included: that is a second execution."""
+"""The number of schedules of which the whole trace is taken, messages included: that is a second execution."""
 HYPOTHESIS_RUNS = 20
 
 

@@ -1,4 +1,4 @@
-"""What is released: one version everywhere, a changelog that tells of it, a workflow that publishes it."""
+"""A release: one version everywhere, a changelog that tells of it, a workflow that publishes it."""
 
 import re
 import tomllib

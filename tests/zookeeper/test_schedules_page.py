@@ -22,7 +22,7 @@ def test_every_choice_is_in_the_table() -> None:
 
 
 def test_choices_have_the_fields_that_the_table_names() -> None:
-    """Of the last row, whose choices are written by a run of the model, no fields are named."""
+    """Each row names its fields, but for the last: a run of the model writes its choices."""
     for names in rows()[:-1]:
         choices = names & CHOICES.keys()
         assert names - choices == set().union(*(CHOICES[choice] for choice in choices)), choices

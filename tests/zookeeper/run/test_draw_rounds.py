@@ -73,7 +73,7 @@ def test_a_quorum_is_up_where_a_leader_is_waited_for_and_held_threads_go_on(serv
 
 
 def counts_an_old_ack(choices: tuple[Choice, ...]) -> bool:
-    """What it takes to lose a write by an ACK of before a TRUNC (docs/notes/zookeeper-reports.md).
+    """Return True if the choices lose a write by an ACK of before a TRUNC (docs/notes/zookeeper-reports.md).
 
     The leader and one follower log slowly; the other comes back, and is held before it has logged; the leader's thread
     goes on, and the leader is lost.

@@ -31,11 +31,6 @@ class Way(Struct, frozen=True):
     """The receiver's point, or where the arrow of a message ends that did not arrive."""
     is_lost: bool
 
-    @property
-    def is_open(self) -> bool:
-        """True if the message neither arrived nor was lost."""
-        return self.flight.received is None and not self.is_lost
-
 
 class Text(Struct, frozen=True):
     """A text in the diagram. `kind` is its class, `shape` the room it takes, `turn` its slope in degrees."""

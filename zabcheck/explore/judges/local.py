@@ -14,8 +14,8 @@ from invariants import (
     Invariant5,
     Redelivery,
 )
+from invariants.chain import reference
 from invariants.invariant_2 import zxid_of
-from invariants.invariant_4 import told_by
 from invariants.invariant_5 import Phase
 from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
 
@@ -112,9 +112,9 @@ class MonitoredInvariant4(Monitored, Invariant4):
         A history adopted before the trace showed any `AckEpoch` is judged once it does; after that it is settled.
         """
         return (
-            frozenset((process, *told_by(history)) for process, history in self.durable.items()),
-            frozenset((epoch, *told_by(each)) for epoch, candidates in self.provided.items() for each in candidates),
-            None if self.acks else frozenset((adopt.epoch, *told_by(adopt)) for adopt in self.unmatched),
+            frozenset((process, *reference(history)) for process, history in self.durable.items()),
+            frozenset((epoch, *reference(each)) for epoch, candidates in self.provided.items() for each in candidates),
+            None if self.acks else frozenset((adopt.epoch, *reference(adopt)) for adopt in self.unmatched),
             self.record.proposals(incarnations),
         )
 

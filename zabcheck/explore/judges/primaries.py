@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from invariants import Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
-from invariants.chosen import told_by
+from invariants.chain import reference
 from invariants.epoch_uniqueness import Claim
 from invariants.record import Record, Sent
 from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
@@ -139,7 +139,7 @@ class MonitoredChosen(Monitored, Chosen):
         return (
             (self.accepts, self.adopts, self.least is not None),
             frozenset(accepted.items()),
-            frozenset((p, told_by(at) if isinstance(at, Chain) else at) for p, at in self.histories.items()),
+            frozenset((p, reference(at) if isinstance(at, Chain) else at) for p, at in self.histories.items()),
             frozenset(self.known),
             frozenset((told, adopt.epoch, adopt.process) for told, adopts in self.unknown.items() for adopt in adopts),
             frozenset((told, txn) for told, following in self.going_on.items() for txn in following),

@@ -52,7 +52,7 @@ class Trap:
         self.came = 0
         """How many threads have come by."""
         self.over = False
-        """Whether the thread that was held goes on, or none can be held any more."""
+        """True if the thread that was held goes on, or none can be held any more."""
         self.requests: dict[int, Place] = {}
         """The breakpoints, by the numbers of their requests."""
 

@@ -1,4 +1,4 @@
-"""What each choice asks of the links between servers, and of the servers."""
+"""Each choice asks the right things of the links between servers, and of the servers."""
 
 from types import SimpleNamespace
 from typing import Any, cast

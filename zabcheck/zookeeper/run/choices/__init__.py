@@ -7,10 +7,8 @@ is only for schedules that are written by hand.
 
 from typing import TYPE_CHECKING, Union
 
-from zabcheck.zookeeper.run.choices import in_step, links, points, servers, sessions, writes
+from zabcheck.zookeeper.run.choices import in_step, links, points, servers, sessions, writes  # noqa: F401  # the classes
 from zabcheck.zookeeper.run.choices.choice import Choice
-
-FAMILIES = (writes, servers, links, points, sessions, in_step)
 
 
 def _kinds(base: type[Choice]) -> tuple[type[Choice], ...]:
