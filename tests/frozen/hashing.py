@@ -78,9 +78,9 @@ def hash_of(value: Any) -> str:
 
 def plain(text: str, folder: Path) -> str:
     """Return the text without the names of folders of this machine, of our modules, and without CPU seconds."""
+    text = text.replace(sys.executable, "PYTHON")  # first, for it may lie in the folder of the checkout
     for name in (str(folder.resolve()), str(folder), str(ROOT)):
         text = text.replace(name, "FOLDER")
-    text = text.replace(sys.executable, "PYTHON")
     return _MODULE.sub("MODULE", _CPU_TIME.sub("N", text))
 
 

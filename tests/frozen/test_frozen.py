@@ -25,6 +25,7 @@ QUICK = (
     "judge/lost-write-3.8.0",
     "conform/4837-3.9.5",
     "db19",
+    "exec",
     "zookeeper logs",
 )
 """A little of each part: few CPU seconds."""
@@ -51,6 +52,15 @@ def test_what_is_quick_is_as_it_was() -> None:
 def test_everything_that_is_made_by_default_is_as_it_was() -> None:
     result = frozen()
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_python_within_the_checkout_is_named_as_one_elsewhere_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for executable in (str(ROOT / ".venv/bin/python"), "/usr/bin/python3"):
+        monkeypatch.setattr(sys, "executable", executable)
+        assert (
+            plain(f"exec:{executable} {ROOT}/kits/python/zab.py", Path("/tmp"))
+            == "exec:PYTHON FOLDER/kits/python/zab.py"
+        )
 
 
 def test_a_difference_is_named() -> None:
