@@ -91,7 +91,7 @@ def _entries(kind: Kinds) -> dict[str, tuple[str, str]]:
 
 
 def summary_of(mutant: Mutant) -> str:
-    """Say in one line what is wrong, and what it breaks."""
+    """Describe the bug and what it breaks in one line."""
     processes = "" if mutant.processes == DEFAULT_PROCESSES else f"; takes {mutant.processes} processes"
     return f"{mutant.wrong}; breaks {', '.join(mutant.breaks)}{processes}"
 

@@ -270,7 +270,7 @@ def _write_pages(mutant: Mutant, known: Mapping[str, Schedule], folder: Path, ga
 
 
 def _shortcomings(mutant: Mutant, known: Mapping[str, Schedule], lacking: Sequence[str], folder: Path) -> Iterator[str]:
-    """Say what is wrong with the entry of the catalogue, as far as its schedules tell."""
+    """Describe the fault of the catalogue's entry, as far as its schedules show it."""
     schedules = list(known.values())
     if lacking:
         yield f"not found: {', '.join(lacking)}; try more --seeds, or leave them out of `breaks`"

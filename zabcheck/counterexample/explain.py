@@ -1,4 +1,4 @@
-"""Tell what a schedule did, step by step, as data for a report: who moved, what it did, and what changed."""
+"""The story of a schedule, step by step, as data for a report: who moved, what it did, and what changed."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -67,7 +67,7 @@ def is_folded(row: TraceRow) -> bool:
 
 
 def many(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """Say in a few words what a folded row holds."""
+    """Summarise a folded row in a few words."""
     match events[0], events[-1]:
         case Send() as first, Send() as last:
             return f"→ {name(first.to)} {len(events):,} {first.kind}, {first.text} to {last.text}"

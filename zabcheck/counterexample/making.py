@@ -62,7 +62,7 @@ EXECUTIONS = 5
 
 
 def _difference(found: PropertyBroken | ProtocolRaised) -> str:
-    """Say what a run that failed does when it is executed again, if it does not fail as it did."""
+    """Describe what a run that failed does when it is executed again, if it does not fail as it did."""
     choices = counted(len(found.choices), "choice", "choices")
     for _ in range(EXECUTIONS):
         replayed = replay_on(found.protocol, found.schedule)

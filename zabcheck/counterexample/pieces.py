@@ -1,4 +1,4 @@
-"""Say of each step of a run, piece by piece and process by process, what every form of a story draws.
+"""The pieces of each step of a run, process by process: what every form of a story draws.
 
 Only what changed is said, never what did not.
 """

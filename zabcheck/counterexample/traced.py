@@ -1,4 +1,4 @@
-"""Tell the story of a trace: of a run of which nothing but its events is known.
+"""The story of a trace: of a run of which nothing but its events is known.
 
 A row is one thing that happened: an event, and what it led to at once at the same process, as far as the order of the
 trace tells (what was sent, accepted and delivered when a message was handled). Of a long trace the rows around the
@@ -91,7 +91,9 @@ def story_of_trace(
     sha256: str,
     folded: bool = False,
 ) -> Story:
-    """Tell a trace. `events` are those between header and end; `unit` says what their numbers count: "line" or "event".
+    """Make the story of a trace from the `events` between header and end.
+
+    `unit` is the thing that their numbers count: "line" or "event".
 
     If `folded`, many transactions to which the same happens at a process, while nothing else does anywhere, share a
     row.
@@ -296,7 +298,7 @@ def _led_to(events: Iterable[Event], marked: Collection[Event]) -> Iterator[str]
 
 
 def _action(event: Event, flights: Mapping[int, Flight]) -> str:
-    """Say in a few words what began the row; nothing where the row shows it anyway."""
+    """Name the act that began the row in a few words; nothing where the row shows it anyway."""
     match event:
         case Receive():
             flight = flights.get(event.message)

@@ -93,7 +93,7 @@ def checked(values: Mapping[str, Any], kind: type[Switches]) -> dict[str, Any]:
 
 
 def _refused(kind: type[Switches], name: str, value: str) -> str:
-    """Say why a value of the switch `name` is refused: the value that was probably meant, or else all."""
+    """Explain why a value of the switch `name` is refused: the value that was probably meant, or else all."""
     values = words_of(kind).get(name, ())
     if nearest(value, values) is not None:
         return f"no `{value}`; {like(value, values)}"

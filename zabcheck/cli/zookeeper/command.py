@@ -247,7 +247,7 @@ class Searching:
 
 
 def again_of(shortening: Shortening | None) -> dict[str, int] | None:
-    """Say how often the shortest schedule showed the same again, for the JSON form; None if that was not counted."""
+    """Count how often the shortest schedule showed the same again, for the JSON form; None if that was not counted."""
     return (
         {"shown": shortening.shown, "times": shortening.times} if shortening is not None and shortening.times else None
     )

@@ -107,7 +107,7 @@ def _saved(of: Conformance, broken: Broken | None, write: bool) -> list[Path]:
 
 
 def _then(code: int, files: Sequence[Path]) -> str:
-    """Say what to do next."""
+    """Name the next command to run."""
     if code == OK:
         return f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
     if code == VIOLATED:

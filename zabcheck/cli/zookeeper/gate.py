@@ -176,7 +176,7 @@ class Gating:
 
     @property
     def _over(self) -> str:
-        """Say why nothing more can be executed, or return ""."""
+        """Return why nothing more can be executed, or ""."""
         if self.interrupted:
             return "interrupted"
         return "" if monotonic() < self._until else "the budget is used up"

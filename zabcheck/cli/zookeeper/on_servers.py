@@ -140,7 +140,7 @@ class _Comparison:
         }
 
     def lines(self) -> Iterator[str]:
-        """Say what the model breaks, and how each execution went."""
+        """Print what the model breaks, and how each execution went."""
         length, violates = len(self.translation.executed), self._schedule.violates
         yield f"the model ({self._release}): {counted(length, 'choice', 'choices')}, {_breaks(self.broken)}"
         if violates is not None and violates not in self.broken:
@@ -172,7 +172,7 @@ def _result(one: "Attempt", folder: Path, translation: Translation) -> OnServers
 
 
 def in_words(choice: Choice) -> str:
-    """Say a choice of a run to a reader: "receive process 1, sender 3"."""
+    """Describe a choice of a run: "receive process 1, sender 3"."""
     fields = ((name, getattr(choice, name)) for name in choice.__struct_fields__)
     said = (f"{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}" for name, value in fields)
     return f"{type(choice).__name__.lower()} {', '.join(said)}"

@@ -61,7 +61,7 @@ class Shortening:
             shutil.rmtree(self._trial, ignore_errors=True)
 
     def sentence(self) -> str:
-        """Say how often the result shows it again; "" if it was not executed again."""
+        """Describe how often the result shows it again; "" if it was not executed again."""
         if not self.times:
             return ""
         executions = counted(self.times, "further execution", "further executions")

@@ -148,12 +148,12 @@ def local_primary_order(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _without(f: Facts, b: Deliver, a: Txn, later: list[Deliver]) -> str:
-    """Say that `b` was delivered, but `a` only later, or never."""
+    """State that `b` was delivered, but `a` only later, or never."""
     return in_a_row(f, b, later[0], "and only then") if later else f"{took(f, b)}, but never delivered {shown(a)}"
 
 
 def built_on(f: Facts, first: Broadcast, deliver: Deliver) -> str:
-    """Say what it means that a transaction is delivered without an earlier one of its primary."""
+    """Explain the harm of a transaction that is delivered without an earlier one of its primary."""
     a, b = shown(first.txn), shown(deliver.txn)
     return f"So {f.who(deliver)} applied {b} to a state without {a}, although p{first.process} had built {b} on {a}"
 
@@ -171,7 +171,7 @@ def global_primary_order(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _older_on_newer(f: Facts, a: Deliver, b: Deliver) -> str:
-    """Say what it means that `a` was delivered after `b`, although `a` is the earlier one."""
+    """Explain the harm of `a` delivered after `b`, although `a` is the earlier one."""
     so = f"So {f.who(b)} applied {shown(a.txn)} to a state that {shown(b.txn)} had already changed"
     restored = {(event.process, event.incarnation) for event in f.all(Restore)}
     for actor in dict.fromkeys((event.process, event.incarnation) for event in f.all(Deliver)):
@@ -213,7 +213,7 @@ def primary_integrity(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _broadcast_and_delivered(f: Facts, older: Broadcast, newer: Broadcast, seen: Deliver) -> str:
-    """Say who broadcast the older transaction and who delivered it, as seen from when the newer one was broadcast."""
+    """Name who broadcast the older transaction and who delivered it, as seen from when the newer one was broadcast."""
     before = f.earlier(older, newer)
     did = "had broadcast" if before else "broadcast"
     by = f"{f.who(older)}, primary of epoch {older.epoch}, {did}{f.at(older)}"

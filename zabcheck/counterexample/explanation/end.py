@@ -120,7 +120,7 @@ def _members_without(f: Facts, event: Stabilised, txn: Txn) -> list[Stabilised]:
 
 
 def _why_idle(f: Facts, stabilised: Stabilised) -> str:
-    """Say how far a leader came that broadcast nothing."""
+    """Describe how far a leader came that broadcast nothing."""
     start = f.find(stabilised)
     after = [place for place in f.of(stabilised.process, Local) if start is None or place.rank > start.rank]
     for place in after:

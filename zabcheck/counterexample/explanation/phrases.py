@@ -16,7 +16,7 @@ LONGEST_LIST = 80
 
 
 def demands(v: Violation, what: str) -> str:
-    """Say what the property demands, and where the paper says so."""
+    """Quote the property's demand, with the place in the paper."""
     title = v.property.replace("po ", "PO ", 1) if v.property.startswith("po ") else v.property.capitalize()
     source = re.sub(r" \(([^)]*)\)", r", \1", v.source)
     return f"{title} ({source}) requires that {what}"
@@ -122,7 +122,7 @@ def taken_from(f: Facts, event: Deliver) -> str:
 
 
 def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
-    """Say who broadcast these two, in the order of time if that is known."""
+    """Name who broadcast these two, in the order of time if that is known."""
     if f.earlier(other, one):
         one, other = other, one
     if same_primary(one, other):
@@ -131,7 +131,7 @@ def both_sent(f: Facts, one: Broadcast, other: Broadcast) -> str:
 
 
 def altered(f: Facts, event: Local) -> Iterator[str]:
-    """Say that a record on the disk of the process was altered, if one was; at most one sentence."""
+    """Mention an altered record on the disk of the process, if there is one; at most one sentence."""
     for found in f.of(event.process, Corrupt)[:1]:
         which = f"{found.event.zxid}" if found.event.zxid.counter else found.event.variable
         yield f"On the disk of p{event.process} the record of {which} had been altered{f.at_place(found)}"
@@ -143,7 +143,7 @@ def altered(f: Facts, event: Local) -> Iterator[str]:
 def why_lacking(
     v: Violation, f: Facts, event: Local, txn: Txn, place: Place[Event] | None = None, *, at_end: bool = False
 ) -> Iterator[str]:
-    """Say why the process had not delivered `txn`, or did not even have it, when `event` came; at most one sentence.
+    """Explain why the process had not delivered `txn`, or did not even have it, when `event` came: one sentence at most.
 
     `place` is where `event` is, if not at its first place. With `at_end`, it is asked of the end of the trace.
     """
@@ -176,7 +176,7 @@ def why_lacking(
 def why_out_of_order(
     v: Violation, f: Facts, event: Deliver, txn: Txn, place: Place[Event] | None = None
 ) -> Iterator[str]:
-    """Say why the process delivered `event` before `txn`: tell its history, if it is short and holds both."""
+    """Explain why the process delivered `event` before `txn`: by its history, if that is short and holds both."""
     place = place or f.find(event)
     history = f.history(event.process, None if place is None else place.rank)
     if history is not None and len(history) <= MOST_NAMED and {txn, event.txn} <= set(history):
@@ -186,7 +186,7 @@ def why_out_of_order(
 
 
 def _since(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """Say how the transaction came into the history of the process, where it is."""
+    """Describe how the transaction came into the history of the process, where it is."""
     accepted = f.acceptance(process, txn, before)
     if accepted is not None:
         return f", accepted{f.at_place(accepted)}"
@@ -197,7 +197,7 @@ def _since(f: Facts, process: int, txn: Txn, before: int | None) -> str:
 
 
 def _loss(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """Say how the process lost what it had: by a truncation, an altered record, or a crash before it was synced."""
+    """Describe how the process lost its transaction: by a truncation, an altered record, or a crash before the sync."""
     it, accepted = shown(txn), f.acceptance(process, txn, before)
     if accepted is not None:
         had = f"p{process} had accepted {it}{f.at_place(accepted)}"
@@ -229,7 +229,7 @@ def _is_before(place: Place[Local], before: int | None) -> bool:
 
 
 def _never_accepted(f: Facts, process: int, txn: Txn, before: int | None) -> str:
-    """Say what the history of the process was instead, and when it accepted the transaction after all."""
+    """Describe the history of the process instead, and when it accepted the transaction after all."""
     accepted, later = f.acceptance(process, txn, before), f.acquisition(process, txn, before)
     adopted = [found for found in f.of(process, Adopt) if _is_before(found, before)]
     if adopted and (accepted is not None or txn.zxid.epoch < adopted[-1].event.epoch):

@@ -73,7 +73,7 @@ def epoch_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _led(event: Establish | Ready | Broadcast) -> str:
-    """Say by what a process showed that it is the primary of an epoch, which is named after that."""
+    """Name the act by which a process showed that it is the primary of an epoch."""
     match event:
         case Establish():
             return "was established as leader of"
@@ -155,7 +155,7 @@ def _showed(f: Facts, event: Broadcast | Deliver | Accept) -> str:
 
 
 def _who_has(f: Facts, one: Txn, other: Txn) -> str:
-    """Say who delivered the one, and who the other; or else, who accepted them."""
+    """Name who delivered the one, and who the other; or else, who accepted them."""
     deliveries: list[tuple[Local, Txn]] = [(event, event.txn) for event in f.all(Deliver)]
     acceptances: list[tuple[Local, Txn]] = [(event, event.txn) for event in f.all(Accept)]
     for did, events in (("delivered", deliveries), ("accepted", acceptances)):

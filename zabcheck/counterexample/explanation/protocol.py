@@ -225,7 +225,7 @@ def invariant_4(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _as_nobody_provided(f: Facts, told: list[Txn], acks: list[AckEpoch], broadcast: list[Broadcast]) -> str:
-    """Say what is wrong with an initial history, in the plainest words that are true."""
+    """Describe what is wrong with an initial history, in the plainest words that are true."""
     twice = [txn for index, txn in enumerate(told) if txn in told[:index]]
     if twice:
         return f"that holds {txns(list(dict.fromkeys(twice)))} twice"
@@ -268,7 +268,7 @@ def _told(event: AckEpoch | Adopt, known: Chain | None) -> str:
 
 
 def _difference(right: Chain | None, told: Chain | None, whose: str) -> str:
-    """Say what a history has that the right one, which is `whose`, does not have, or what it lacks of that."""
+    """Name the transactions that a history has beside those of the right one, which is `whose`, or lacks of them."""
     if right is None or told is None:
         return f"is not that of {whose}"
     besides = [txn for txn in told if txn not in set(right)]
@@ -312,7 +312,7 @@ def invariant_5(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _of_another_epoch(f: Facts, begin: CommitEpoch, broadcast: Broadcast | None) -> Iterator[str]:
-    """Say where a transaction is from that was delivered in the broadcast phase, and not broadcast in its epoch."""
+    """Explain where a transaction is from that was delivered in the broadcast phase, and not broadcast in its epoch."""
     if broadcast is None:
         yield "No process broadcast it in this run"
         return
@@ -389,7 +389,7 @@ def chosen(v: Violation, f: Facts) -> Iterator[str]:
 
 
 def _what_became_of_it(f: Facts, deliver: Deliver) -> str:
-    """Say whether what was delivered too early was lost in this run, or came to be accepted after all."""
+    """Describe how the transaction that was delivered too early ended: lost in this run, or accepted after all."""
     if not f.ordered:
         return ""
     for process in sorted(f.own):

@@ -196,7 +196,7 @@ def _threads(story: Story) -> str:
 
 
 def _stay(story: Story, thread: HeldThread) -> str:
-    """Say from where to where a thread was held, with links."""
+    """Name the steps from which to which a thread was held, with links."""
     since = "from the start" if thread.since is None else f"after {_link(story, thread.since)}"
     return since if thread.until is None else f"{since}, until {_link(story, thread.until)}"
 

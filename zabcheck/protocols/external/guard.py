@@ -45,7 +45,7 @@ def add(pid: int) -> None:
 
 
 def remove(pid: int) -> None:
-    """Say that this process has ended, and its number may belong to another one."""
+    """Forget a process that has ended, for its number may belong to another one."""
     _tell(f"-{pid}\n")
 
 

@@ -92,7 +92,7 @@ class Pool:
         return running
 
     def moved(self, running: Running) -> None:
-        """Say that this process is used, so that it is not taken away soon."""
+        """Mark this process as used last, so that it is not taken away soon."""
         self._used.move_to_end(running)
 
     def give_back(self, running: Running) -> None:

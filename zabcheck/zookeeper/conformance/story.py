@@ -35,7 +35,7 @@ class Where(NamedTuple):
 
 
 def of_recording(compared: Conformance) -> Story:
-    """Tell how a recording that is no run of the model came to its first difference, as far as the model explains it.
+    """Make the story of a recording that is no run of the model, as far as the model explains it.
 
     O(choices × (servers + length of the histories)).
     """
@@ -66,7 +66,7 @@ def of_recording(compared: Conformance) -> Story:
 
 
 def of_execution(run: Schedule, executed: tuple[Choice, ...], where: Where, zookeeper: str) -> Story:
-    """Tell how servers of version `zookeeper` that execute a run of the model came to where both first differ.
+    """Make the story of servers of version `zookeeper` that execute a run of the model, up to where both first differ.
 
     `executed` are the choices of the run that the simulator executes. O(choices × length of the histories).
     """
@@ -93,7 +93,7 @@ def _known(*facts: tuple[str, Iterable[str]]) -> tuple[tuple[str, tuple[str, ...
 
 
 def _ending(run: Schedule, mismatch: Mismatch, what: str, packet: SeenPacket | None) -> Story:
-    """Tell a run of the model, with the server's own act as its last row; a packet is drawn as one sent.
+    """Make the story of a run of the model, with the server's own act as its last row; a packet is drawn as one sent.
 
     The parts of the servers may not fit together: choices that are not possible then are left out, and the facts say
     so.

@@ -98,7 +98,7 @@ class Divergence(Struct, frozen=True):
     gap: Gap | None = None
 
     def sentence(self) -> str:
-        """Say it in one sentence."""
+        """Describe it in one sentence."""
         return f"server {self.server}, step {self.step}: {self.rule}; expected {self.expected}, seen {self.seen}"
 
 

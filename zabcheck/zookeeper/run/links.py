@@ -148,7 +148,7 @@ class Pipe:
         link.pipes.append(self)
 
     def join(self, source: Inlet, sink: Sink) -> None:
-        """Say where the pipe comes from and where it leads."""
+        """Name both ends of the pipe."""
         self._source = source
         self._sink = sink
 

@@ -102,7 +102,7 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
 
 
 def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
-    """Say what is wrong with a schedule whose fields have the right types, the first thing first."""
+    """Name the first fault of a schedule whose fields have the right types."""
     for newer, what in (
         (schedule.in_step, "a gate"),
         (schedule.needs_agent, "points, fields or power failures"),

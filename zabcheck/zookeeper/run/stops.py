@@ -189,7 +189,7 @@ class Stops:
         return [*self._wanted, *(each for each, trap in self._traps.items() if not trap.done and not trap.over)]
 
     def waiting(self) -> str:
-        """Say who waits for whom, in servers in which a thread is held."""
+        """Describe who waits for whom, in servers in which a thread is held."""
         found: list[Blocked] = []
         for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
             with suppress(NotApplicable):
@@ -197,7 +197,7 @@ class Stops:
         return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
     def standing(self) -> str:
-        """Say which threads are held, who waits for them, and where each server's main thread is."""
+        """Describe the held threads, who waits for them, and where each server's main thread is."""
         said = [
             f"server {number}: {trap.held.name} is held at {point}"
             for (number, point), trap in self._traps.items()
@@ -208,7 +208,7 @@ class Stops:
         return "".join(f"; {each}" for each in said)
 
     def _doing(self, number: int) -> list[str]:
-        """Say who waits for whom in a server that is up, and where its main thread is."""
+        """Describe who waits for whom in a server that is up, and where its main thread is."""
         said: list[str] = []
 
         def look(debugger: Debugger) -> None:

@@ -26,7 +26,7 @@ class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaul
     """True if each server needs the debug agent for it."""
 
     def words(self) -> str:
-        """Say the choice to a reader, in one line."""
+        """Describe the choice in one line."""
         raise NotImplementedError
 
     def apply(self, run: "Running") -> None:
@@ -38,7 +38,7 @@ class Choice(Struct, frozen=True, tag_field="choice", tag=str.lower, omit_defaul
         return ()
 
     def refusal(self, zookeeper: str) -> str:
-        """Say why servers of this version cannot do it, or return ""."""
+        """Return why servers of this version cannot do it, or ""."""
         return ""
 
     @property

@@ -146,7 +146,7 @@ class PowerLoss(Choice, frozen=True):
         return [] if plain == self else [plain]
 
     def _kept(self) -> str:
-        """Say how much is kept that was not forced, if anything is."""
+        """Describe how much is kept that was not forced, if anything is."""
         kept = [f"{self.records} records"] if self.records else []
         kept += [f"{self.bytes} bytes" + (" of the next" if self.records else "")] if self.bytes is not None else []
         said = f", its log keeps {' and '.join(kept)} that were not forced" if kept else ""
