@@ -143,7 +143,7 @@ def altered(f: Facts, event: Local) -> Iterator[str]:
 def why_lacking(
     v: Violation, f: Facts, event: Local, txn: Txn, place: Place[Event] | None = None, *, at_end: bool = False
 ) -> Iterator[str]:
-    """Explain why the process had not delivered `txn`, or did not even have it, when `event` came: one sentence at most.
+    """Explain why the process had not delivered, or did not even have, `txn` when `event` came: one sentence at most.
 
     `place` is where `event` is, if not at its first place. With `at_end`, it is asked of the end of the trace.
     """
