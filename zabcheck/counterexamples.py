@@ -199,7 +199,7 @@ def question_of(
     tally = Tally(select(chosen))
 
     family = None if processes is None or quorums is None else quorums_of(quorums, processes)
-    fixed = checked_for(switches or {}, searched.name, searched.switches)
+    fixed = checked_for(switches or {}, searched)
     return Question(Search(searched, processes, chosen, runs, steps, seed, tally.add, family, fixed), tally)
 
 

@@ -9,6 +9,7 @@ from tests.cli.command import CALM_SCHEDULE, process, violation_in
 from tests.cli.conftest import Command, Found
 from tests.protocols.own.raising import Fickle
 from tests.tiers import sweep
+from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Request
@@ -87,6 +88,17 @@ def test_a_protocol_that_is_not_deterministic_is_told_so(
         " in step 1, Request(process=1, value=None), p1 delivers v1⟨1,1⟩ the first time,"
         " and p1 broadcasts v1⟨1,1⟩ the second time\n"
     )
+
+
+@pytest.mark.parametrize("command", [("replay",), ("explain",), ("explore", "--certify")])
+def test_a_schedule_with_elections_by_vote_is_of_a_protocol_that_votes(
+    command: tuple[str, ...], zabcheck: Command, tmp_path: Path
+) -> None:
+    file = tmp_path / "run.json"
+    file.write_bytes(schedules.dump(schedule_of("zab", None, 3, (), switches=Switches(elections="oracle"))))
+    result = zabcheck(*command, str(file))
+    assert (result.code, result.out) == (2, "")
+    assert "field `switches`: elections=oracle: expected `apart` or `together`" in result.err
 
 
 def test_a_file_whose_name_is_no_text(zabcheck: Command, tmp_path: Path) -> None:

@@ -248,11 +248,32 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, closing",
         ),
         ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`"),
+        (
+            "elections=oracle",
+            "--switch: elections=oracle: expected `apart` or `together`, the processes of `zab` do not vote",
+        ),
     ],
 )
 def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabcheck: Command) -> None:
     result = zabcheck(*SOUND_RUN, "--switch", switch)
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "switches", "said"),
+    [
+        ("run", ("defects=335",), "defects=335: version 3.9.5 does not have it, expected version=3.3.1"),
+        ("run", ("defects=4882", "grain=G1"), "4882: it does not show in grain G1, expected grain=G2 or a finer one"),
+        ("explore", ("defects=4882",), "4882: it does not show in grain G0, expected grain=G2 or a finer one"),
+        ("campaign", ("defects=4925",), "4925: version 3.9.5 does not have it, expected version="),
+    ],
+)
+def test_a_defect_that_cannot_show_is_refused(
+    command: str, switches: tuple[str, ...], said: str, zabcheck: Command
+) -> None:
+    result = zabcheck(command, "--protocol", "zookeeper", *(part for each in switches for part in ("--switch", each)))
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
 
 
 @pytest.mark.parametrize("again", ["separate", "atomic"])

@@ -246,6 +246,7 @@ def test_a_step_that_raises_before_it_changes_anything_is_found_where_time_outs_
         ({"bounds": Bounds(processes=0)}, "bounds", "expected 1 to 5 processes, found 0"),
         ({"quorums": "weights 1"}, "quorums", "expected"),
         ({"switches": Switches(elections="together")}, "switches", "expected another value"),
+        ({"switches": Switches(elections="fle")}, "switches", "the processes of `zab` do not vote"),
         ({"properties": ["convergence"]}, "properties", "expected one that can be judged in every state"),
         (
             {"properties": ["convergence", "invariant 1"], "bounds": Bounds(1, 1, 1, 0)},

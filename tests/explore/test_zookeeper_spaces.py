@@ -16,7 +16,7 @@ from zabcheck.explore.exploration import BY_VOTE
 from zabcheck.explore.shortest import search
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.content import of_value
-from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.reduction import DoesNotCommute
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Protocol
@@ -199,7 +199,7 @@ GIVES_UP = structs.replace(ZOOKEEPER, steps={**ZOOKEEPER.steps, messages.Ack: le
 
 def test_nothing_is_reduced_where_a_leader_leaves_its_followers_by_itself() -> None:
     bounds = Bounds(3, 1, 0, 0, 0)
-    with pytest.raises(MayLeave):
+    with pytest.raises(DoesNotCommute):
         space(bounds, {}, GIVES_UP, reduction=True).explore()
     found = search(lambda reduction: space(bounds, {}, GIVES_UP, reduction=reduction), True)
     assert not found.space.reduced

@@ -46,10 +46,9 @@ from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
-from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.protocols.switches import Switches, completed
+from zabcheck.protocols.switches import completed
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.nodes import option_of
@@ -263,21 +262,16 @@ def _explored(
     how: Mapping[str, Any],
 ) -> Exploration:
     """Visit every state within `bounds`. ProtocolFailed if no process can start, so that there is no first state."""
-    known = PROTOCOLS.get(protocol)
-    usual = COARSE if known is None or known.vote is None else BY_VOTE
-    try:
-        kind = mutated(protocol).switches
-    except ValueError:
-        kind = Switches  # there is no such protocol, as the search says
+    with bad_input_for(ValueError):
+        checked = mutated(protocol, mutant)
+    usual = completed(COARSE if checked.vote is None else BY_VOTE, checked.switches)
     with bad_input_for(ValueError, "--switch: "):
-        chosen = structs.replace(completed(usual, kind), **switches_of(settings, protocol, kind))
+        chosen = structs.replace(usual, **switches_of(settings, checked, structs.asdict(usual)))
     try:
         return exploration.explore(protocol, mutant=mutant, bounds=bounds, quorums=quorums, switches=chosen, **how)
     except StepRaised as raised:
         family = quorums_of(quorums, bounds.processes)
-        raise protocol_failed(
-            ProtocolRaised(raised, mutated(protocol, mutant), (), chosen, family), how["folder"]
-        ) from None
+        raise protocol_failed(ProtocolRaised(raised, checked, (), chosen, family), how["folder"]) from None
 
 
 def _certified(

@@ -22,6 +22,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.switch_settings import refuse_elections
 from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
@@ -171,6 +172,8 @@ def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[P
         protocol = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
         protocol = planted(protocol, schedule.mutant)
+    with bad_input_for(ValueError, f"{file}, field `switches`: "):
+        refuse_elections(schedule.switches.elections, protocol)
     if schedule.violates is not None and schedule.violates not in {**PROPERTIES, **FURTHER}:
         said = like(schedule.violates, (*PROPERTIES, *FURTHER))
         raise BadInput(f"{file}, field `violates`: no property `{schedule.violates}`; {said}")

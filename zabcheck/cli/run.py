@@ -97,7 +97,7 @@ def run(
     with bad_input_for(ValueError, "--quorums: "):
         family = None if processes is None or quorums is None else quorums_of(quorums, processes)
     with bad_input_for(ValueError, "--switch: "):
-        fixed = switches_of(switch or (), checked.name, checked.switches)
+        fixed = switches_of(switch or (), checked)
     keep = (*fixed, *(["quorums"] if quorums is not None else []))
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed

@@ -36,6 +36,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.adapter import register
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
+from zabcheck.protocols.switch_settings import refuse_elections
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
@@ -213,7 +214,7 @@ def certify(
         asked_for = select(None if properties is None else tuple(properties))
     except ValueError as error:
         raise Refused(None, None, str(error)) from error
-    _refuse_other_channels(schedule, checked)
+    _refuse_other_runs(schedule, checked)
     schedule = _in_fine_steps(schedule)
     steps, least = _used_by(checked, schedule)
     broken = _broken_by(checked, schedule)
@@ -253,7 +254,7 @@ def _question(
         raise Refused(None, None, str(error)) from error
     _refuse_unknown(switches, bounds)
     schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
-    _refuse_other_channels(schedule, checked)
+    _refuse_other_runs(schedule, checked)
     return _Question(
         checked,
         schedule,
@@ -288,8 +289,12 @@ def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> P
     return mutated(register(protocol).name, mutant)
 
 
-def _refuse_other_channels(schedule: Schedule, checked: Protocol) -> None:
-    """Refuse a protocol with channels that an exhaustive search does not know."""
+def _refuse_other_runs(schedule: Schedule, checked: Protocol) -> None:
+    """Refuse a protocol with channels that an exhaustive search does not know, and elections that it does not have."""
+    try:
+        refuse_elections(schedule.switches.elections, checked)
+    except ValueError as error:
+        raise Refused("switches", None, str(error)) from None
     if checked.environment.unexplored:
         which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
         raise Refused(*which, f"expected {checked.environment.unexplored}")

@@ -19,7 +19,7 @@ from zabcheck.explore.states.spilled import Spilled
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
-from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.reduction import DoesNotCommute
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry
@@ -96,7 +96,7 @@ class Portions:
         except (
             CannotTellApart,
             EpochUnknown,
-            MayLeave,
+            DoesNotCommute,
             WentOn,
         ):  # one by one, something may break before that is raised
             return SuccessorRows.nothing(rows)

@@ -17,7 +17,7 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import highest_epoch
-from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.reduction import DoesNotCommute
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices
@@ -71,8 +71,8 @@ def search(
 
     `space(reduction)` makes a search that has not begun. The `checkpoint` is of the first of the two. For the other
     arguments, the cost, and errors, see `Space.explore`. An interrupt in the second search leaves the
-    run that the first one found. If the reduction does not hold (`reduction.MayLeave`), all is searched without it, and
-    without a checkpoint.
+    run that the first one found. If the reduction does not hold (`reduction.DoesNotCommute`), all is searched without
+    it, and without a checkpoint.
     """
 
     def explored(first: Space, checkpoint: Path | None, resume: bool) -> SearchResult:
@@ -88,7 +88,7 @@ def search(
     first = space(reduction)
     try:
         found = explored(first, checkpoint, resume)
-    except MayLeave:
+    except DoesNotCommute:
         first = space(False)
         found = explored(first, None, resume=False)
     if not found.choices or not first.reduced:

@@ -33,7 +33,7 @@ from zabcheck.explore.tables.components import Components, EpochUnknown
 from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
-from zabcheck.explore.tables.reduction import MayLeave, are_lasting
+from zabcheck.explore.tables.reduction import DoesNotCommute, are_lasting
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
@@ -342,7 +342,7 @@ class Space:
         try:
             for table, key in saved.journal:
                 fill[table](*key)
-        except (LookupError, CannotTellApart, EpochUnknown, MayLeave, WentOn):
+        except (LookupError, CannotTellApart, EpochUnknown, DoesNotCommute, WentOn):
             raise file.refuse() from None
         if self._sizes != saved.sizes:
             raise file.refuse()

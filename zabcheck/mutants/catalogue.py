@@ -188,7 +188,6 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "a change of leader that the old one does not notice",
             {Elected: keep_old_link, Propose: accept_from_any_leader},
-            commutes=False,  # what is on its way from the old leader is not lost when another one is named
         ),
         Mutant(
             "history-by-zxid-only",
@@ -406,7 +405,6 @@ CATALOGUE: dict[str, Mutant] = {
             _named("epoch progress"),
             "a leader that gives up or crashes",
             {Lost: ignore_closed_connection},
-            commutes=False,
         ),
         Mutant(
             "no-acks-after-return",

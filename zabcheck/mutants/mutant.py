@@ -5,7 +5,10 @@ from typing import Any
 
 from msgspec import Struct, structs
 
-from zabcheck.protocols.base import AddedState, Message, Protocol, Start, Step, Stimulus
+from zabcheck.protocols.base import AddedState, Elected, Lost, Message, Protocol, Start, Step, Stimulus, TimedOut
+
+_BETWEEN_ITERATIONS = (Elected, Lost, TimedOut)
+"""The stimuli by which an iteration begins or ends."""
 
 
 class Mutant(Struct, frozen=True):
@@ -30,12 +33,16 @@ class Mutant(Struct, frozen=True):
     """How many processes a search has to run for the bug to show soon."""
     state: type[AddedState] | None = None
     """Variables that the bug adds to those of a process; each field has a default."""
-    commutes: bool = True
-    """True if its moves commute where the protocol's do (`zabcheck.explore.tables.reduction`): not where
-    what is on its way to a process can matter that has dropped its iteration, nor where a step reaches another one."""
-
     within: tuple[str, ...] = ()
     """The bugs that break whatever this one was seen to break, and more: only schedules of theirs tell them from it."""
+
+    @property
+    def commutes(self) -> bool:
+        """True if its moves commute where the protocol's do (`zabcheck.explore.tables.reduction`).
+
+        That is not taken for granted where iterations begin or end in another way than those of the protocol.
+        """
+        return not any(kind in self.steps for kind in _BETWEEN_ITERATIONS) and "abandon" not in self.replaces
 
     def apply(self, protocol: Protocol) -> Protocol:
         """Return the protocol with this bug."""

@@ -309,6 +309,11 @@ def renamed(by_process: Mapping[ProcessId, _Item], names: Sequence[ProcessId]) -
     return {names[process]: item for process, item in by_process.items()}
 
 
+def no_contradiction(values: Mapping[str, Any]) -> str:
+    """Return no contradiction, for any values of switches."""
+    return ""
+
+
 def without_threads(switches: Switches) -> Threads:
     """Return the threads of a process that has none: each step does all of its work at once."""
     return {}
@@ -351,6 +356,7 @@ class Protocol(Struct, frozen=True):
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
     `switches` is the kind of its switches; a subclass where it has more than all have.
+    `contradiction(values)` says why these values of switches, by name, cannot be meant together; "" if they can.
     `plant(name)` returns the protocol with one of its own known bugs, which `bugs` names, and raises ValueError if it
     has none of that name. None: its bugs are those of `zabcheck.mutants`.
     """
@@ -381,6 +387,7 @@ class Protocol(Struct, frozen=True):
     plant: "Callable[[str], Protocol] | None" = None
     bugs: tuple[str, ...] = ()
     switches: type[Switches] = Switches
+    contradiction: Callable[[Mapping[str, Any]], str] = no_contradiction
 
 
 _AROUND_A_STEP = (

@@ -4,7 +4,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches, checked, parsed, settings_of, values_in_words
+
+BY_VOTE = ("oracle", "fle")
+"""The values of the switch `elections` that take a protocol whose processes vote."""
 
 
 def kinds() -> list[type[Switches]]:
@@ -12,29 +16,47 @@ def kinds() -> list[type[Switches]]:
     return list(dict.fromkeys((Switches, *(protocol.switches for protocol in PROTOCOLS.values()))))
 
 
-def switches_of(settings: Iterable[str], protocol: str, kind: type[Switches]) -> dict[str, Any]:
+def switches_of(settings: Iterable[str], protocol: Protocol, others: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Return the values of switches by name, from settings such as "histories=missing".
 
-    `kind` is the kind of switches that `protocol` has. ValueError, with the expected names or values, for an unknown
-    one, and for a switch that only another protocol has.
+    `others` are the values of switches that are not set. ValueError, with the expected names or values, for an unknown
+    one, for a switch that only another protocol has, and for values with which the protocol cannot run as it is meant.
     """
     wanted = list(settings)
-    _refuse_others([setting.partition("=")[0] for setting in wanted], protocol, kind)
-    return parsed(wanted, kind)
+    _refuse_others([setting.partition("=")[0] for setting in wanted], protocol)
+    values = parsed(wanted, protocol.switches)
+    _refuse_contradictions({**(others or {}), **values}, protocol)
+    return values
 
 
-def checked_for(values: Mapping[str, Any], protocol: str, kind: type[Switches]) -> dict[str, Any]:
+def checked_for(values: Mapping[str, Any], protocol: Protocol) -> dict[str, Any]:
     """Check these values of switches, as `switches_of` does, and return them."""
-    _refuse_others(values, protocol, kind)
-    return checked(values, kind)
+    _refuse_others(values, protocol)
+    found = checked(values, protocol.switches)
+    _refuse_contradictions(found, protocol)
+    return found
 
 
-def _refuse_others(names: Iterable[str], protocol: str, kind: type[Switches]) -> None:
+def refuse_elections(elections: str, protocol: Protocol) -> None:
+    """Raise ValueError for elections by vote in a protocol whose processes do not vote."""
+    if elections in BY_VOTE and protocol.vote is None:
+        raise ValueError(
+            f"elections={elections}: expected `apart` or `together`, the processes of `{protocol.name}` do not vote"
+        )
+
+
+def _refuse_others(names: Iterable[str], protocol: Protocol) -> None:
     for name in names:
-        if name not in kind.__struct_fields__:
+        if name not in protocol.switches.__struct_fields__:
             others = [each.name for each in PROTOCOLS.values() if name in each.switches.__struct_fields__]
             if others:
-                raise ValueError(f"{name}: no switch of `{protocol}`, only of `{'`, `'.join(others)}`")
+                raise ValueError(f"{name}: no switch of `{protocol.name}`, only of `{'`, `'.join(others)}`")
+
+
+def _refuse_contradictions(values: Mapping[str, Any], protocol: Protocol) -> None:
+    refuse_elections(values.get("elections", ""), protocol)
+    if why := protocol.contradiction(values):
+        raise ValueError(why)
 
 
 def values_and_meanings() -> dict[str, tuple[str, str]]:

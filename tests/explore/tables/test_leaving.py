@@ -146,3 +146,6 @@ def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again() -> No
     )
     assert known.broken is not None
     assert found.broken == known.broken
+    taken_for_zab = replace(delivering_when_elected(), commutes=True)
+    found = explore(taken_for_zab, bounds=bounds, properties=[kind.name for kind in ALL])
+    assert (found.broken, found.reduction) == (known.broken, False)

@@ -1,10 +1,10 @@
 """docs/zookeeper-model-versions.md has the versions and defects of the model."""
 
 from docs.generators.zookeeper_versions import MEANINGS, PAGE, SAME, made
-from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT
+from tests.zookeeper.model.test_search import AS_ANOTHER, DISTINCT, ERRORS, FOUND, KEPT, kept
 from zabcheck.protocols.switches import parsed
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
-from zabcheck.zookeeper.model.versions import REPAIRS, VERSIONS, Version, version_of
+from zabcheck.zookeeper.model.versions import COARSEST, REPAIRS, VERSIONS, Version, version_of
 
 TEXT = PAGE.read_text(encoding="utf-8")
 
@@ -29,6 +29,13 @@ def test_the_page_names_what_is_found_and_kept() -> None:
     assert {bug: (release, grain) for bug, release, grain, *_ in errors} == {
         name: (release, grain) for name, (release, grain, _) in ERRORS.items()
     }
+
+
+def test_the_coarsest_grain_of_a_defect_is_that_in_which_it_was_found() -> None:
+    halted = kept("4712-halted").switches
+    assert isinstance(halted, ZooKeeperSwitches)
+    grains = {bug: found[1] for bug, found in {**FOUND, **ERRORS}.items()} | {"4712": halted.grain}
+    assert {bug: grain for bug, grain in grains.items() if grain != "G0"} == COARSEST
 
 
 def test_a_version_that_is_as_another_has_a_name_of_its_own_only() -> None:

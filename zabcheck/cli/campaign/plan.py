@@ -44,7 +44,7 @@ def new_plan(wishes: Mapping[str, Any]) -> "Plan":
         checked = [mutated(protocol, mutant) for mutant in mutants]
         kinds = select(wishes.get("property") or checked[0].properties)
     with bad_input_for(ValueError, "--switch: "):
-        switches = switches_of(wishes.get("switch", ()), protocol, checked[0].switches)
+        switches = switches_of(wishes.get("switch", ()), checked[0])
     processes, quorums = wishes.get("processes"), wishes.get("quorums")
     if quorums is not None:
         if processes is None:

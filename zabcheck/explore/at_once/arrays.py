@@ -195,7 +195,7 @@ class Arrays:
         return found
 
     def expansions(self, rows: Ints, masks: Ints, processes: Ints) -> Ints:
-        """Return the number of each state's expansion of a process. MayLeave as in `LocalStates.expand`."""
+        """Return the number of each state's expansion of a process. DoesNotCommute as in `LocalStates.expand`."""
         local_states = of_each(rows, processes)
         at = np.flatnonzero(self._may_be_held.take(local_states) & (masks & self._faults == 0))
         if at.size:

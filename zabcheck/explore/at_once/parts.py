@@ -10,7 +10,7 @@ from zabcheck.explore.at_once.index import MISSING, NONE, NOT_ANY, Bools, Index,
 from zabcheck.explore.bounds import SNAPSHOT
 from zabcheck.explore.tables.components import ACCEPTED
 from zabcheck.explore.tables.local_states import HELD, NOTICES, OF_LINKS, POPS, LocalStates, Part
-from zabcheck.explore.tables.reduction import MayLeave
+from zabcheck.explore.tables.reduction import DoesNotCommute
 
 _Key = TypeVar("_Key")
 
@@ -126,7 +126,7 @@ class Parts:
     def expanded(self, keys: Ints, find: Find) -> Expansions:
         """Return the expansions that have these keys: a mask, a local state, and the links to its process.
 
-        MayLeave as in `LocalStates.expand`.
+        DoesNotCommute as in `LocalStates.expand`.
         """
         masks, local_states, links_to = keys[:, 0], keys[:, 1], keys[:, 2:]
         of, moves, opened_as_before, kinds = self._moves(masks, local_states, links_to, find)
@@ -181,7 +181,7 @@ class Parts:
         return of, moves, (after == opened).all(axis=1), self._kind[part]
 
     def _read(self, masks: Ints, local_states: Ints, links_to: Ints, of: Ints, moves: Moves) -> Bools:
-        """Return for each expansion True if a follower reads at once. MayLeave if a leader leaves followers."""
+        """Return for each expansion True if a follower reads at once. DoesNotCommute if a leader leaves followers."""
         may_read = np.zeros(len(masks), np.bool_)
         if not self._reads_at_once:
             return may_read
@@ -189,7 +189,7 @@ class Parts:
         of, after = of[goes_on], moves.local_state[goes_on]
         leaves = of[self.leads[local_states[of]] & ~self.leads[after] & no_fault[of]]
         if self._accepted[links_to[leaves]].any():
-            raise MayLeave
+            raise DoesNotCommute("a leader that has accepted a follower leaves without a fault")
         stays = self.following[after] == self.following[local_states[of]]
         may_read[of] = True
         may_read[of[~stays]] = False

@@ -37,7 +37,7 @@ from zabcheck.explore.tables.components import (
     named_by,
 )
 from zabcheck.explore.tables.content import of_disk
-from zabcheck.explore.tables.reduction import ALL, MayLeave, Stance, may_read_at_once, stance, stance_of_voter
+from zabcheck.explore.tables.reduction import ALL, DoesNotCommute, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
@@ -325,8 +325,8 @@ class LocalStates:
             self._forbid(number, component, before)
         elif executed is not None:
             waits = executed.raised or self._only_waits(component, executed)
-            told = self.is_lazy and isinstance(choice, choices.Elect)
-            assert waits or not told, "who is told a leader only waits"
+            if self.is_lazy and isinstance(choice, choices.Elect) and not waits:
+                raise DoesNotCommute("a process that is told a leader does more than to wait")
             found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
         self.singles[key] = found
         return found
@@ -450,11 +450,14 @@ class LocalStates:
         return kind == NOTICES and self.leads[move.local_state] and before[1:] == after[1:]
 
     def _reads(self, local_state: int, links_to: Sequence[int], moves: Sequence[Move]) -> bool:
-        """Return True if a follower reads at once, when no fault can come. MayLeave if a leader leaves followers."""
+        """Return True if a follower reads at once, when no fault can come.
+
+        DoesNotCommute if a leader leaves followers.
+        """
         after = [move.local_state for move in moves if not move.raised]
         leaves = self.leads[local_state] and not all(self.leads[each] for each in after)
         if leaves and any(self.components.link_bits[link] & ACCEPTED for link in links_to):
-            raise MayLeave
+            raise DoesNotCommute("a leader that has accepted a follower leaves without a fault")
         following = self.following[local_state]
         return self.may_read[local_state] and bool(after) and all(self.following[each] == following for each in after)
 

@@ -63,7 +63,7 @@ with all that others do, and are eager, each alone:
   as it would have to time out first, and whom it follows stays as it is. Only a leader that left now would keep it from
   reading the rest. A leader that has accepted a follower leaves without a fault only by an error in a step of its own,
   and it does that whether the follower has read or not. So if no state that is visited shows it, there is no such
-  state; if one does, all is searched again without reduction (`MayLeave`).
+  state; if one does, all is searched again without reduction (`DoesNotCommute`).
 
 A snapshot by choice is a move like the others of its process: it commutes with what others do, which never looks at
 another's disk. But it is no reason to go on with that process alone. How many there are is limited for all together,
@@ -121,8 +121,8 @@ def are_lasting(properties: Collection[type[Invariant]]) -> bool:
     return not repaired and all(kind in _LASTING for kind in properties)
 
 
-class MayLeave(Exception):
-    """A leader that has accepted a follower leaves without a fault, which reduction assumes to be impossible."""
+class DoesNotCommute(Exception):
+    """A process does what reduction assumes to be impossible, so nothing is known of what it left out."""
 
 
 class Stance(NamedTuple):
@@ -194,7 +194,8 @@ def stance(
         under_way = any(link is not None and link.connection.to_leader for link in opened)
         return _ELECTING_LATER if under_way else _ELECTING
     link = opened[process.following]
-    assert link is not None, "a follower has an end of the connection to its leader"
+    if link is None:
+        raise DoesNotCommute("a follower goes on without a connection to its leader")
     connection = link.connection
     if connection.leader_end is End.CLOSED or connection.broken:
         return _LEFT

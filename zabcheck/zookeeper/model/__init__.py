@@ -31,7 +31,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.environment import Environment
-from zabcheck.zookeeper.model import election, leader, learner, messages, server, snapshots, threads, votes
+from zabcheck.zookeeper.model import election, leader, learner, messages, server, snapshots, threads, versions, votes
 from zabcheck.zookeeper.model.identity import identity, rename
 from zabcheck.zookeeper.model.server import Server
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
@@ -185,6 +185,7 @@ ZOOKEEPER = Protocol(
     threads=threads.separate,
     vote=server.vote,
     switches=ZooKeeperSwitches,
+    contradiction=versions.contradiction,
 )
 
 PROTOCOLS = (ZOOKEEPER,)

@@ -7,12 +7,12 @@ table.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.model.switches import Defects, Release
+from zabcheck.zookeeper.model.switches import LETTER, Defects, Grain, Release
 
 
 class Version(Struct, frozen=True):
@@ -251,6 +251,22 @@ _OF_ANOTHER = {
 """The values (defect, field, value) that a repair replaces as well, but that show another defect than the one named."""
 assert {"all", "none", *REPAIRS} == set(get_args(Defects))
 
+COARSEST: Mapping[Defects, Grain] = {
+    "1653": "G1",
+    "3023": "G3",
+    "3598": "G4",
+    "4409": "G2",
+    "4643": "G1",
+    "4646": "G2",
+    "4685": "G2",
+    "4712": "G2",
+    "4882": "G2",
+    "5094": "G3",
+    "n1": "G2",
+    "n3": "G3",
+}
+"""The coarsest grain in which a defect shows; those that are not named show in all."""
+
 
 @cache
 def version_of(release: Release, defects: Defects) -> Version:
@@ -267,6 +283,20 @@ def version_of(release: Release, defects: Defects) -> Version:
     for repair in REPAIRS.values():
         wanted |= repair
     return replace(version, **{name: value for name, value in wanted.items() if name not in kept})
+
+
+def contradiction(values: Mapping[str, Any]) -> str:
+    """Return why these values of switches cannot show the one defect that they name; "" if they can."""
+    release, defects, grain = (values.get(name, getattr(LETTER, name)) for name in ("version", "defects", "grain"))
+    if defects in ("all", "none"):
+        return ""
+    with_it = [each for each in VERSIONS if version_of(each, defects) != version_of(each, "none")]
+    if release not in with_it:
+        return f"defects={defects}: version {release} does not have it, expected version={' or '.join(with_it)}"
+    coarsest = COARSEST.get(defects, "G0")
+    if "grain" in values and grain < coarsest:
+        return f"defects={defects}: it does not show in grain {grain}, expected grain={coarsest} or a finer one"
+    return ""
 
 
 def handlers_take_turns(version: Version, defects: Defects) -> bool:
