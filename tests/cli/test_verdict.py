@@ -38,6 +38,11 @@ TWO = ("explore", "--processes", "2", "--epochs", "1")
 
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "run, nothing found": (("run", "--runs", "120", "--seed", "1"), 0, "broke none of"),
+    "run, one property": (
+        ("run", "--runs", "2", "--seed", "1", "--property", "integrity"),
+        0,
+        "zab did not break integrity in 2 runs",
+    ),
     "run, a bug": ((*MUTANT_RUN, "--out", "r"), 1, "chosen is violated by zab with mutant commit-on-own-ack"),
     "run, nothing to judge": (
         ("run", "--runs", "3", "--seed", "1", "--property", "durability"),
@@ -55,6 +60,27 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         ("check", "empty.jsonl", "--property", "integrity"),
         3,
         "nothing in it exercised integrity",
+    ),
+    "check, one process only": (
+        ("check", "alone.jsonl"),
+        3,
+        "nothing in it exercised total order, agreement; next: ",
+    ),
+    "check, what one process exercises": (("check", "alone.jsonl", "--property", "integrity"), 0, "1 property holds"),
+    "check, a group": (
+        ("check", "good.jsonl", "--property", "core"),
+        3,
+        "nothing in it exercised global primary order, primary integrity; next: ",
+    ),
+    "check, runs of one process only": (
+        ("check", "alone.parquet"),
+        3,
+        "nothing in 2 runs exercised total order, agreement; next: ",
+    ),
+    "explain, not exercised": (
+        ("explain", "good.jsonl", "--property", "integrity", "--property", "primary integrity"),
+        3,
+        "nothing in it exercised primary integrity",
     ),
     "check, several": (("check", "good.jsonl", "bad.jsonl"), 1, "1 of 2 traces, the first of them bad.jsonl: "),
     "check, one process of several": (("check", "one.jsonl"), 1, "next: zabcheck check --merge FILE..."),
@@ -109,6 +135,9 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "cut.jsonl").write_bytes(good.rpartition(b'{"event":"end"')[0])
     (tmp_path / "empty.jsonl").write_bytes(trace_of([]))
     (tmp_path / "one.jsonl").write_bytes(trace_of([each for each in DELIVERED if each.process == 2]))
+    alone = trace_of([*SENT, *[each for each in DELIVERED if each.process == 2]])
+    (tmp_path / "alone.jsonl").write_bytes(alone)
+    (tmp_path / "alone.parquet").write_bytes(parquet_of(table_of([list(traces.loads(alone))] * 2)).getvalue())
     runs = table_of([list(traces.loads(good)), list(traces.loads(trace_of(DELIVERED)))])
     (tmp_path / "runs.parquet").write_bytes(parquet_of(runs).getvalue())
     held = certificate.Entry(next(each for each in obligations(Theory()) if each.kind == "start"), ["the start"])

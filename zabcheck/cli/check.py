@@ -5,7 +5,7 @@ file is so large that loading numpy pays, block by block.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, suppress
 from enum import StrEnum
 from shlex import quote
@@ -23,7 +23,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, conclude, on_verdicts
+from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, asked_for, conclude, on_verdicts
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text
 
@@ -71,12 +71,14 @@ def check_(
         if traces.count(name) > 1 and (merge or name == STDIN):
             raise BadInput(f"{name}: named more than once, expected at most once")
     groups = [traces] if merge else [[name] for name in traces]
-    return _show([judge_files(names, property, merge, run) for names in groups], groups, format)
+    return _show([judge_files(names, property, merge, run) for names in groups], groups, asked_for(property), format)
 
 
-def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], format: Format) -> int:
+def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], asked: Collection[str], format: Format) -> int:
     """Print the verdicts on the traces, each from the files of its group, and return the exit code."""
-    outcomes = [each.outcome if isinstance(each, JudgedRuns) else on_verdicts(each.verdicts) for each in results]
+    outcomes = [
+        each.outcome(asked) if isinstance(each, JudgedRuns) else on_verdicts(each.verdicts, asked) for each in results
+    ]
     codes = [code for code, _ in outcomes]
     code = VIOLATED if VIOLATED in codes else max(codes)
     if format is Format.json:

@@ -1,5 +1,6 @@
 """`zabcheck check --engine spark`: any number of stored runs, or one trace of any length."""
 
+from collections.abc import Collection
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import STDIN, bad_input_for
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
-from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, asked_for, conclude, named, unexercised
 from zabcheck.counterexample.forms import terminal
 from zabcheck.text.words import as_text, clean, counted
 
@@ -41,11 +42,11 @@ def check_on_spark(
         names = [kind.name for kind in select(properties)] if properties else SIX
         with bad_input_for(TraceError), doing("reading what is stored") as say:
             checked = check_stored(paths, names, master, say)
-    return _show(checked, format)
+    return _show(checked, asked_for(properties), format)
 
 
-def _show(checked: "CheckedRuns", format: Format) -> int:
-    code, why = _outcome(checked)
+def _show(checked: "CheckedRuns", asked: Collection[str], format: Format) -> int:
+    code, why = _outcome(checked, asked)
     if format is Format.json:
         print_json("check", **_as_json(checked))
         return code
@@ -55,8 +56,8 @@ def _show(checked: "CheckedRuns", format: Format) -> int:
     return conclude(console, code, why, "" if first is None else f"zabcheck check {quote(str(first))}, or explain")
 
 
-def _outcome(checked: "CheckedRuns") -> tuple[int, str]:
-    """Return the exit code, and why."""
+def _outcome(checked: "CheckedRuns", asked: Collection[str]) -> tuple[int, str]:
+    """Return the exit code, and why: the runs together have to exercise each property in `asked`."""
     runs = counted(checked.runs, "run", "runs")
     if checked.violated:
         broken = [name for name, counts in checked.counts.items() if counts.get("violated")]
@@ -64,9 +65,10 @@ def _outcome(checked: "CheckedRuns") -> tuple[int, str]:
     found = {status for counts in checked.counts.values() for status, runs_of_it in counts.items() if runs_of_it}
     if "inconclusive" in found:
         return INCONCLUSIVE, "some runs have no complete `end`, so what could yet change is left open"
-    if "holds" in found:
-        return OK, f"nothing is violated in {runs}"
-    return INCONCLUSIVE, f"nothing in {runs} exercised any property"
+    wanting = unexercised({name: counts.get("holds") for name, counts in checked.counts.items()}, asked)
+    if wanting:
+        return INCONCLUSIVE, f"nothing in {runs} exercised {named(wanting)}"
+    return OK, f"nothing is violated in {runs}"
 
 
 def _as_json(checked: "CheckedRuns") -> dict[str, Any]:

@@ -22,7 +22,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import conclude, on_story
+from zabcheck.cli.verdict import asked_for, conclude, on_story
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
@@ -84,7 +84,7 @@ def explain_(
     write_forms(out, story, schedule)
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), out)
-    code, why = on_story(story)
+    code, why = on_story(story, asked_for(property) if property else ())
     if format is Format.json:
         print_json(
             "explain",

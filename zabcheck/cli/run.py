@@ -264,10 +264,11 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     unexercised = [each.property for each in summary.properties if each.status != "holds"]
     if unexercised:
         return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)
-    judged = counted(len(summary.properties), "property", "properties")
     weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
-    return f"{what} broke none of {judged} in {covered}", to_explore(summary.protocol)
+    judged = [each.property for each in summary.properties]
+    broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
+    return f"{what} {broke} in {covered}", to_explore(summary.protocol)
 
 
 def to_explore(protocol: str) -> str:

@@ -1,5 +1,6 @@
 """`zabcheck check` on a Parquet file: many runs, or one; for the form of the file see `invariants.columns`."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
 from zabcheck.cli.tables import render_counts, render_runs
-from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, named, unexercised
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
@@ -65,9 +66,8 @@ class JudgedRuns(NamedTuple):
         if any(found["inconclusive"] for found in self.statuses.values()):
             console.print("some runs do not end with a complete `end`: what could yet change is left open")
 
-    @property
-    def outcome(self) -> tuple[int, str]:
-        """The exit code, and why: one property has to hold in one run at least; a run need not exercise the others."""
+    def outcome(self, asked: Collection[str]) -> tuple[int, str]:
+        """Return the exit code, and why: the runs together have to exercise each property in `asked`."""
         found = self.statuses.values()
         runs = counted(self.runs, "run", "runs")
         if self.violations:
@@ -76,9 +76,10 @@ class JudgedRuns(NamedTuple):
             return VIOLATED, f"{broken:,} of {runs} violate {names}"
         if any(each["inconclusive"] for each in found):
             return INCONCLUSIVE, "some runs have no complete `end`, so what could yet change is left open"
-        if any(each["holds"] for each in found):
-            return OK, f"nothing is violated in {runs}"
-        return INCONCLUSIVE, f"nothing in {runs} exercised any of {counted(len(found), 'property', 'properties')}"
+        wanting = unexercised({name: each["holds"] for name, each in self.statuses.items()}, asked)
+        if wanting:
+            return INCONCLUSIVE, f"nothing in {runs} exercised {named(wanting)}"
+        return OK, f"nothing is violated in {runs}"
 
 
 def is_parquet(source: BinaryIO) -> bool:

@@ -4,12 +4,12 @@ It is a line of its own however long it is, so that `| tail -1` shows it whole; 
 """
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
-from invariants import GROUPS, Verdict
+from invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, select
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
 from zabcheck.text.words import clean, counted
@@ -24,6 +24,8 @@ WORDS = {
     INCONCLUSIVE: ("INCONCLUSIVE", "bold yellow"),
 }
 """For each exit code the word of the verdict, and its style."""
+ATOMIC_BROADCAST = (Integrity.name, TotalOrder.name, Agreement.name)
+"""The properties without which a trace says nothing about two processes that deliver the same transactions."""
 MOST_NAMES = 4
 """How many names a verdict has of one kind; the others are counted."""
 
@@ -55,25 +57,45 @@ def named(names: Collection[str], most: int = MOST_NAMES) -> str:
     return ", ".join(first) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def on_verdicts(verdicts: Sequence[Verdict]) -> tuple[int, str]:
-    """Return the exit code for one trace, and why: one property has to hold, the others may be not exercised."""
+def asked_for(properties: Collection[str] | None) -> tuple[str, ...]:
+    """Return the properties that stored traces have to exercise, if `check` is to judge by these names or groups.
+
+    The clock is asked for only by its own name: no trace of order "per-process" exercises it.
+    """
+    if properties is None:
+        return ATOMIC_BROADCAST
+    return tuple(kind.name for kind in select(properties) if kind is not Clock or Clock.name in properties)
+
+
+def unexercised(exercised: Mapping[str, object], asked: Collection[str]) -> list[str]:
+    """Return the properties for want of which nothing passes: those asked for that nothing exercised.
+
+    If nothing exercised any property at all, all of them. A value of `exercised` is true if the property was exercised.
+    """
+    idle = [name for name, was in exercised.items() if not was]
+    return [name for name in idle if name in asked or len(idle) == len(exercised)]
+
+
+def on_verdicts(verdicts: Sequence[Verdict], asked: Collection[str] = ()) -> tuple[int, str]:
+    """Return the exit code for one trace, and why: it has to exercise each property in `asked`, and one at least."""
     of = {status: [v.property for v in verdicts if v.status == status] for status in ("holds", "violated")}
     idle = [verdict.property for verdict in verdicts if verdict.status == "not exercised"]
     if of["violated"]:
         return VIOLATED, f"{named(of['violated'])} {'is' if len(of['violated']) == 1 else 'are'} violated"
     if any(verdict.status == "inconclusive" for verdict in verdicts):
         return INCONCLUSIVE, "the trace has no complete `end`, so what could yet change is left open"
-    if not of["holds"]:
-        return INCONCLUSIVE, f"nothing in it exercised {named(idle)}"
+    wanting = unexercised({verdict.property: verdict.property not in idle for verdict in verdicts}, asked)
+    if wanting:
+        return INCONCLUSIVE, f"nothing in it exercised {named(wanting)}"
     said = f"nothing is violated, {counted(len(of['holds']), 'property holds', 'properties hold')}"
     return OK, said + (f"; not exercised: {named(idle)}" if idle else "")
 
 
-def on_story(story: Story) -> tuple[int, str]:
+def on_story(story: Story, asked: Collection[str] = ()) -> tuple[int, str]:
     """Return the exit code for one run, and why: an error in the code that is modelled comes before all properties."""
     if story.raised is not None:
         return VIOLATED, f"{story.protocol} has an error: {story.raised.error}"
-    return on_verdicts(story.verdicts)
+    return on_verdicts(story.verdicts, asked)
 
 
 def to_exercise(names: Collection[str]) -> str:

@@ -93,7 +93,8 @@ def outcome(made: "CampaignReport") -> tuple[int, str]:
     idle = [row.property for row in made.tables.properties if not row.exercised]
     if idle:
         return INCONCLUSIVE, f"no run of {runs} exercised {named(idle)}"
-    return OK, f"none of {runs} violates any of {counted(len(made.tables.properties), 'property', 'properties')}"
+    judged = [row.property for row in made.tables.properties]
+    return OK, f"none of {runs} violates {f'any of {len(judged)} properties' if len(judged) > 1 else named(judged)}"
 
 
 def _next_step(made: "CampaignReport", code: int) -> str:

@@ -270,8 +270,9 @@ def outcome(summary: EnsembleSummary) -> tuple[int, str]:
         )
     if not any(summary.exercised.values()):
         return INCONCLUSIVE, f"nothing in {runs} exercised any property"
-    exercised = counted(sum(map(bool, summary.exercised.values())), "property", "properties")
-    return OK, f"{what} broke none of the {exercised} that {runs} exercised"
+    exercised = [name for name, times in summary.exercised.items() if times]
+    judged = f"none of the {len(exercised)} properties" if len(exercised) > 1 else f"nothing: {named(exercised)} is all"
+    return OK, f"{what} broke {judged} that {runs} exercised"
 
 
 def _rank(judged: Judged) -> int:
