@@ -23,8 +23,8 @@ from zabcheck.counterexample.forms import exports, page, terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Raised, Story
-from zabcheck.mutants.catalogue import mutated, planted
-from zabcheck.protocols.adapter import register
+from zabcheck.mutants.catalogue import planted
+from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.own import Process
@@ -217,4 +217,4 @@ def protocol_of(protocol: str | type[Process] | Protocol | None, command: str | 
     if command is not None:
         return external(command)
     assert protocol is not None
-    return mutated(protocol) if isinstance(protocol, str) else register(protocol)
+    return imported(protocol) if isinstance(protocol, str) else register(protocol)

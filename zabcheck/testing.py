@@ -36,13 +36,15 @@ from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexamples import NotExercised as NotExercised
 from zabcheck.counterexamples import protocol_of, question_of, raise_unexercised
-from zabcheck.mutants.catalogue import planted
+from zabcheck.mutants.catalogue import mutated, planted
+from zabcheck.protocols.adapter import find
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.search.machine import Machine, Memory, find_with, hypothesis_settings, machine_class, seeded
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, Search, replay_on
 from zabcheck.search.tally import Tally
 from zabcheck.simulation import schedule as schedules
+from zabcheck.text.nodes import untrusted
 
 _T = TypeVar("_T")
 
@@ -217,8 +219,9 @@ def assert_schedule(
     """Execute a schedule, and fail if it breaks a property: a counterexample as a regression test.
 
     `schedule` is the JSON of one (docs/output.md), as a text, bytes or a dictionary, or a Path to a file of it.
-    `protocol` takes the place of the one that the schedule names, or `exec`, a command that starts a node, and `mutant`
-    that of its mutant; None stands for the protocol as it is. `properties` are names of properties or of groups. None:
+    `protocol` takes the place of the one that the schedule names, or `exec`, a command that starts a node: a class or a
+    command has to be named so, the schedule alone imports and starts nothing. `mutant` takes the place of its mutant;
+    None stands for the protocol as it is. `properties` are names of properties or of groups. None:
     the one that the schedule says it violates; if it says nothing, what `machine_for` would judge the protocol by.
     (): none, so that all that can fail is the protocol's own code.
 
@@ -237,8 +240,10 @@ def assert_schedule(
     where = "schedule" if file is None else str(file)
     # The protocol comes first: it may have switches that only it knows.
     named = None if protocol is None and exec is None else protocol_of(protocol, exec)
+    if named is None and untrusted(schedules.protocol_in(data)):
+        named = find(schedules.protocol_in(data))
     loaded = schedules.load(data, where)
-    named = named or protocol_of(loaded.protocol, None)
+    named = named or mutated(loaded.protocol)
     judged = planted(named, loaded.mutant if mutant is ... else mutant)
     loaded = replace(loaded, protocol=judged.name, mutant=judged.mutant)
     schedules.check_kinds(loaded, tuple(judged.kinds.values()), data, where)

@@ -225,7 +225,9 @@ def test_what_raised_is_written_too(tmp_path: Path, zabcheck: Command) -> None:
     choices = (Lead(1, (1, 2)), Settle(6), *[Request(1)] * 3, Settle(6))
     schedule = schedule_of("tests.protocols.own.raising:Raising", None, 2, choices)
     (tmp_path / "raising.json").write_bytes(schedules.dump(schedule))
-    result = zabcheck("explain", "raising.json", "--write", "bad.html", "--write", "bad_test.py")
+    result = zabcheck(
+        "explain", "raising.json", "--protocol", schedule.protocol, "--write", "bad.html", "--write", "bad_test.py"
+    )
     assert (result.code, result.out) == (2, "")
     assert "KeyError: 3" in result.err
     assert "\nwrote bad.html\nwrote bad_test.py\n" in result.err

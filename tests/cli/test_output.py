@@ -261,7 +261,7 @@ HANGS = {
     "run with Hypothesis": ("run", "--protocol", HANGING, "--seed", "1", "--engine", "hypothesis"),
     "gate": ("gate", "--config", "hanging.toml"),
     "explore": ("explore", "--protocol", HANGING),
-    "replay": ("replay", "hanging"),
+    "replay": ("replay", "hanging", "--protocol", HANGING),
     "a node": ("run", "--exec", wrong("hangs until Ctrl-C"), "--seed", "1"),
 }
 

@@ -81,7 +81,7 @@ def test_a_protocol_that_is_not_deterministic_is_told_so(
     (tmp_path / "it.json").write_bytes(
         schedules.dump(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]))
     )
-    result = zabcheck("replay", "it.json")
+    result = zabcheck("replay", "it.json", "--protocol", "tests.protocols.own.raising:Fickle")
     assert result.code == 2
     assert result.err == (
         "zabcheck: it.json: the same schedule does something else each time: the protocol is not deterministic;"

@@ -11,6 +11,7 @@ from tests.counterexample.stories import broken
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Flight, HeldThread, Mismatch, Moment, Raised, Story
 from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Crash, Cut, Elect, Lead, Recover, Request, Settle
@@ -66,7 +67,7 @@ def own() -> Story:
         Recover(1),
         Request(2, f"deliver {MARKUP}{IMAGE}"),
     )
-    return explain(schedule_of(ECHO, None, 3, choices))
+    return explain(schedule_of(imported(ECHO).name, None, 3, choices))
 
 
 @cache
@@ -105,7 +106,7 @@ def hostile() -> Story:
 def raised() -> Story:
     """The third transaction is too much."""
     choices = (Lead(1, (1, 2, 3)), Settle(4), *(Request(1, f"{value}{MARKUP}") for value in "abc"), Settle(9))
-    story = explain(schedule_of("tests.protocols.own.raising:Raising", None, 3, choices))
+    story = explain(schedule_of(imported("tests.protocols.own.raising:Raising").name, None, 3, choices))
     assert story.raised is not None
     return story
 

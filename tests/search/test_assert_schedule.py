@@ -1,6 +1,7 @@
 """`zabcheck.assert_schedule`: a schedule as a test."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +73,7 @@ def test_only_the_property_that_the_schedule_names_is_judged_or_the_ones_that_ar
 
 def test_a_protocol_of_ones_own_is_judged_by_what_holds_for_any() -> None:
     with pytest.raises(Broken, match=r"tests\.protocols\.own\.hasty:Hasty, 2 processes"):
-        zabcheck.assert_schedule(own(*DISAGREEMENT))
+        zabcheck.assert_schedule(own(*DISAGREEMENT), protocol=Hasty)
     with pytest.raises(Broken):
         zabcheck.assert_schedule(own(*DISAGREEMENT, violates="agreement"), protocol=Hasty)
 
@@ -100,13 +101,16 @@ PATCHED = replace(ZOOKEEPER, name="patched:PATCHED")
 def test_a_protocol_of_ones_own_may_have_switches_that_others_do_not_have(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A schedule of it names its module, or is executed with the protocol at hand."""
+    """The test names its module, or has the protocol at hand; the schedule alone imports nothing."""
     named = json.dumps({**json.loads(ZOOKEEPER.read_bytes()), "protocol": "patched:PATCHED"})
     (tmp_path / "patched.py").write_text(WITH_SWITCHES, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
-    with pytest.raises(Broken, match=r"^primary integrity is violated"):
+    with pytest.raises(ValueError, match="a file alone imports no module"):
         zabcheck.assert_schedule(named)
+    assert "patched" not in sys.modules
+    with pytest.raises(Broken, match=r"^primary integrity is violated"):
+        zabcheck.assert_schedule(named, protocol="patched:PATCHED")
     mine = replace(model.ZOOKEEPER, name="mine")
     with pytest.raises(Broken, match=r"^primary integrity is violated"):
         zabcheck.assert_schedule(named.replace("patched:PATCHED", "mine"), protocol=mine)

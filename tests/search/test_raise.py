@@ -13,7 +13,7 @@ from tests.protocols.own.raising import Fickle, Moody, Raising, RaisingAfterAll,
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
-from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.adapter import imported
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.machine import ProtocolRaised, Search, find
 from zabcheck.search.minimise import minimise_raise, raises
@@ -30,13 +30,13 @@ RAISING, AT_ONCE, AFTER_ALL = (
 def found(name: str) -> ProtocolRaised:
     """What a search stops at."""
     with pytest.raises(ProtocolRaised) as stopped:
-        find(Search(mutated(name), properties=("core",), rng=1, runs=300))
+        find(Search(imported(name), properties=("core",), rng=1, runs=300))
     return stopped.value
 
 
 def raised_in(name: str, *choices: AnyChoice) -> ProtocolRaised:
     """What a search would stop at that made these choices."""
-    replayed = replay(schedule_of(name, None, 3, choices))
+    replayed = replay(schedule_of(imported(name).name, None, 3, choices))
     assert replayed.raised is not None
     return ProtocolRaised(replayed.raised, replayed.protocol, choices, LETTER, Quorums(3))
 
@@ -106,7 +106,7 @@ def test_a_process_that_cannot_start_is_reported_without_steps() -> None:
 
 
 def test_a_process_that_writes_to_itself_without_end_is_stopped() -> None:
-    raised = replay(schedule_of("tests.protocols.own.raising:Endless", None, 1, [Elect(1, 1)])).raised
+    raised = replay(schedule_of(imported("tests.protocols.own.raising:Endless").name, None, 1, [Elect(1, 1)])).raised
     assert raised is not None
     assert raised.said == "RuntimeError: sends itself messages without end, 2000 of them so far"
     assert raised.place == (RuntimeError, "", 0)
@@ -128,7 +128,7 @@ def test_what_is_raised_only_in_the_search_is_told_with_its_step() -> None:
 
 def test_what_is_broken_only_in_the_search_is_told_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fickle, "left", 1)
-    run = Run(mutated("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
+    run = Run(imported("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
     run.execute(Request(1))
     said = "after 1 choice integrity was violated in the search, and not again in 5 executions, which were all alike: "
     with pytest.raises(ValueError, match=said):
@@ -138,7 +138,7 @@ def test_what_is_broken_only_in_the_search_is_told_too(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("often", range(6))
 def test_whenever_a_protocol_stops_to_do_the_same_it_is_told_so(often: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fickle, "left", often + 1)
-    run = Run(mutated("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
+    run = Run(imported("tests.protocols.own.raising:Fickle"), 1, select(["integrity"]))
     run.execute(Request(1))
     with pytest.raises(ValueError, match="the protocol is not deterministic"):
         counterexample(PropertyBroken("integrity", run))
@@ -146,7 +146,7 @@ def test_whenever_a_protocol_stops_to_do_the_same_it_is_told_so(often: int, monk
 
 def test_what_does_not_happen_again_is_not_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Fickle, "left", 1)
-    replayed = replay(schedule_of("tests.protocols.own.raising:Fickle", None, 1, [Request(1)]))
+    replayed = replay(schedule_of(imported("tests.protocols.own.raising:Fickle").name, None, 1, [Request(1)]))
     with pytest.raises(ValueError, match="the protocol is not deterministic"):
         explain_replay(replayed)
 

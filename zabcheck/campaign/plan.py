@@ -11,7 +11,8 @@ import msgspec
 from msgspec import Struct
 
 from invariants.quorums import quorums_of
-from zabcheck.mutants.catalogue import mutated
+from zabcheck.mutants.catalogue import planted
+from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import run_seed
 from zabcheck.text.nodes import command_of
@@ -70,13 +71,13 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
         quorums = None
         if self.quorums is not None and self.processes is not None:
             quorums = quorums_of(self.quorums, self.processes)
-        command = command_of(self.protocol)
-        if command is not None:  # the driver has made sure that the user wants it
+        command = command_of(self.protocol)  # a command or a class: the driver has made sure that the user wants it
+        if command is not None:
             from zabcheck.protocols.external.protocol import external
 
             external(command.text)
         return Search(
-            mutated(self.protocol, mutant),
+            planted(imported(self.protocol), mutant),
             self.processes,
             self.properties,
             1,

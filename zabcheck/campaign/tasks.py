@@ -159,7 +159,7 @@ def _task_function(
     pieces: list[int], worker: Callable[[], Callable[[int], None]], folders: list[str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
+        sys.path.extend(folder for folder in folders if folder not in sys.path)
         collect_garbage_less_often()
         work = worker()
         for batch in batches:

@@ -79,8 +79,6 @@ def common(
 def main() -> None:
     """The entry point."""
     collect_garbage_less_often()
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # a protocol of one's own may be in the current directory, like a test for pytest
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # whoever started this process closed it
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives

@@ -19,6 +19,7 @@ from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standa
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
+from zabcheck.protocols.adapter import imported
 from zabcheck.search.engines import Engine
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS
 from zabcheck.simulation.processes import in_the_middle_of
@@ -146,11 +147,18 @@ def protocols(incomplete: str) -> list[str]:
 def named(protocol: str | None, command: str | None, default: str = "zab") -> str:
     """Return the name of the protocol that is meant by `--protocol`, or by the command of `--exec`.
 
-    What is not checked of nodes of Maelstrom is said on standard error.
-    BadInput if both are given, or if the command does not start a node.
+    A class is imported. What is not checked of nodes of Maelstrom is said on standard error.
+    BadInput if both are given, if there is no such protocol, or if the command does not start a node.
     """
     if command is None:
-        return default if protocol is None else protocol
+        if protocol is None:
+            return default
+        look_here()
+        try:
+            imported(protocol)
+        except ValueError as error:
+            raise BadInput(str(error)) from None
+        return protocol
     if protocol is not None:
         raise BadInput("--exec: expected no --protocol, the nodes of the command are the protocol")
     from zabcheck.protocols.external.protocol import external
@@ -166,6 +174,15 @@ def named(protocol: str | None, command: str | None, default: str = "zab") -> st
             err=True,
         )
     return found
+
+
+def look_here() -> None:
+    """Find modules in the current folder, too, after all others: a protocol of the user's, like a test for pytest.
+
+    Only for a protocol that the user has named: who checks a file has not asked to run what lies beside it.
+    """
+    if "" not in sys.path:
+        sys.path.append("")
 
 
 def of_maelstrom(command: str | None, exec: str | None) -> str | None:
@@ -214,6 +231,15 @@ Protocols = Annotated[
     str | None,
     typer.Option(
         autocompletion=protocols, help="The protocol: see `zabcheck list protocols`; or `module:Class`. Default: zab."
+    ),
+]
+ProtocolOfFile = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        autocompletion=protocols,
+        help="Execute the schedule with this protocol instead of the one that it names; a class, `module:Class`, is "
+        "imported only if it is named here.",
     ),
 ]
 Exec = Annotated[

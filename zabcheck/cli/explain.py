@@ -16,7 +16,7 @@ from rich.console import Console
 from invariants import End, Event, Header, TraceError, check, select
 from invariants import trace as trace_format
 from zabcheck.cli.check import places_of
-from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, command
+from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -47,6 +47,9 @@ MOST_PROCESSES = 999
 """The most processes of a trace: each has a lane."""
 
 
+Named = tuple[str | None, str | None]
+"""The values of `--protocol` and `--exec`."""
+
 STEP_HELP = "Enter: next, b: back, w: next of the witness, a number: to that one, q: end"
 
 Files = Annotated[list[str], typer.Argument(metavar="FILE...", help="A schedule or a trace; - is standard input.")]
@@ -70,6 +73,7 @@ def explain_(
     property: Properties = None,
     step: Annotated[bool, typer.Option("--step", help="Walk through it step by step.")] = False,
     write: Out = None,
+    protocol: ProtocolOfFile = None,
     exec: Exec = None,
     format: Formats = Format.text,
 ) -> int:
@@ -79,7 +83,7 @@ def explain_(
     out = list(dict.fromkeys(write or []))
     for path in out:
         check_form(path, files)
-    story = story_of(files, merge, run, property, exec)
+    story = story_of(files, merge, run, property, (protocol, exec))
     schedule = files[0] if story.schedule and len(files) == 1 and files[0] != STDIN else "FILE"
     write_forms(out, story, schedule)
     if story.raised is not None and not story.raised.is_modelled:
@@ -170,10 +174,8 @@ def check_form(path: Path, files: list[str]) -> None:
             raise BadInput(f"--write {path}: expected another file than what is read")
 
 
-def story_of(
-    names: list[str], merge: bool, run: int | None, properties: list[str] | None, command: str | None
-) -> Story:
-    """Read the files, execute the schedule if there is one, and tell what happened; `command` is that of `--exec`."""
+def story_of(names: list[str], merge: bool, run: int | None, properties: list[str] | None, named: Named) -> Story:
+    """Read the files, execute the schedule if there is one, and tell what happened."""
     if len(names) > 1 and not merge:
         raise BadInput(f"{names[1]}: expected one file, or --merge, if they are one trace")
     for name in names:
@@ -187,9 +189,9 @@ def story_of(
         if run is not None:
             raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
         if merge or looks_like_trace(first):
-            return explain_lines(sources, properties, command)
+            return explain_lines(sources, properties, named)
         data = first.read(schedules.MAX_BYTES + 1)
-        return explain_schedule(*load_schedule(data, name, command), name, properties)
+        return explain_schedule(*load_schedule(data, name, *named), name, properties)
 
 
 def looks_like_trace(source: BinaryIO) -> bool:
@@ -208,7 +210,7 @@ def explain_schedule(protocol: Protocol, schedule: Schedule, name: str, properti
         return explain_replay(replay_on(protocol, schedule, properties), decisive=True)
 
 
-def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None, command: str | None) -> Story:
+def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None, named: Named) -> Story:
     """Tell a trace from one file, or merged from several."""
     readers = [trace_format.Reader(source, "standard input" if n == STDIN else n) for n, source in sources.items()]
     source = trace_format.Merged(readers) if len(readers) > 1 else readers[0]
@@ -218,7 +220,7 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None,
     def where() -> str:
         return f"{source.name}, line {source.line}, "
 
-    story = explain_trace(placed, where, " + ".join(sources), properties, unit, command)
+    story = explain_trace(placed, where, " + ".join(sources), properties, unit, named)
     if len(readers) == 1 or story.violation is None:
         return story
     labels = labels_of(story.violation)
@@ -246,7 +248,7 @@ def explain_trace(
     name: str,
     properties: list[str] | None,
     unit: str,
-    command: str | None = None,
+    named: Named = (None, None),
 ) -> Story:
     """Tell a trace, header and end included; by its schedule, if the header has one that gives this very trace."""
     kept: list[tuple[int, Event]] = []
@@ -269,7 +271,7 @@ def explain_trace(
         raise BadInput(
             f"{name}, line 1, field `processes`: expected at most {MOST_PROCESSES}, found {header.processes}"
         )
-    executed = executed_again(header, [event for _, event in kept], properties, command)
+    executed = executed_again(header, [event for _, event in kept], properties, named)
     if executed is not None:
         return executed
     lines = [each for each in kept[1:] if not isinstance(each[1], End)]
@@ -277,14 +279,12 @@ def explain_trace(
     return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest, folded=len(lines) >= FOLDED_FROM)
 
 
-def executed_again(
-    header: Header, events: list[Event], properties: list[str] | None, command: str | None
-) -> Story | None:
+def executed_again(header: Header, events: list[Event], properties: list[str] | None, named: Named) -> Story | None:
     """Execute the schedule in the header, and tell the run if it shows just these events; None otherwise."""
     if header.schedule is None:
         return None
     with suppress(schedules.ScheduleError, ValueError, BadInput):
-        protocol, schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule", command)
+        protocol, schedule = load_schedule(msgspec.json.encode(header.schedule), "the header's schedule", *named)
         replayed = replay_on(protocol, schedule, properties)
         if replayed.events[1:] == events[1:]:
             return explain_replay(replayed, decisive=True)

@@ -203,7 +203,7 @@ def explore(
     limits = _limits(epochs, txns, timeouts, crashes, cuts, snapshots)
     judged = [*(property or ()), Refinement.name] if refines else property
     bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **limits)
-    question = {"protocol": protocol, "mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
+    question = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
     with (
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
@@ -221,7 +221,7 @@ def explore(
             "look_for_interrupt": look_for_interrupt,
         }
         if certify is not None:
-            found = _certified(certify, exec, question, limits, how)
+            found = _certified(certify, (protocol, exec), question, limits, how)
         else:
             how |= {"reduction": por, "checkpoint": checkpoint, "resume": resume, "on_followed": show.followed}
             name = named_protocol(protocol, exec)
@@ -275,13 +275,17 @@ def _explored(
 
 
 def _certified(
-    file: Path, exec: str | None, question: Mapping[str, Any], limits: Mapping[str, int], how: Mapping[str, Any]
+    file: Path,
+    named: tuple[str | None, str | None],
+    question: Mapping[str, Any],
+    limits: Mapping[str, int],
+    how: Mapping[str, Any],
 ) -> Exploration:
     """Decide whether the schedule in a file is the shortest. BadInput for an option that the schedule decides."""
     for option, value in question.items():
         if value is not None:
             raise BadInput(f"--{option}: with --certify that comes from the schedule")
-    protocol, schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file), exec)
+    protocol, schedule = load_schedule(read(file, schedules.MAX_BYTES), str(file), *named)
     return exploration.certify(schedule, protocol=protocol, limits=limits, **how)
 
 

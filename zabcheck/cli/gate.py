@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from invariants import PROPERTIES
-from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.commands import BadInput, Format, Formats, command, look_here
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude
@@ -64,6 +64,7 @@ def gate(
     time-limit = 600
     out = "reports"
     """
+    look_here()
     with bad_input_for(ConfigurationError):
         wanted = load(config)
     if out is not None:

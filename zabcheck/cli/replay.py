@@ -9,7 +9,7 @@ from msgspec import structs
 
 from invariants import FURTHER, PROPERTIES
 from invariants.diagnosis import like
-from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, command, named
+from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, ProtocolOfFile, command, named
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
@@ -27,7 +27,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
-from zabcheck.text.nodes import command_of, option_of
+from zabcheck.text.nodes import command_of, option_of, untrusted
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
@@ -74,6 +74,7 @@ def replay_(
     java: Java = None,
     home: Home = None,
     classpath: Classpath = None,
+    protocol: ProtocolOfFile = None,
     exec: Exec = None,
     format: Formats = Format.text,
 ) -> int:
@@ -85,14 +86,16 @@ def replay_(
     if is_for_an_ensemble(data):
         if on_zookeeper:
             raise BadInput(f"--on-zookeeper: expected a run of the model, {file} is for real servers already")
-        if exec is not None:
-            raise BadInput(f"--exec: only for a schedule of the simulator, which {file} is not")
+        if protocol is not None or exec is not None:
+            option = "exec" if protocol is None else "protocol"
+            raise BadInput(f"--{option}: only for a schedule of the simulator, which {file} is not")
         if trace is not None:
             check_trace(trace, file)
         return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact)
     if on_zookeeper:
-        if exec is not None or exact:
-            raise BadInput(f"--{'exact' if exact else 'exec'}: does not go with --on-zookeeper")
+        if protocol is not None or exec is not None or exact:
+            option = "exact" if exact else "exec" if protocol is None else "protocol"
+            raise BadInput(f"--{option}: does not go with --on-zookeeper")
         _, schedule = load_schedule(data, str(file))
         for option, out in (("--trace", trace), ("--save", save), ("--page", page)):
             if out is not None:
@@ -103,15 +106,17 @@ def replay_(
     for option, value in options.items():
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")
-    return replay_in_simulator(data, file, exec, trace, format)
+    return replay_in_simulator(data, file, protocol, exec, trace, format)
 
 
-def replay_in_simulator(data: bytes, file: Path, exec: str | None, trace: Path | None, format: Format) -> int:
+def replay_in_simulator(
+    data: bytes, file: Path, protocol: str | None, exec: str | None, trace: Path | None, format: Format
+) -> int:
     """Execute a schedule of the simulator, print what happened, and return the exit code."""
-    protocol, schedule = load_schedule(data, str(file), exec)
+    executed, schedule = load_schedule(data, str(file), protocol, exec)
     if trace is not None:
         check_trace(trace, file)
-    replayed = replay_on(protocol, schedule)
+    replayed = replay_on(executed, schedule)
     story = explained(replayed, file) if replayed.raised is not None else None
     if story is not None and story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, file)
@@ -153,32 +158,35 @@ def _fields(replayed: Replay, story: Story | None, file: Path, trace: Path | Non
     }
 
 
-def load_schedule(data: bytes, file: str, command: str | None = None) -> tuple[Protocol, Schedule]:
+def load_schedule(
+    data: bytes, file: str, protocol: str | None = None, command: str | None = None
+) -> tuple[Protocol, Schedule]:
     """Read a schedule, and look up the protocol that it names, with its mutant; `file` is for messages.
 
-    With `command` the protocol is that of its nodes, whatever the schedule names. A command that only the schedule
-    names is not started: the schedule may be somebody else's.
+    With `protocol` it is that one, with `command` that of its nodes, whatever the schedule names. A command that only
+    the schedule names is not started, and a class not imported: the schedule may be somebody else's.
     ScheduleError if `data` is no schedule; BadInput if something that it names does not exist.
     """
     if is_for_an_ensemble(data):
         raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
+    said = None if protocol is None and command is None else named(protocol, command)  # it may have its own switches
+    if said is None and (why := untrusted(schedules.protocol_in(data))):
+        raise BadInput(f"{file}: {why}")
     schedule = schedules.load(data, file)
-    if command is not None:
-        kept = None if command_of(schedule.protocol) is None else schedule.mutant
-        schedule = structs.replace(schedule, protocol=named(None, command), mutant=kept)
-    elif command_of(schedule.protocol) is not None:
-        raise BadInput(f"{file}: its nodes are started by a command, so add{option_of(schedule.protocol)}")
+    if said is not None:
+        is_same = said == schedule.protocol or (command and command_of(schedule.protocol))
+        schedule = structs.replace(schedule, protocol=said, mutant=schedule.mutant if is_same else None)
     with bad_input_for(ValueError, f"{file}, field `protocol`: "):
-        protocol = mutated(schedule.protocol)
+        executed = mutated(schedule.protocol)
     with bad_input_for(ValueError, f"{file}, field `mutant`: "):
-        protocol = planted(protocol, schedule.mutant)
+        executed = planted(executed, schedule.mutant)
     with bad_input_for(ValueError, f"{file}, field `switches`: "):
-        refuse_elections(schedule.switches.elections, protocol)
+        refuse_elections(schedule.switches.elections, executed)
     if schedule.violates is not None and schedule.violates not in {**PROPERTIES, **FURTHER}:
         said = like(schedule.violates, (*PROPERTIES, *FURTHER))
         raise BadInput(f"{file}, field `violates`: no property `{schedule.violates}`; {said}")
-    schedules.check_kinds(schedule, tuple(protocol.kinds.values()), data, file)
-    return protocol, schedule
+    schedules.check_kinds(schedule, tuple(executed.kinds.values()), data, file)
+    return executed, schedule
 
 
 def explained(replayed: Replay, file: Path) -> Story:

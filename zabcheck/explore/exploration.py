@@ -32,8 +32,8 @@ from zabcheck.explore.results import Exploration, Progress
 from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
-from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.adapter import register
+from zabcheck.mutants.catalogue import planted
+from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
@@ -283,10 +283,10 @@ def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> P
     A schedule names it, so a class, or a protocol that zabcheck does not have, is registered by its name.
     """
     if isinstance(protocol, str):
-        return mutated(protocol, mutant)
+        return planted(imported(protocol), mutant)
     if isinstance(protocol, Protocol) and mutant is None and protocol.mutant is not None:
         return protocol
-    return mutated(register(protocol).name, mutant)
+    return planted(register(protocol), mutant)
 
 
 def _refuse_other_runs(schedule: Schedule, checked: Protocol) -> None:

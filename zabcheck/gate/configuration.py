@@ -18,9 +18,10 @@ from msgspec import Meta, Struct
 
 from invariants import select
 from invariants.diagnosis import like
-from zabcheck.mutants.catalogue import CATALOGUE, bugs_of, mutated
+from zabcheck.mutants.catalogue import CATALOGUE, bugs_of
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.adapter import imported
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.goals import GOALS
@@ -170,7 +171,8 @@ def _shown(value: Any) -> str:
 def protocols_of(configuration: Configuration) -> list[Protocol]:
     """Return the protocols that are checked. ValueError for an unknown one, or a command that starts no node.
 
-    A configuration starts the commands that it names, unlike a schedule: it belongs to what is checked.
+    A configuration, unlike a schedule, starts the commands and imports the modules that it names: it belongs to what is
+    checked.
     """
     commands = [command for name in configuration.protocols if (command := command_of(name)) is not None]
     if commands:
@@ -178,7 +180,7 @@ def protocols_of(configuration: Configuration) -> list[Protocol]:
 
         for command in commands:
             external(command.text)
-    return [mutated(name) for name in configuration.protocols]
+    return [imported(name) for name in configuration.protocols]
 
 
 def goals_of(configuration: Configuration) -> list[str]:

@@ -460,8 +460,8 @@ CATALOGUE: dict[str, Mutant] = {
 def mutated(protocol: str, mutant: str | None = None) -> Protocol:
     """Return the protocol of this name, with this mutant's steps if one is named.
 
-    "module:Class" names a class of the user's, which is imported. ValueError, with the names there are, if there is no
-    such protocol, or no such mutant of it.
+    A class of the user's has to be imported already: `zabcheck.protocols.adapter.imported`. ValueError, with the names
+    there are, if there is no such protocol, or no such mutant of it.
     """
     return planted(PROTOCOLS[protocol] if protocol in PROTOCOLS else adapter.find(protocol), mutant)
 

@@ -1,7 +1,4 @@
-"""Turns a user's class (`zabcheck.protocols.own`) into a `Protocol`, and finds it by its name.
-
-The name is "module:Class", so a saved schedule tells where the class is.
-"""
+"""Turns a user's class (`zabcheck.protocols.own`) into a `Protocol`, and finds it by its name, "module:Class"."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -35,7 +32,7 @@ from zabcheck.protocols.base import (
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switches import Switches
-from zabcheck.text.nodes import command_of
+from zabcheck.text.nodes import command_of, is_class
 
 PROPERTIES = ("core", "causality", "zxid uniqueness")
 """The properties that a class is judged by unless the user asks for others: those of any primary order broadcast.
@@ -69,18 +66,30 @@ def register(own: type[Process] | Protocol) -> Protocol:
 
 
 def find(name: str) -> Protocol:
-    """Return the protocol named "module:Class", importing the module if the protocol is not registered.
+    """Return the protocol registered by this name. No module is imported, and no command started.
 
-    ValueError, in one line, if the module cannot be imported, has nothing of that name, or if that is no protocol.
+    ValueError, in one line, if there is none.
     """
     if name in _OWN:
         return _OWN[name]
     if command_of(name) is not None:
         raise ValueError("a file alone starts no command: say it with --exec, or `exec=` in Python")
-    module, colon, qualified = name.partition(":")
-    if not colon:
-        known = f"expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"
-        raise ValueError(f"no protocol `{name}`; {like(name, PROTOCOLS, known)}")
+    if is_class(name):
+        raise ValueError("a file alone imports no module: say it with --protocol, or `protocol=` in Python")
+    known = f"expected one of: {', '.join(PROTOCOLS)}; or `module:Class`"
+    raise ValueError(f"no protocol `{name}`; {like(name, PROTOCOLS, known)}")
+
+
+def imported(name: str) -> Protocol:
+    """Return the protocol of this name. The module of "module:Class" is imported, so no file may have given the name.
+
+    ValueError, in one line, if the module cannot be imported, has nothing of that name, or if that is no protocol.
+    """
+    if name in PROTOCOLS:
+        return PROTOCOLS[name]
+    if name in _OWN or not is_class(name):
+        return find(name)
+    module, _, qualified = name.partition(":")
     try:
         found: Any = import_module(module)
     except (Exception, SystemExit) as error:  # whatever somebody's module does when it is imported

@@ -63,15 +63,23 @@ def with_switches(kind: type[Switches]) -> Any:
     return msgspec.defstruct("Schedule", [("switches", kind, kind())], bases=(Schedule,), frozen=True, namespace=named)
 
 
+def protocol_in(data: bytes) -> str:
+    """Return the name of the protocol in a schedule; "" if `data` has none, as `load` says."""
+    try:
+        return msgspec.json.decode(data, type=_Named).protocol
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
 def _switches_in(data: bytes) -> type[Switches]:
     """Return the kind of switches that the protocol of a schedule has, as far as `data` names one.
 
-    A protocol of the user's is imported; it may have switches of its own, too.
+    A protocol of the user's may have switches of its own, too; it is known only if it was imported before.
     """
+    name = protocol_in(data)
     try:
-        name = msgspec.json.decode(data, type=_Named).protocol
         return (PROTOCOLS[name] if name in PROTOCOLS else adapter.find(name)).switches
-    except (msgspec.DecodeError, ValueError, RecursionError):
+    except ValueError:
         return Switches  # what is wrong is said by who decodes the schedule, or looks for its protocol
 
 

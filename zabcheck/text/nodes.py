@@ -1,4 +1,8 @@
-"""The name of a protocol that is a command, which starts nodes in any language: read and made here alone."""
+"""The name of a protocol that is code of the user's: read and made here alone.
+
+It is a command, which starts nodes in any language, or "module:Class". No file is trusted with such a name: what it
+names is run only if a command line, a configuration or a program in Python names it, too.
+"""
 
 from shlex import quote
 from typing import NamedTuple
@@ -38,7 +42,21 @@ def command_of(protocol: str) -> NodeCommand | None:
     return NodeCommand(protocol.removeprefix(_PREFIX)) if protocol.startswith(_PREFIX) else None
 
 
+def is_class(protocol: str) -> bool:
+    """Return True for the name of a class, "module:Class", which is found by importing the module."""
+    return command_of(protocol) is None and ":" in protocol
+
+
 def option_of(protocol: str) -> str:
     """Return the option that a command line needs beside a schedule: " --exec 'go run .'"; "" if it needs none."""
     command = command_of(protocol)
-    return "" if command is None else f" --exec {quote(command.text)}"
+    if command is not None:
+        return f" --exec {quote(command.text)}"
+    return f" --protocol {quote(protocol)}" if is_class(protocol) else ""
+
+
+def untrusted(protocol: str) -> str:
+    """Return why a file that names this protocol is not enough, and the option to add; "" if the file is enough."""
+    if command_of(protocol) is not None:
+        return f"its nodes are started by a command, so add{option_of(protocol)}"
+    return f"its protocol is a class, which is imported, so add{option_of(protocol)}" if is_class(protocol) else ""

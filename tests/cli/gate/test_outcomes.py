@@ -80,7 +80,7 @@ def test_a_protocol_of_ones_own_that_is_broken_fails(gate: Gate, tmp_path: Path)
 def test_the_counterexample_is_replayed(gate: Gate, zabcheck: Command, tmp_path: Path) -> None:
     gate('protocols = ["mine_here:Mine"]')
     [schedule] = (tmp_path / "reports").glob("*.schedule.json")
-    again = zabcheck("replay", schedule)
+    again = zabcheck("replay", schedule, "--protocol", "mine_here:Mine")
     assert again.code == 1
     assert "zxid uniqueness is violated" in again.out
 

@@ -19,6 +19,7 @@ from tests.tiers import sweep
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.story import Story
+from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Lead, Request
@@ -174,7 +175,7 @@ def replace_summary(story: Story, summary: str) -> object:
 def own_story(protocol: str) -> Story:
     """Of two leaders, one after the other, that are asked to broadcast."""
     choices = [Lead(1, (2,)), Request(1, "a"), Lead(2, (1,)), Request(2, "b")]
-    return explain(schedule_of(protocol, None, 2, choices, "agreement"), ["agreement"])
+    return explain(schedule_of(imported(protocol).name, None, 2, choices, "agreement"), ["agreement"])
 
 
 @pytest.mark.slow

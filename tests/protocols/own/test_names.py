@@ -9,17 +9,17 @@ import zabcheck
 from tests.protocols.own.echo import Echo, Ping, Word
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols import PROTOCOLS
-from zabcheck.protocols.adapter import protocol_of, register
+from zabcheck.protocols.adapter import imported, protocol_of, register
 from zabcheck.protocols.zab import ZAB
 
 ECHO = f"{Echo.__module__}:Echo"
 
 
 def test_the_name_of_a_class_says_where_it_is() -> None:
-    found = mutated(ECHO)
+    found = imported(ECHO)
     assert found.name == ECHO
     assert found.summary == "Says and writes what it is asked to."
-    assert found is mutated(ECHO)
+    assert found is imported(ECHO) is mutated(ECHO)
 
 
 def test_a_report_shows_messages_and_variables() -> None:
@@ -57,7 +57,7 @@ def test_a_report_shows_messages_and_variables() -> None:
 )
 def test_a_name_of_nothing_is_refused_in_one_line(name: str, said: str) -> None:
     with pytest.raises(ValueError, match=r"\A[^\n]*\Z") as refused:
-        mutated(name)
+        imported(name)
     assert str(refused.value).startswith(said)
 
 

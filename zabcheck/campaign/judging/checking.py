@@ -1,6 +1,5 @@
 """Judges stored traces on Spark, and adds up the results of its tasks."""
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 
@@ -11,7 +10,6 @@ from invariants import TraceError
 from zabcheck.campaign.judging.shares import Share, shares_of
 from zabcheck.campaign.judging.task import CheckedRuns, judge_share
 from zabcheck.campaign.session import session
-from zabcheck.campaign.shipped_code import module_folders
 from zabcheck.campaign.tasks import as_task_failed
 
 SIX = (
@@ -45,7 +43,7 @@ def check_stored(
     say("Spark is judging")
     with as_task_failed():
         numbers = spark.range(0, len(shares), 1, len(shares))
-        task = _task_function(shares, tuple(properties), module_folders(spark))
+        task = _task_function(shares, tuple(properties))
         rows = numbers.mapInArrow(task, "share long, found binary, error string").collect()
     rows.sort(key=lambda row: int(row["share"]))
     for row in rows:
@@ -55,10 +53,9 @@ def check_stored(
 
 
 def _task_function(
-    shares: Sequence[Share], properties: Sequence[str], folders: Sequence[str]
+    shares: Sequence[Share], properties: Sequence[str]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        sys.path[:0] = [folder for folder in folders if folder not in sys.path]
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 found, error = b"", None

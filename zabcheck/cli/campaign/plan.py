@@ -12,7 +12,7 @@ from zabcheck.cli.commands import STEPS, BadInput, named
 from zabcheck.cli.files import bad_input_for
 from zabcheck.mutants.catalogue import bugs_of, mutated
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.text.nodes import command_of, option_of
+from zabcheck.text.nodes import untrusted
 
 if TYPE_CHECKING:
     from zabcheck.campaign.plan import Plan
@@ -90,9 +90,9 @@ def resumed_plan(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
     if plan is None:
         raise BadInput(f"--resume: {store.place} holds no campaign")
     known = {"protocol": plan.protocol, "processes": plan.processes}  # other options are checked against these
-    if command_of(plan.protocol) is not None:
-        if "exec" not in wishes:
-            raise BadInput(f"--resume: its nodes are started by a command, so add{option_of(plan.protocol)}")
+    if why := untrusted(plan.protocol):
+        if "exec" not in wishes and "protocol" not in wishes:
+            raise BadInput(f"--resume: {why}")
         known.pop("protocol")
     wanted = new_plan({**{name: wish for name, wish in known.items() if wish is not None}, **wishes})
     if wanted.protocol != plan.protocol and "exec" in wishes:

@@ -106,7 +106,8 @@ def _next_step(made: "CampaignReport", code: int) -> str:
     [total] = made.tables.overview
     if code == INCONCLUSIVE:
         unfinished = total.parts < total.planned_parts
-        return f"zabcheck campaign --resume --out {place}" if unfinished else "a campaign of more --runs"
+        resume = f"zabcheck campaign --resume --out {place}{option_of(made.plan['protocol'])}"
+        return resume if unfinished else "a campaign of more --runs"
     return ""
 
 
