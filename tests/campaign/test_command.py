@@ -222,22 +222,25 @@ def test_resume_where_nothing_was_written_yet_begins(
 
 
 @pytest.mark.slow
-def test_ctrl_c_comes_from_a_terminal(tmp_path: Path) -> None:
-    """To the command as a process of its own, with Spark below it."""
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_comes_to_the_command_and_spark_below_it(number: int, tmp_path: Path) -> None:
+    """As a terminal or `timeout` sends it, to the group. Nothing is left in the folder for temporary files."""
+    (tmp_path / "tmp").mkdir()
     running = subprocess.Popen(
         argv("campaign", "--runs", "4000", "--seed", "1", "--out", "it's", "--keep", "none"),
         cwd=tmp_path,
-        env=environment(**JAVA),
+        env=environment(**JAVA, TMPDIR=str(tmp_path / "tmp")),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     store = Store(str(tmp_path / "it's"))
     deadline = time.monotonic() + TIMEOUT
     while not store.finished() and time.monotonic() < deadline and running.poll() is None:
         time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, number)
     out, err = running.communicate(timeout=TIMEOUT)
     assert err.startswith("INCONCLUSIVE: interrupted: ")
     assert (running.returncode, out) == (3, "")
@@ -245,6 +248,7 @@ def test_ctrl_c_comes_from_a_terminal(tmp_path: Path) -> None:
         """ of 4,000 runs are kept; next: zabcheck campaign --resume --out 'it'"'"'s', which goes on\n"""
     )
     assert err.count("\n") == 1
+    assert list((tmp_path / "tmp").iterdir()) == []
 
 
 # Bad input.

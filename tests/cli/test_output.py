@@ -193,8 +193,13 @@ def test_what_is_closed_is_no_crash(arguments: str, closed: str, code: int, tmp_
     assert b"Traceback" not in done.stderr
 
 
-def interrupted_when(progress: bytes, arguments: list[str], folder: Path) -> tuple[int, str]:
-    """Exit code and output of the command, to which Ctrl-C comes when it shows this on a terminal, standard error."""
+def interrupted_when(
+    progress: bytes, arguments: list[str], folder: Path, number: int = signal.SIGINT
+) -> tuple[int, str]:
+    """Exit code and output of the command, to which Ctrl-C comes when it shows this on a terminal, standard error.
+
+    Another signal comes twice, as `timeout` sends it, to a command that ignores Ctrl-C, as one in the background does.
+    """
     terminal, end = pty.openpty()
     child = subprocess.Popen(
         argv(*arguments),
@@ -203,7 +208,7 @@ def interrupted_when(progress: bytes, arguments: list[str], folder: Path) -> tup
         stdout=subprocess.PIPE,
         stderr=end,
         # Whoever runs the tests in the background may have them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, [signal.SIG_IGN, signal.SIG_DFL][number == signal.SIGINT]),
     )
     os.close(end)
     shown = b""
@@ -213,7 +218,9 @@ def interrupted_when(progress: bytes, arguments: list[str], folder: Path) -> tup
             shown += part
             if not interrupted and re.search(progress, shown):
                 interrupted = True
-                child.send_signal(signal.SIGINT)
+                child.send_signal(number)
+                if number != signal.SIGINT:
+                    child.send_signal(number)
     except OSError:  # how Linux says that the other end is closed
         pass
     finally:
@@ -224,10 +231,11 @@ def interrupted_when(progress: bytes, arguments: list[str], folder: Path) -> tup
     return child.returncode, out
 
 
-def test_ctrl_c_ends_a_search_and_says_what_was_done_so_far(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_search_which_says_what_was_done_so_far(number: int, tmp_path: Path) -> None:
     """The progress tells when the search is under way."""
     arguments = ["run", "--seed", "1", "--runs", "1000000"]
-    code, out = interrupted_when(rb"[1-9]\d+ of 1,000,000 runs, [\d,]+ steps", arguments, tmp_path)
+    code, out = interrupted_when(rb"[1-9]\d+ of 1,000,000 runs, [\d,]+ steps", arguments, tmp_path, number)
     assert code == 3
     runs = re.search(r"seed 1: ([\d,]+) runs, [\d,]+ steps", out)
     assert runs is not None

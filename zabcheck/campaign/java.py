@@ -2,7 +2,8 @@
 
 Spark passes `--add-modules=jdk.incubator.vector` to every Java, for the linear algebra of its machine learning. The
 Java from PyPI lacks that module and would not start; a Java that has it prints a warning each time. Nothing here needs
-the module, so Spark is given a launcher that drops this one argument.
+the module, so Spark is given a launcher that drops this one argument. What ends a whole group of processes, as
+`timeout` and a closed terminal do, is left to zabcheck: Java ends when that does.
 """
 
 import tempfile
@@ -20,6 +21,7 @@ for argument do
   shift
   [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
 done
+trap '' HUP TERM
 exec {java} "$@"
 """
 

@@ -88,14 +88,15 @@ def _run_tasks(
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Make Ctrl-C end in a KeyboardInterrupt, whatever becomes of the one that Spark's handler raises.
+    """Make Ctrl-C, SIGTERM and SIGHUP end in a KeyboardInterrupt, whatever becomes of the one that a handler raises.
 
-    Spark's handler cancels the jobs, then raises. If that exception is lost, as in a finaliser, or turned into another
-    one by the code it passes through, only a cancelled job is seen, which looks like a failed one. Py4J also
-    logs a needless traceback of the interrupted call.
+    Spark's handler of Ctrl-C cancels the jobs, then raises. If that exception is lost, as in a finaliser, or turned
+    into another one by the code it passes through, only a cancelled job is seen, which looks like a failed one. Py4J
+    also logs a needless traceback of the interrupted call.
     """
-    before = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread() or not callable(before):
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if current_thread() is not main_thread() or not before:
         yield
         return
     came = False
@@ -103,12 +104,13 @@ def _interruptible() -> Iterator[None]:
     def note(number: int, frame: FrameType | None) -> None:
         nonlocal came
         came = True
-        before(number, frame)
+        before[number](number, frame)
 
     def is_news(record: logging.LogRecord) -> bool:
         return not came
 
-    signal.signal(signal.SIGINT, note)
+    for number in before:
+        signal.signal(number, note)
     logging.getLogger().addFilter(is_news)
     try:
         yield
@@ -118,7 +120,8 @@ def _interruptible() -> Iterator[None]:
         raise
     finally:
         logging.getLogger().removeFilter(is_news)
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

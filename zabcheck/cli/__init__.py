@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from zabcheck.cli.commands import EXAMPLES, app, guarded
+from zabcheck.cli.output import end_as_by_ctrl_c
 from zabcheck.search.run import collect_garbage_less_often
 
 __all__ = ["all_commands", "guarded", "main"]
@@ -79,6 +80,7 @@ def common(
 def main() -> None:
     """The entry point."""
     collect_garbage_less_often()
+    end_as_by_ctrl_c()
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # whoever started this process closed it
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from shutil import get_terminal_size
 from threading import Event, Thread, current_thread, main_thread
-from time import process_time
+from time import monotonic, process_time
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -26,6 +27,12 @@ PATIENCE = 0.5
 """How long Ctrl-C waits for a step of the protocol to return, in seconds of CPU time: a busy machine ends nothing.
 
 The time counts, too, that is spent waiting for a node, which may compute or not."""
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""The signals that ask a command to end: Ctrl-C first."""
+_TWICE = 1.0
+"""Seconds within which a signal counts once: `timeout` sends it to the command, then to the group that has it."""
+_came: dict[int, float] = {}
+"""By signal: when it came last."""
 
 
 class Output(Struct, frozen=True):
@@ -80,38 +87,66 @@ def doing(what: str) -> Iterator[Callable[[str], None]]:
         yield status.update
 
 
+def end_as_by_ctrl_c() -> None:
+    """Make SIGTERM and SIGHUP raise KeyboardInterrupt, too, unless whoever started this process has them ignored."""
+    for number in ENDING[1:]:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _raise)
+
+
+def _raise(number: int, frame: FrameType | None) -> None:
+    if not _is_repeated(number):
+        raise KeyboardInterrupt
+
+
+def _is_repeated(number: int) -> bool:
+    """Return True if this signal is the one that has just come; each Ctrl-C is one of its own."""
+    before, _came[number] = _came.get(number, -_TWICE), monotonic()
+    return number != signal.SIGINT and _came[number] - before < _TWICE
+
+
 @contextmanager
 def interrupts() -> Iterator[Callable[[], None]]:
-    """Hold back Ctrl-C until the yielded function is called, which raises it; a second one comes through at once.
+    """Hold back the signals that end a command until the yielded function is called, which raises KeyboardInterrupt.
+
+    A second one comes through at once.
 
     In the middle of a run Hypothesis may lose the exception, or think that the run behaves differently than before.
     A step of the protocol that does not return is interrupted all the same, after PATIENCE.
     """
-    came, over = False, Event()
+    came, over, stuck = False, Event(), Event()
 
-    def take_note(number: int, frame: object) -> None:
+    def take_note(number: int, frame: FrameType | None) -> None:
         nonlocal came
-        came = True
-        signal.signal(number, signal.default_int_handler)
-        Thread(target=_interrupt_steps_that_do_not_return, args=(over,), daemon=True).start()
+        if came and (stuck.is_set() or not _is_repeated(number)):
+            stuck.clear()
+            raise KeyboardInterrupt
+        if not came:
+            came = True
+            _is_repeated(number)
+            Thread(target=_interrupt_steps_that_do_not_return, args=(number, over, stuck), daemon=True).start()
 
     def look() -> None:
         if came:
             raise KeyboardInterrupt
 
-    if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    known = {number: signal.getsignal(number) for number in ENDING}
+    ours = {number: handler for number, handler in known.items() if handler in (signal.default_int_handler, _raise)}
+    if current_thread() is not main_thread() or not ours:
         yield look  # it is somebody else's business
         return
-    signal.signal(signal.SIGINT, take_note)
+    for number in ours:
+        signal.signal(number, take_note)
     try:
         yield look
     finally:
         over.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in ours.items():
+            signal.signal(number, handler)
 
 
-def _interrupt_steps_that_do_not_return(over: Event) -> None:
-    """Send the main thread Ctrl-C, until the event, whenever it is still in the same step after PATIENCE."""
+def _interrupt_steps_that_do_not_return(number: int, over: Event, stuck: Event) -> None:
+    """Send the main thread this signal, until it is `over`, whenever it is `stuck`: in one step for PATIENCE."""
     main, calls = main_thread().ident, step_limit.calls
     assert main is not None
     begun, since, looks = calls.begun, process_time() + calls.idle, 0
@@ -120,7 +155,8 @@ def _interrupt_steps_that_do_not_return(over: Event) -> None:
         if calls.begun != begun or calls.begun == calls.over:
             begun, since = calls.begun, now
         elif now - since > PATIENCE:
-            signal.pthread_kill(main, signal.SIGINT)
+            stuck.set()
+            signal.pthread_kill(main, number)
             since = now  # once more after the same time, should the step have swallowed it
         if looks == 10 and sys.stderr.isatty():
             print("zabcheck: interrupted: this run still ends; Ctrl-C again ends at once", file=sys.stderr)

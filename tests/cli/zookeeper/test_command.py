@@ -16,7 +16,6 @@ import pytest
 from invariants import trace
 from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
-from tests.tiers import sweep
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.disk.disks import disk, zxid
 from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
@@ -294,10 +293,12 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("running", [1, 2], indirect=True)
-def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zabcheck: Command) -> None:
+@pytest.mark.parametrize(("running", "number"), [(1, signal.SIGTERM), (2, signal.SIGINT)], indirect=["running"])
+def test_a_signal_ends_it_with_a_summary_and_partial_recordings(
+    running: Running, number: int, zabcheck: Command
+) -> None:
     """Of all runs that are under way."""
-    code, out, err = running.end(signal.SIGINT)
+    code, out, err = running.end(number)
     assert are_gone(running.groups), "before it ended itself"
     assert (code, err) == (3, "")
     told = msgspec.json.decode(out)
@@ -311,9 +312,9 @@ def test_ctrl_c_ends_with_a_summary_and_partial_recordings(running: Running, zab
 
 
 @pytest.mark.xdist_group("ensemble")
-@pytest.mark.parametrize("number", sweep((signal.SIGTERM, signal.SIGKILL), normal=()))
-def test_nothing_outlives_it_however_it_ends(number: int, running: Running, zabcheck: Command) -> None:
-    assert running.end(number) == (-number, "", "")
+@pytest.mark.slow
+def test_nothing_outlives_it_however_it_ends(running: Running, zabcheck: Command) -> None:
+    assert running.end(signal.SIGKILL) == (-signal.SIGKILL, "", "")
     until(lambda: are_gone(running.groups))
     result = zabcheck("zookeeper", "judge", *running.folders)
     assert (result.code, result.err) == (3, "")
