@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, current_thread, main_thread
 from time import monotonic
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -95,7 +95,9 @@ def _interruptible() -> Iterator[None]:
     also logs a needless traceback of the interrupted call.
     """
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    before = {number: handler for number, handler in handlers.items() if callable(handler)}
+    before: dict[int, Callable[[int, FrameType | None], Any]] = {
+        number: handler for number, handler in handlers.items() if callable(handler)
+    }
     if current_thread() is not main_thread() or not before:
         yield
         return
