@@ -13,7 +13,6 @@ from multiprocessing import Pool
 from pathlib import Path
 from time import monotonic
 
-from invariants import select
 from zabcheck.campaign import driver
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
@@ -21,6 +20,7 @@ from zabcheck.campaign.schema import RUNS as ROWS
 from zabcheck.campaign.session import session
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store
 from zabcheck.campaign.tasks import run_tasks
+from zabcheck.invariants import select
 from zabcheck.search.run import collect_garbage_less_often
 
 RUNS = 12_000

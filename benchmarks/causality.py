@@ -9,8 +9,8 @@ from statistics import median
 from time import process_time
 from typing import TypeVar, get_args
 
-from invariants import EMPTY, Broadcast, Deliver, Local, Restore, Txn, Zxid
 from zabcheck.counterexample.causality import Causality, Relation
+from zabcheck.invariants import EMPTY, Broadcast, Deliver, Local, Restore, Txn, Zxid
 
 EVENTS = 100_000
 EPOCHS = 20

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from invariants import Broadcast, Crash, Deliver, End, Event, Header, Recover, Txn, Zxid, trace
-from invariants.columns import PARQUET, SCHEMA, Rows
+from zabcheck.invariants import Broadcast, Crash, Deliver, End, Event, Header, Recover, Txn, Zxid, trace
+from zabcheck.invariants.columns import PARQUET, SCHEMA, Rows
 
 EVENTS = 10_000_000
 SHORT = 200

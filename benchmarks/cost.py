@@ -4,8 +4,8 @@ import resource
 from statistics import median
 from time import process_time
 
-from invariants import GROUPS, Judge, select
 from tests.search.walk import Walk
+from zabcheck.invariants import GROUPS, Judge, select
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.run import Run, Search, dispatch

@@ -5,8 +5,8 @@ Most messages are votes that nodes with a leader send each other for ever, so th
 
 from time import process_time
 
-from invariants import select
 from zabcheck.cli.db19 import Judging
+from zabcheck.invariants import select
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
 

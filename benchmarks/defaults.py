@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from statistics import median
 from time import process_time
 
-from invariants import select
 from tests.search.more_bugs import MORE_BUGS
+from zabcheck.invariants import select
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import DEFAULT, find

@@ -17,7 +17,7 @@ from threading import Semaphore, Thread
 from time import monotonic, process_time
 from typing import NamedTuple, TypeVar
 
-from invariants import check
+from zabcheck.invariants import check
 from zabcheck.zookeeper.debugger.class_path import ClassPath
 from zabcheck.zookeeper.debugger.points import located
 from zabcheck.zookeeper.recording.folder import Recorder

@@ -16,14 +16,14 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from msgspec.structs import replace
 
-from invariants import Invariant, select
-from invariants.quorums import Quorums
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.undisturbed import find_trap
 from zabcheck.explore.results import SearchResult
 from zabcheck.explore.shortest import search
 from zabcheck.explore.space import Space
+from zabcheck.invariants import Invariant, select
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switches import Switches
 

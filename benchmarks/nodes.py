@@ -9,8 +9,8 @@ from functools import partial
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import monotonic
 
-from invariants import select
 from tests.kits.kits import KITS
+from zabcheck.invariants import select
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external import pool
 from zabcheck.protocols.external.protocol import external

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from time import process_time
 
-from invariants import PROPERTIES
+from zabcheck.invariants import PROPERTIES
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.engines import Engine, find
 from zabcheck.search.run import Search

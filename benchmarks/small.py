@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
-from invariants import trace
 from tests.invariants.builders import A, B, broadcasts, deliveries, whole
 from zabcheck.campaign.java import java_home
+from zabcheck.invariants import trace
 
 RUNS = 300
 REPEATS = 2

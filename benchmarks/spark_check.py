@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.small import adopt_what_is_left, measured
-from invariants.columns import PARQUET, SCHEMA
+from zabcheck.invariants.columns import PARQUET, SCHEMA
 
 EVENTS = 4_000_000
 """About how many events a file has."""

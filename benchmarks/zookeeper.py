@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from statistics import median
 from time import process_time
 
-from invariants import select
 from tests.zookeeper.model.test_search import ERRORS, FOUND
+from zabcheck.invariants import select
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search import swarm
 from zabcheck.search.run import ProtocolRaised, Search

@@ -1,6 +1,6 @@
-"""The properties of primary order atomic broadcast, as checks on a trace of events. Usable without anything else.
+"""The properties of primary order atomic broadcast, as checks on a trace of events.
 
-    >>> from invariants import Broadcast, Deliver, Txn, Zxid, check
+    >>> from zabcheck.invariants import Broadcast, Deliver, Txn, Zxid, check
     >>> x = Txn(Zxid(1, 1), "x")
     >>> [v.status for v in check([Broadcast(1, 0, 1, x), Deliver(2, 0, x)], properties=["integrity"])]
     ['holds']
@@ -8,24 +8,25 @@
     >>> verdict.violation.summary
     'p2 delivered x⟨1,1⟩, which nobody broadcast'
 
-`check` judges a whole trace, `Judge` one that is still growing; `invariants.trace` reads and writes traces.
+`check` judges a whole trace, `Judge` one that is still growing; `zabcheck.invariants.trace` reads and writes traces.
+This is `zabcheck.invariants`, in a checkout by a link; there, `checkout` lets `import invariants` find the same.
 The properties are stated in the docstrings of their modules, with their source, witness and cost.
 """
 
 from collections.abc import Iterable
 
-from invariants import trace
-from invariants.agreement import Agreement
-from invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
-from invariants.chain import EMPTY, Chain, chain_hash
-from invariants.chosen import Chosen
-from invariants.clock import Clock
-from invariants.convergence import Convergence
-from invariants.diagnosis import like
-from invariants.durability import Durability
-from invariants.epoch_progress import EpochProgress
-from invariants.epoch_uniqueness import EpochUniqueness
-from invariants.events import (
+from zabcheck.invariants import trace
+from zabcheck.invariants.agreement import Agreement
+from zabcheck.invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
+from zabcheck.invariants.chain import EMPTY, Chain, chain_hash
+from zabcheck.invariants.chosen import Chosen
+from zabcheck.invariants.clock import Clock
+from zabcheck.invariants.convergence import Convergence
+from zabcheck.invariants.diagnosis import like
+from zabcheck.invariants.durability import Durability
+from zabcheck.invariants.epoch_progress import EpochProgress
+from zabcheck.invariants.epoch_uniqueness import EpochUniqueness
+from zabcheck.invariants.events import (
     NO_ZXID,
     Accept,
     AckEpoch,
@@ -68,26 +69,26 @@ from invariants.events import (
     Wake,
     Zxid,
 )
-from invariants.final_agreement import FinalAgreement
-from invariants.global_primary_order import GlobalPrimaryOrder
-from invariants.integrity import Integrity
-from invariants.invariant_1 import Invariant1
-from invariants.invariant_2 import Invariant2
-from invariants.invariant_3 import Invariant3
-from invariants.invariant_4 import Invariant4
-from invariants.invariant_5 import Invariant5
-from invariants.ladis_causal_order import LadisCausalOrder
-from invariants.local_primary_order import LocalPrimaryOrder
-from invariants.po_causal_order import PoCausalOrder
-from invariants.prefix import Prefix
-from invariants.primary_integrity import PrimaryIntegrity
-from invariants.redelivery import Redelivery
-from invariants.reliable_delivery import ReliableDelivery
-from invariants.state import SameState
-from invariants.strict_causality import StrictCausality
-from invariants.total_order import TotalOrder
-from invariants.zxid_assignment import ZxidAssignment
-from invariants.zxid_uniqueness import ZxidUniqueness
+from zabcheck.invariants.final_agreement import FinalAgreement
+from zabcheck.invariants.global_primary_order import GlobalPrimaryOrder
+from zabcheck.invariants.integrity import Integrity
+from zabcheck.invariants.invariant_1 import Invariant1
+from zabcheck.invariants.invariant_2 import Invariant2
+from zabcheck.invariants.invariant_3 import Invariant3
+from zabcheck.invariants.invariant_4 import Invariant4
+from zabcheck.invariants.invariant_5 import Invariant5
+from zabcheck.invariants.ladis_causal_order import LadisCausalOrder
+from zabcheck.invariants.local_primary_order import LocalPrimaryOrder
+from zabcheck.invariants.po_causal_order import PoCausalOrder
+from zabcheck.invariants.prefix import Prefix
+from zabcheck.invariants.primary_integrity import PrimaryIntegrity
+from zabcheck.invariants.redelivery import Redelivery
+from zabcheck.invariants.reliable_delivery import ReliableDelivery
+from zabcheck.invariants.state import SameState
+from zabcheck.invariants.strict_causality import StrictCausality
+from zabcheck.invariants.total_order import TotalOrder
+from zabcheck.invariants.zxid_assignment import ZxidAssignment
+from zabcheck.invariants.zxid_uniqueness import ZxidUniqueness
 
 PROPERTIES: dict[str, type[Invariant]] = {
     kind.name: kind
@@ -257,3 +258,6 @@ __all__ = [
     "select",
     "trace",
 ]
+
+if __name__ == "invariants":
+    import zabcheck.invariants.checkout  # noqa: F401

@@ -15,10 +15,10 @@ deliver something. One that only took a snapshot over (its own, too) has a deliv
 Cost: O(1) an event; the witness O(E^2 n / 64) for E different last positions and n distinct transactions.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Actor, Record, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Actor, Record, named
 
 _WORK_AN_EVENT = 256
 """The number of links that may be compared for each event, on average."""

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
 
-from invariants.chain import Chain
-from invariants.events import Broadcast, Deliver, End, Event, EventError, Header, Restore
-from invariants.quorums import Quorums, quorums_of
-from invariants.record import Record, Sent
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Broadcast, Deliver, End, Event, EventError, Header, Restore
+from zabcheck.invariants.quorums import Quorums, quorums_of
+from zabcheck.invariants.record import Record, Sent
 
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
 

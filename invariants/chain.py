@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Protocol
 
-from invariants.events import NO_ZXID, Txn, Zxid
+from zabcheck.invariants.events import NO_ZXID, Txn, Zxid
 
 _from_bytes = int.from_bytes
 

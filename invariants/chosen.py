@@ -33,11 +33,11 @@ time it always is.
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain, Reference, chain_hash, reference
-from invariants.events import Accept, Adopt, Deliver, Event, Txn
-from invariants.quorums import Weighted
-from invariants.record import Primary, Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain, Reference, chain_hash, reference
+from zabcheck.invariants.events import Accept, Adopt, Deliver, Event, Txn
+from zabcheck.invariants.quorums import Weighted
+from zabcheck.invariants.record import Primary, Record, Sent
 
 _Accepted = tuple[Accept | Adopt, ...]
 """The acceptances of a transaction: one event for each epoch and process."""

@@ -9,10 +9,10 @@ Exercised by: a transaction that is both broadcast and delivered in a trace of `
 deliveries cannot come before the broadcast any more. Cost: O(1) an event, and O(processes) where one breaks it.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Actor, Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Actor, Record, Sent
 
 
 class Clock(Invariant):

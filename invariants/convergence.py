@@ -24,10 +24,10 @@ Cost: O(1) an event, O(log n) at the end for each broadcast after a `Stabilised`
 from collections.abc import Iterable
 from itertools import islice
 
-from invariants.base import Violation
-from invariants.events import Stabilised, Txn
-from invariants.record import Record, Sent
-from invariants.stabilised import Liveness
+from zabcheck.invariants.base import Violation
+from zabcheck.invariants.events import Stabilised, Txn
+from zabcheck.invariants.record import Record, Sent
+from zabcheck.invariants.stabilised import Liveness
 
 
 class Convergence(Liveness):

@@ -17,9 +17,9 @@ In an incomplete trace a read that has it may be missing: a violation is never c
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import ClientAck, Event, FinalRead, Txn
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import ClientAck, Event, FinalRead, Txn
+from zabcheck.invariants.record import Record
 
 
 class Durability(Invariant):

@@ -27,9 +27,9 @@ its events, and O(log n) for each transaction that a follower lacks or a leader 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from invariants.base import Invariant, Violation
-from invariants.events import Deliver, Event, Quiescent, Ready, Txn
-from invariants.record import Primary, Record, Sent, Standing
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Deliver, Event, Quiescent, Ready, Txn
+from zabcheck.invariants.record import Primary, Record, Sent, Standing
 
 
 class AtRest(NamedTuple):

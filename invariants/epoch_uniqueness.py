@@ -16,9 +16,9 @@ Cost: O(1) an event; memory O(epochs), and O(processes) for each epoch that is p
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Broadcast, Establish, Event, Promise, Ready
-from invariants.record import Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Broadcast, Establish, Event, Promise, Ready
+from zabcheck.invariants.record import Record, Sent
 
 Claim = Establish | Ready | Broadcast
 

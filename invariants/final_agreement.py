@@ -12,9 +12,9 @@ Exercised by: two `FinalRead`s. Cost: O(transactions of the read) for each; memo
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Event, FinalRead, Txn
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Event, FinalRead, Txn
+from zabcheck.invariants.record import Record
 
 
 class FinalAgreement(Invariant):

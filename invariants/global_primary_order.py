@@ -19,10 +19,10 @@ Witness, with z = a and z' = b: ρ_i broadcasts a, ρ_j broadcasts b, p delivers
 Exercised by: a process that delivers from two epochs. Cost: O(1) an event; the witness O(distinct transactions).
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain
-from invariants.events import Deliver
-from invariants.record import Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Deliver
+from zabcheck.invariants.record import Record, Sent, named
 
 _NONE = (1 << 62, -1)
 """The lowest and the highest epoch of nothing."""

@@ -14,10 +14,10 @@ Exercised by: a transaction that is delivered, counted once: it is broadcast or 
 snapshot that is not on record counts too.) Cost: O(1) an event.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Actor, Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Actor, Record, Sent
 
 
 class Integrity(Invariant):

@@ -17,9 +17,9 @@ violation is certain only if nothing can be missing between the two, that is, wi
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Accept, Adopt, Event
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Accept, Adopt, Event
+from zabcheck.invariants.record import Record
 
 
 class Invariant1(Invariant):

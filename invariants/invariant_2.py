@@ -25,9 +25,21 @@ In an incomplete trace an incarnation may lack its last lines, and so an `Adopt`
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Accept, Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Zxid
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import (
+    Accept,
+    Adopt,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Event,
+    Halt,
+    Local,
+    Recover,
+    Restore,
+    Zxid,
+)
+from zabcheck.invariants.record import Record
 
 _OF_A_TRANSACTION = (Accept, Deliver)
 

@@ -21,9 +21,9 @@ In an incomplete trace an incarnation may lack its last lines, and so the promis
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Accept, AckEpoch, Adopt, Event, Promise
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Accept, AckEpoch, Adopt, Event, Promise
+from zabcheck.invariants.record import Record
 
 
 class Invariant3(Invariant):

@@ -32,10 +32,10 @@ history right: the first half is a certain violation only in incarnation 0. The 
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.chain import chain_hash
-from invariants.events import NO_ZXID, Accept, AckEpoch, Adopt, Event, Txn, Zxid
-from invariants.record import Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import chain_hash
+from zabcheck.invariants.events import NO_ZXID, Accept, AckEpoch, Adopt, Event, Txn, Zxid
+from zabcheck.invariants.record import Record, Sent
 
 
 class _History:

@@ -24,9 +24,21 @@ its length. Memory O(distinct transactions + processes), as long as nothing is k
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Adopt, CommitEpoch, Crash, Deliver, Event, Halt, Local, Recover, Restore, Txn, Zxid
-from invariants.record import Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import (
+    Adopt,
+    CommitEpoch,
+    Crash,
+    Deliver,
+    Event,
+    Halt,
+    Local,
+    Recover,
+    Restore,
+    Txn,
+    Zxid,
+)
+from zabcheck.invariants.record import Record, Sent
 
 
 class Phase:

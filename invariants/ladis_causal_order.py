@@ -18,10 +18,10 @@ Cost: O(1) an event; where the tree has forked, the verdict O(n s) for n links a
 sequence after which a was delivered too late.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Record, Sent, named
 
 _WORK_AN_EVENT = 256
 """The number of transactions that may be traversed for each new link, on average."""

@@ -18,10 +18,10 @@ least by (b, p, a, primary). Exercised by: a delivery of a transaction that was 
 Cost: O(1) an event; the witness O(n log n), or O(n^2) if zxids descend within β.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Event
-from invariants.record import Primary, Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Event
+from zabcheck.invariants.record import Primary, Record, Sent, named
 
 
 class LocalPrimaryOrder(Invariant):

@@ -30,10 +30,10 @@ transaction that has a predecessor. Cost: O(1) an event; the witness O(n log n),
 processes fork or zxids descend within β.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Event, Txn
-from invariants.record import Primary, Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Event, Txn
+from zabcheck.invariants.record import Primary, Record, Sent, named
 
 
 class PoCausalOrder(Invariant):

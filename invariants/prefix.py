@@ -15,10 +15,10 @@ Exercised by: a delivery of a transaction that was not the leader's first propos
 Cost: O(1) an event; the witness O(E n) for E different last positions and n transactions.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Actor, Primary, Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Actor, Primary, Record, Sent, named
 
 
 class Prefix(Invariant):

@@ -20,10 +20,10 @@ ascend.
 
 from bisect import bisect_left
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Deliver, Txn, Zxid
-from invariants.record import Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Deliver, Txn, Zxid
+from zabcheck.invariants.record import Record, Sent
 
 
 class PrimaryIntegrity(Invariant):

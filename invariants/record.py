@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple, Self
 
-from invariants.chain import EMPTY, Chain
-from invariants.events import Broadcast, Deliver, EventError, Restore, Txn
-from invariants.quorums import Quorums
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Broadcast, Deliver, EventError, Restore, Txn
+from zabcheck.invariants.quorums import Quorums
 
 Actor = tuple[int, int]
 """A process and its incarnation."""

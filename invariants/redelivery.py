@@ -31,9 +31,9 @@ Cost: O(1) an event; memory O(distinct transactions) for each process.
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Deliver, Event, Restore, Txn, Zxid
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Deliver, Event, Restore, Txn, Zxid
+from zabcheck.invariants.record import Record
 
 
 class Redelivery(Invariant):

@@ -15,9 +15,9 @@ as nothing is missing, else O(n log n) for each of them and n distinct transacti
 
 from collections.abc import Iterable
 
-from invariants.base import Violation
-from invariants.events import Deliver, Stabilised, Txn
-from invariants.stabilised import Liveness
+from zabcheck.invariants.base import Violation
+from zabcheck.invariants.events import Deliver, Stabilised, Txn
+from zabcheck.invariants.stabilised import Liveness
 
 
 class ReliableDelivery(Liveness):

@@ -18,10 +18,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from invariants.base import Invariant
-from invariants.chain import EMPTY, Chain
-from invariants.events import Crash, Event, Halt, Recover, Stabilised, Txn
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Crash, Event, Halt, Recover, Stabilised, Txn
+from zabcheck.invariants.record import Record
 
 Life = Crash | Recover | Halt
 

@@ -12,9 +12,9 @@ Cost: O(1) an event; memory O(lengths).
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Event, State
-from invariants.record import Record
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Event, State
+from zabcheck.invariants.record import Record
 
 
 class SameState(Invariant):

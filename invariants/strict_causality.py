@@ -24,10 +24,10 @@ small trace (n^2 bits of memory) if all suspicions come to nothing and some proc
 precedes it: then only the pairs further apart can tell.
 """
 
-from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain
-from invariants.events import Deliver, Txn
-from invariants.record import Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.record import Record, Sent, named
 
 LARGE = 1000
 """The number of transactions above which the witness is looked for among neighbours."""

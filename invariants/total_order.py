@@ -15,10 +15,10 @@ O(distinct transactions).
 
 from hashlib import blake2b
 
-from invariants.base import Invariant, Violation
-from invariants.chain import EMPTY, Chain
-from invariants.events import Deliver, Event, Txn
-from invariants.record import Record, Sent, named
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Deliver, Event, Txn
+from zabcheck.invariants.record import Record, Sent, named
 
 
 class TotalOrder(Invariant):

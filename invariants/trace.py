@@ -19,8 +19,8 @@ from typing import BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from invariants.diagnosis import foreign, with_alternatives
-from invariants.events import (
+from zabcheck.invariants.diagnosis import foreign, with_alternatives
+from zabcheck.invariants.events import (
     TRACE_VERSION,
     AnyEvent,
     Broadcast,
@@ -32,7 +32,7 @@ from invariants.events import (
     Stabilised,
     TraceError,
 )
-from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""

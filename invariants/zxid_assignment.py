@@ -23,9 +23,9 @@ O(broadcasts).
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.events import Event, Ready, Zxid
-from invariants.record import Primary, Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.events import Event, Ready, Zxid
+from zabcheck.invariants.record import Primary, Record, Sent
 
 
 class ZxidAssignment(Invariant):

@@ -21,10 +21,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from invariants.base import Invariant, Violation
-from invariants.chain import Chain
-from invariants.events import Accept, Broadcast, Deliver, Event, Txn, Zxid
-from invariants.record import Actor, Record, Sent
+from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Accept, Broadcast, Deliver, Event, Txn, Zxid
+from zabcheck.invariants.record import Actor, Record, Sent
 
 
 class ZxidUniqueness(Invariant):

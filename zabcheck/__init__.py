@@ -11,11 +11,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from invariants import Txn as Txn
-    from invariants import Zxid as Zxid
     from zabcheck import invariants as invariants
     from zabcheck.counterexamples import Counterexample as Counterexample
     from zabcheck.counterexamples import search as search
+    from zabcheck.invariants import Txn as Txn
+    from zabcheck.invariants import Zxid as Zxid
     from zabcheck.protocols.base import Message as Message
     from zabcheck.protocols.own import Process as Process
     from zabcheck.testing import assert_schedule as assert_schedule
@@ -37,8 +37,8 @@ _WHERE = {
     "Counterexample": "zabcheck.counterexamples",
     "Message": "zabcheck.protocols.base",
     "Process": "zabcheck.protocols.own",
-    "Txn": "invariants",
-    "Zxid": "invariants",
+    "Txn": "zabcheck.invariants",
+    "Zxid": "zabcheck.invariants",
     "assert_schedule": "zabcheck.testing",
     "machine_for": "zabcheck.testing",
 }

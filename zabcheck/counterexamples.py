@@ -17,12 +17,12 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from invariants import Event, Violation, select
-from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.counterexample.forms import exports, page, terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Raised, Story
+from zabcheck.invariants import Event, Violation, select
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import Protocol

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields as fields_of
 
-from invariants import trace
+from zabcheck.invariants import trace
 from zabcheck.protocols.external.wire import LINES
 from zabcheck.protocols.switch_settings import kinds
 from zabcheck.protocols.switches import Switches

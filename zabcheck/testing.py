@@ -28,7 +28,6 @@ from typing import Any, ClassVar, NoReturn, TypeVar
 
 from msgspec.structs import replace
 
-from invariants.quorums import MAJORITY
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
@@ -36,6 +35,7 @@ from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexamples import NotExercised as NotExercised
 from zabcheck.counterexamples import protocol_of, question_of, raise_unexercised
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.adapter import find
 from zabcheck.protocols.base import Protocol

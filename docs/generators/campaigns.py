@@ -10,7 +10,6 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from docs.generators.output import DOCS, read
-from invariants import select
 from zabcheck.campaign import tables
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
@@ -18,6 +17,7 @@ from zabcheck.campaign.report import terminal as report
 from zabcheck.campaign.results import CampaignReport, Tables
 from zabcheck.campaign.session import session
 from zabcheck.campaign.store import Store
+from zabcheck.invariants import select
 from zabcheck.protocols.base import WITHOUT_CLIENTS
 from zabcheck.text.pen import text_of
 

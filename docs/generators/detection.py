@@ -6,7 +6,7 @@ from pathlib import Path
 from time import process_time
 
 from docs.generators.output import DOCS, read
-from invariants import PROPERTIES
+from zabcheck.invariants import PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.search.engines import Engine
 from zabcheck.search.hunt import Budget, MutantSummary, hunt, row_of

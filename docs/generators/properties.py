@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.output import DOCS, read
-from invariants import GROUPS, PROPERTIES
+from zabcheck.invariants import GROUPS, PROPERTIES
 from zabcheck.search.goals import GOALS
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 

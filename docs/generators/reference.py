@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from docs.generators import commands
 from docs.generators.properties import table
-from invariants.events import EVENTS, End, Header
+from zabcheck.invariants.events import EVENTS, End, Header
 from zabcheck.protocols.switch_settings import values_and_meanings
 from zabcheck.simulation.choices import KINDS
 

@@ -13,13 +13,13 @@ from tempfile import TemporaryDirectory
 from msgspec.structs import replace
 
 from docs.generators.output import DOCS, ROOT, read
-from invariants import Crash, Truncate
 from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import Crash, Truncate
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.report.packets import render_divergence
 from zabcheck.zookeeper.verdict.judge import judge

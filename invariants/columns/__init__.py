@@ -30,7 +30,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from invariants.events import EVENTS, End, Event, Header, TraceError
+from zabcheck.invariants.events import EVENTS, End, Event, Header, TraceError
 
 SCHEMA = pa.schema(
     [

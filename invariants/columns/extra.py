@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from invariants.events import End, ProcessId
-from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.invariants.events import End, ProcessId
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 
 
 class Head(NamedTuple):

@@ -50,10 +50,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from invariants.chain import chain_hash
-from invariants.columns.arrays import Grown, beginnings, distinct, running_maximum, sort_by
-from invariants.columns.redelivery import Redeliveries
-from invariants.events import Txn, Zxid
+from zabcheck.invariants.chain import chain_hash
+from zabcheck.invariants.columns.arrays import Grown, beginnings, distinct, running_maximum, sort_by
+from zabcheck.invariants.columns.redelivery import Redeliveries
+from zabcheck.invariants.events import Txn, Zxid
 
 Array = npt.NDArray[Any]
 

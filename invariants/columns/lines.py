@@ -14,12 +14,12 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from invariants.base import Invariant, Verdict
-from invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
-from invariants.columns.verdicts import Selection, verdicts
-from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised
-from invariants.quorums import Quorums, quorums_of
-from invariants.trace import Line, wrong_quorum
+from zabcheck.invariants.base import Invariant, Verdict
+from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
+from zabcheck.invariants.columns.verdicts import Selection, verdicts
+from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised
+from zabcheck.invariants.quorums import Quorums, quorums_of
+from zabcheck.invariants.trace import Line, wrong_quorum
 
 BLOCK = 2 * 1024 * 1024
 """Bytes that are read at once. A line that is longer is left to the reader that goes line by line."""

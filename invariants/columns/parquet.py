@@ -20,14 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from invariants.base import Invariant, Status, Verdict, Violation, judge_events
-from invariants.columns import SCHEMA, events_of
-from invariants.columns.extra import ODD, Head, end_of, head_of
-from invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
-from invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, BatchArrays
-from invariants.columns.verdicts import Selection, verdicts
-from invariants.events import End, Event, EventError, TraceError
-from invariants.trace import in_form
+from zabcheck.invariants.base import Invariant, Status, Verdict, Violation, judge_events
+from zabcheck.invariants.columns import SCHEMA, events_of
+from zabcheck.invariants.columns.extra import ODD, Head, end_of, head_of
+from zabcheck.invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
+from zabcheck.invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, BatchArrays
+from zabcheck.invariants.columns.verdicts import Selection, verdicts
+from zabcheck.invariants.events import End, Event, EventError, TraceError
+from zabcheck.invariants.trace import in_form
 
 BATCH = 1 << 16
 """Rows that are read at once."""

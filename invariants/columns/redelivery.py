@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from invariants.columns.arrays import beginnings
+from zabcheck.invariants.columns.arrays import beginnings
 
 Array = npt.NDArray[Any]
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pyarrow as pa
 
-from invariants.columns import kinds_by_tag
-from invariants.columns.hashes import hashes_of
-from invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys
-from invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, TraceError
+from zabcheck.invariants.columns import kinds_by_tag
+from zabcheck.invariants.columns.hashes import hashes_of
+from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys
+from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, TraceError
 
 _NUMBERED = ("process", "incarnation", "epoch", "zxid_epoch", "zxid_counter", "length", "hash")
 _NULLABLE = (*_NUMBERED, "value")

@@ -7,7 +7,7 @@ in a trace without them. If a trace has an event of a kind that one of the chose
 
 from collections.abc import Iterable, Mapping
 
-from invariants.base import Invariant, Status, Verdict
+from zabcheck.invariants.base import Invariant, Status, Verdict
 
 COUNTED = frozenset(
     (

@@ -1,4 +1,4 @@
-"""The wheel holds the two packages and nothing else, and works where nothing of this folder is."""
+"""The wheel holds one package and nothing else, and works where nothing of this folder is."""
 
 import os
 import re
@@ -27,7 +27,7 @@ NOT_SOURCES = (".git", ".venv", "__pycache__", ".*_cache", ".hypothesis", "repor
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy of the sources, without the network."""
     folder = tmp_path_factory.mktemp("wheel")
-    shutil.copytree(ROOT, folder / "sources", ignore=shutil.ignore_patterns(*NOT_SOURCES))
+    shutil.copytree(ROOT, folder / "sources", symlinks=True, ignore=shutil.ignore_patterns(*NOT_SOURCES))
     return build("--wheel", folder / "sources", folder / "dist")
 
 
@@ -42,16 +42,21 @@ def build(kind: str, sources: Path, out: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the wheel in it; what the wheel requires it borrows from this one. Its scripts."""
-    folder = tmp_path_factory.mktemp("environment")
+    """A fresh environment with the wheel in it. Its scripts."""
+    return install(tmp_path_factory.mktemp("environment"), str(wheel))
+
+
+def install(folder: Path, *what: str) -> Path:
+    """A fresh environment with this in it; what it requires is borrowed from this one. Its scripts."""
     create = [sys.executable, "-m", "venv", "--without-pip", str(folder)]
     subprocess.run(create, timeout=TIMEOUT, check=True)
     paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
-    install = [sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "--no-deps", "--no-index"]
-    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    subprocess.run([*install, str(wheel)], env=environment, timeout=TIMEOUT, check=True)
     borrowed = Path(paths["purelib"]) / "borrowed.pth"
     borrowed.write_text(sysconfig.get_path("purelib") + "\n")
+    pip = [sys.executable, "-m", "pip", "--python", str(folder), "install", "--quiet", "--no-deps", "--no-index"]
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    command = [*pip, "--no-build-isolation", "--ignore-installed", *what]
+    subprocess.run(command, env=environment, timeout=TIMEOUT, check=True)
     return Path(paths["scripts"])
 
 
@@ -71,14 +76,16 @@ def run(installed: Path, *command: str, code: int = 0) -> str:
     return done.stdout
 
 
-def test_it_holds_the_two_packages_and_nothing_else(wheel: Path) -> None:
+def test_it_holds_one_package_and_nothing_else(wheel: Path) -> None:
     with ZipFile(wheel) as archive:
         names = archive.namelist()
     top = {name.partition("/")[0] for name in names}
-    assert {name for name in top if not name.endswith(".dist-info")} == {"zabcheck", "invariants"}
-    assert len(top) == 3
-    assert {"zabcheck/py.typed", "invariants/py.typed"} <= set(names)
-    sources = {str(path.relative_to(ROOT)) for top in ("zabcheck", "invariants") for path in (ROOT / top).rglob("*.py")}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"zabcheck"}
+    assert len(top) == 2
+    assert {"zabcheck/py.typed", "zabcheck/invariants/py.typed"} <= set(names)
+    folders = [ROOT / "zabcheck", ROOT / "zabcheck/invariants"]  # the second is a link, which rglob does not follow
+    sources = {str(path.relative_to(ROOT)) for folder in folders for path in folder.rglob("*.py")}
+    sources.remove("zabcheck/invariants/checkout.py")
     assert {name for name in names if name.endswith(".py")} == sources
 
 
@@ -117,16 +124,31 @@ def test_the_wheel_of_the_sdist_is_the_same(wheel: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-def test_the_properties_are_the_same_under_both_names(installed: Path) -> None:
-    """Another project on the package index is called `invariants` too."""
-    code = """
-import invariants, zabcheck, zabcheck.invariants
-print(invariants.__file__, zabcheck.__file__, sep="\\n")
-assert zabcheck.invariants.check is invariants.check
-assert all(getattr(zabcheck.invariants, name) is getattr(invariants, name) for name in invariants.__all__)
+def test_another_project_called_invariants_is_left_alone(installed: Path, tmp_path: Path) -> None:
+    """There is one on the package index."""
+    (tmp_path / "invariants.py").write_text("broken =")
+    code = f"""
+import pkgutil, sys
+sys.path.insert(0, {str(tmp_path)!r})
+import zabcheck.cli, zabcheck.invariants
+zabcheck.cli.all_commands()
+for module in pkgutil.walk_packages(zabcheck.__path__, "zabcheck."):
+    if module.name not in ("zabcheck.__main__", "zabcheck.pytest_plugin"):
+        __import__(module.name)
+assert "invariants" not in sys.modules
+print(zabcheck.invariants.__file__, zabcheck.__file__, sep="\\n")
 """
     for file in run(installed, "python", "-c", code).splitlines():
         assert Path(file).is_relative_to(installed.parent)
+
+
+@pytest.mark.slow
+def test_the_sources_can_be_installed_in_place(wheel: Path, tmp_path: Path) -> None:
+    """As `make` does it; `invariants` can be imported then, too, and is the same."""
+    sources = wheel.parents[1] / "sources"
+    scripts = install(tmp_path, "--editable", str(sources))
+    code = "import invariants.columns, zabcheck; print(zabcheck.__file__, zabcheck.invariants is invariants)"
+    assert run(scripts, "python", "-c", code) == f"{sources / 'zabcheck/__init__.py'} True\n"
 
 
 @pytest.mark.slow

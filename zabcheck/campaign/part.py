@@ -13,14 +13,14 @@ import msgspec
 import pyarrow as pa
 from msgspec import Struct
 
-from invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header, Invariant, select
-from invariants.columns import PARQUET, Rows
-from invariants.columns import SCHEMA as EVENTS
-from invariants.events import EVENTS as KINDS
 from zabcheck.campaign.findings import ERROR
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS, RUNS_PARQUET
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
+from zabcheck.invariants import Broadcast, Crash, Deliver, End, Establish, Event, Header, Invariant, select
+from zabcheck.invariants.columns import PARQUET, Rows
+from zabcheck.invariants.columns import SCHEMA as EVENTS
+from zabcheck.invariants.events import EVENTS as KINDS
 from zabcheck.search.coverage import Coverage, State, fingerprint
 from zabcheck.search.run import ProtocolRaised, Run
 from zabcheck.search.swarm import Configuration, drive

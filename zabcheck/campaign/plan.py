@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from invariants.quorums import quorums_of
+from zabcheck.invariants.quorums import quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import Search

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from functools import cache
+from glob import glob
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,6 @@ from zipfile import ZipFile, ZipInfo
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-OURS = ("invariants", "zabcheck")
 
 
 def ship(spark: "SparkSession") -> None:
@@ -29,7 +28,7 @@ def ship(spark: "SparkSession") -> None:
     """
     if runs_here(spark):
         return
-    locations = {name: _location(import_module(name)) for name in OURS} | dict(_modules_of_current_directory())
+    locations = {"zabcheck": _location(import_module("zabcheck")), **dict(_modules_of_current_directory())}
     zips = [str(_zipped(name, location)) for name, location in locations.items() if location.exists()]
     spark.addArtifacts(*zips, pyfile=True)
 
@@ -71,7 +70,9 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 
 def _zipped(name: str, location: Path) -> Path:
     """Zip a package or module. The name contains a digest: Spark refuses other content under a name it knows."""
-    files = sorted(each for each in location.rglob("*.py")) if location.is_dir() else [location]
+    # Unlike Path.rglob, this follows links to folders, as zabcheck/invariants is in a checkout.
+    inside = sorted(glob("**/*.py", root_dir=location, recursive=True)) if location.is_dir() else []
+    files = [location / each for each in inside] or [location]
     contents = {str(each.relative_to(location.parent)): each.read_bytes() for each in files}
     digest = sha256(repr(contents).encode()).hexdigest()[:16]
     path = Path(_folder().name, f"{name}-{digest}.zip")

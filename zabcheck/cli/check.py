@@ -15,8 +15,6 @@ import msgspec
 import typer
 from rich.console import Console
 
-from invariants import Event, Header, Local, TraceError, Verdict, check, select
-from invariants import trace as trace_format
 from zabcheck.cli.check_on_spark import check_on_spark
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
@@ -25,6 +23,8 @@ from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, asked_for, conclude, on_verdicts
 from zabcheck.counterexample.forms import terminal
+from zabcheck.invariants import Event, Header, Local, TraceError, Verdict, check, select
+from zabcheck.invariants import trace as trace_format
 from zabcheck.text.words import as_text
 
 LARGE = 8 * 1024 * 1024
@@ -201,7 +201,7 @@ def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict]
     verdicts = None
     with suppress(OSError, ImportError):  # not a file, or the libraries are not installed
         if source.seekable() and os.fstat(source.fileno()).st_size >= LARGE:
-            from invariants.columns.lines import judge_in_order
+            from zabcheck.invariants.columns.lines import judge_in_order
 
             verdicts = judge_in_order(source, select(properties))
             source.seek(0)

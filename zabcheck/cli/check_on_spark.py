@@ -9,13 +9,13 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Status, TraceError, Violation, select
 from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import STDIN, bad_input_for
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, asked_for, conclude, named, unexercised
 from zabcheck.counterexample.forms import terminal
+from zabcheck.invariants import Status, TraceError, Violation, select
 from zabcheck.text.words import as_text, clean, counted
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from typing import Annotated, Any, ParamSpec, cast
 import typer
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
-from invariants import FURTHER, GROUPS, PROPERTIES, TraceError
-from invariants.diagnosis import like
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standard_error
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import FURTHER, GROUPS, PROPERTIES, TraceError
+from zabcheck.invariants.diagnosis import like
 from zabcheck.protocols.adapter import imported
 from zabcheck.search.engines import Engine
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS

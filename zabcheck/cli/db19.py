@@ -10,14 +10,14 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from invariants import End, Event, Header, Invariant, Judge, Verdict, select
-from invariants import trace as trace_format
-from invariants.quorums import Quorums
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
 from zabcheck.cli.output import print_json, progress
 from zabcheck.cli.verdict import VIOLATED, conclude_on_standard_error, on_verdicts
 from zabcheck.counterexample.forms import terminal
+from zabcheck.invariants import End, Event, Header, Invariant, Judge, Verdict, select
+from zabcheck.invariants import trace as trace_format
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
 from zabcheck.text.words import as_text, clean, counted

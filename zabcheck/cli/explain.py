@@ -13,8 +13,6 @@ import typer
 from msgspec import structs
 from rich.console import Console
 
-from invariants import End, Event, Header, TraceError, check, select
-from invariants import trace as trace_format
 from zabcheck.cli.check import places_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
@@ -29,6 +27,8 @@ from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.invariants import End, Event, Header, TraceError, check, select
+from zabcheck.invariants import trace as trace_format
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.progress import Progress as Bar
 from rich.progress import SpinnerColumn, TextColumn
 
-from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     BadInput,
     Exec,
@@ -44,6 +43,7 @@ from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
 from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
 from zabcheck.protocols.base import StepRaised

@@ -9,7 +9,6 @@ import msgspec
 import typer
 from rich.console import Console
 
-from invariants import PROPERTIES
 from zabcheck.cli.commands import BadInput, Format, Formats, command, look_here
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
@@ -19,6 +18,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.gate import report
 from zabcheck.gate.checks import Gate, GateReport, Status
 from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
+from zabcheck.invariants import PROPERTIES
 from zabcheck.text.files import write
 from zabcheck.text.nodes import option_of
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from invariants import FURTHER, GROUPS, PROPERTIES
 from zabcheck import schema as schemas
 from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.tables import render_catalogue
 from zabcheck.cli.verdict import OK
+from zabcheck.invariants import FURTHER, GROUPS, PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.papers.scenarios import SCENARIOS

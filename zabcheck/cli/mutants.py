@@ -13,8 +13,6 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from invariants import PROPERTIES, select
-from invariants.diagnosis import like
 from zabcheck.cli.commands import STEPS, BadInput, Engines, Exec, Properties, Steps, command, known_bugs
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
@@ -22,6 +20,8 @@ from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.run import protocol_failed
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.forms.gallery import index_of_bugs, pages
+from zabcheck.invariants import PROPERTIES, select
+from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import CATALOGUE, bugs_of, mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.engines import DEFAULT, Engine

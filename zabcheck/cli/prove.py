@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
@@ -17,6 +16,7 @@ from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.counterexample.induction.page import page
 from zabcheck.counterexample.induction.terminal import render
+from zabcheck.invariants.diagnosis import like
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
 from zabcheck.proof.conjuncts import CONJUNCTS

@@ -7,8 +7,6 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from invariants import FURTHER, PROPERTIES
-from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, ProtocolOfFile, command, named
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -20,6 +18,8 @@ from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import FURTHER, PROPERTIES
+from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switch_settings import refuse_elections

@@ -11,8 +11,6 @@ import msgspec
 import typer
 from msgspec import structs
 
-from invariants import select
-from invariants.quorums import MAJORITY, quorums_of
 from zabcheck.cli.commands import (
     STEPS,
     BadInput,
@@ -39,6 +37,8 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import select
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from rich.console import Console
 
-from invariants import Event, TraceError, Verdict, Violation, select
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
 from zabcheck.cli.tables import render_counts, render_runs
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, named, unexercised
+from zabcheck.invariants import Event, TraceError, Verdict, Violation, select
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
-    from invariants.columns.parquet import File
+    from zabcheck.invariants.columns.parquet import File
 
 MAGIC = b"PAR1"
 SHOWN = 10
@@ -124,7 +124,7 @@ def _in_full(parquet: "File", run: int, verdicts: list[Verdict]) -> JudgedRun:
 def open_parquet(source: BinaryIO, name: str) -> "File":
     """Open a Parquet file. BadInput or TraceError if `source` is none, or cannot be read here."""
     try:
-        from invariants.columns.parquet import File
+        from zabcheck.invariants.columns.parquet import File
     except ImportError:
         raise BadInput(f"{name}: to read Parquet files, pip install 'zabcheck[parquet]'") from None
     if not source.seekable():

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Format, Formats, command, scenarios
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -16,6 +15,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.saving import TOLD
+from zabcheck.invariants.diagnosis import like
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.papers.scenarios.play import Played, play
 from zabcheck.papers.scenarios.report import render_about, render_unmet

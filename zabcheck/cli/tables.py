@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Verdict, Violation
+from zabcheck.invariants import Verdict, Violation
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 
 STATUS_STYLES = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}

@@ -9,9 +9,9 @@ from collections.abc import Collection, Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, select
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, select
 from zabcheck.text.words import clean, counted
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)

@@ -30,7 +30,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from invariants import (
+from zabcheck.invariants import (
     Broadcast,
     Chain,
     Deliver,
@@ -43,8 +43,8 @@ from invariants import (
     Send,
     Txn,
 )
-from invariants.events import PROPERTY_EVENTS, PROTOCOL_EVENTS
-from invariants.record import Record
+from zabcheck.invariants.events import PROPERTY_EVENTS, PROTOCOL_EVENTS
+from zabcheck.invariants.record import Record
 from zabcheck.text.words import clean, sentence
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Causality:
     Built in O(n) time and memory for n events, messages included. ValueError for an unknown relation;
     TypeError for what is no event; TraceError (a ValueError) if a process goes back to an earlier incarnation.
 
-        >>> from invariants import Broadcast, Deliver, Txn, Zxid
+        >>> from zabcheck.invariants import Broadcast, Deliver, Txn, Zxid
         >>> x = Txn(Zxid(1, 1), "x")
         >>> causality = Causality([Deliver(2, 0, x), Broadcast(1, 0, 1, x)])
         >>> causality.precedes(1, 0), causality.precedes(0, 1)

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
 from typing import NamedTuple
 
-from invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Txn, select
-from invariants.quorums import Quorums
 from zabcheck.counterexample.story import Decisive
+from zabcheck.invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Txn, select
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.recording import Prefix, Recording

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from invariants import Event, Receive, Verdict, Violation
-from invariants.quorums import MAJORITY
 from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.story import (
@@ -20,6 +18,8 @@ from zabcheck.counterexample.story import (
     shown_in,
 )
 from zabcheck.counterexample.traced import first_deliveries
+from zabcheck.invariants import Event, Receive, Verdict, Violation
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage

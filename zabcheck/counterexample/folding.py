@@ -10,8 +10,8 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from invariants import Accept, Broadcast, ClientAck, Deliver, Event, Receive, Recover, Send, Wake
 from zabcheck.counterexample.story import Flight
+from zabcheck.invariants import Accept, Broadcast, ClientAck, Deliver, Event, Receive, Recover, Send, Wake
 from zabcheck.text.words import name
 
 FEWEST = 3

@@ -9,7 +9,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from invariants import (
+from zabcheck.counterexample.story import Change, Moment, Story
+from zabcheck.invariants import (
     Broadcast,
     ClientAck,
     Corrupt,
@@ -23,7 +24,6 @@ from invariants import (
     Restore,
     Violation,
 )
-from zabcheck.counterexample.story import Change, Moment, Story
 from zabcheck.text.words import cut, name, names, phrase
 
 Tone = Literal["action", "fault", "disk", "state", "phase", "message", "lost", "event", "txn", "witness"]

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Drop, Event, Receive, Send, Txn, Verdict, Violation
+from zabcheck.invariants import Drop, Event, Receive, Send, Txn, Verdict, Violation
 
 Variables = Mapping[str, str | tuple[str, ...]]
 """The variables of a process as text, a sequence as its entries; "" is what the process does."""

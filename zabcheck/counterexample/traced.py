@@ -9,7 +9,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from invariants import (
+from zabcheck.counterexample.explanation.sentences import explanation
+from zabcheck.counterexample.folding import Placed, TraceRow, fold, is_folded, many, merged
+from zabcheck.counterexample.pieces import DELIVERED
+from zabcheck.counterexample.story import (
+    Change,
+    Flight,
+    Moment,
+    Story,
+    Variables,
+    flights_of,
+    lost_in,
+    sent_in,
+    shown_in,
+)
+from zabcheck.invariants import (
     EMPTY,
     NO_ZXID,
     Accept,
@@ -50,20 +64,6 @@ from invariants import (
     Verdict,
     Violation,
     Wake,
-)
-from zabcheck.counterexample.explanation.sentences import explanation
-from zabcheck.counterexample.folding import Placed, TraceRow, fold, is_folded, many, merged
-from zabcheck.counterexample.pieces import DELIVERED
-from zabcheck.counterexample.story import (
-    Change,
-    Flight,
-    Moment,
-    Story,
-    Variables,
-    flights_of,
-    lost_in,
-    sent_in,
-    shown_in,
 )
 from zabcheck.text.words import cut, name, phrase
 

@@ -15,11 +15,11 @@ from collections.abc import Iterable
 
 import networkx as nx
 
-from invariants import Broadcast, Deliver, Event, Restore, Violation
 from zabcheck.counterexample.causality import Causality, attributes
 from zabcheck.counterexample.explanation.edges import Case, Node
 from zabcheck.counterexample.explanation.sentences import EXPLAINED
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import Broadcast, Deliver, Event, Restore, Violation
 from zabcheck.text.words import clean
 
 WHOLE = 15

@@ -22,8 +22,6 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from invariants import EpochProgress, Integrity, Invariant, select
-from invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
@@ -32,6 +30,8 @@ from zabcheck.explore.results import Exploration, Progress
 from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
+from zabcheck.invariants import EpochProgress, Integrity, Invariant, select
+from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import CannotTellApart, Protocol

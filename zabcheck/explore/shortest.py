@@ -12,12 +12,12 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from invariants import Event
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import highest_epoch
 from zabcheck.explore.tables.reduction import DoesNotCommute
+from zabcheck.invariants import Event
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices

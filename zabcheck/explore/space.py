@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple
 
-from invariants import Invariant
-from invariants.quorums import Quorums
 from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import WentOn, monitored
@@ -37,6 +35,8 @@ from zabcheck.explore.tables.reduction import DoesNotCommute, are_lasting
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
+from zabcheck.invariants import Invariant
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice

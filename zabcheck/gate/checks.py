@@ -9,13 +9,13 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
-from invariants import select
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
 from zabcheck.gate.configuration import Configuration, goals_of, kills_of
+from zabcheck.invariants import select
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.engines import find

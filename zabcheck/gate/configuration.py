@@ -16,8 +16,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from invariants import select
-from invariants.diagnosis import like
+from zabcheck.invariants import select
+from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import CATALOGUE, bugs_of
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS

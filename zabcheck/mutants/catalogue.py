@@ -6,7 +6,7 @@ others break when judged alone, and the least set of faults that shows it.
 
 from functools import partial
 
-from invariants.diagnosis import like
+from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.mutants.running_epoch_steps import (

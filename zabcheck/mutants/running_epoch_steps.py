@@ -6,7 +6,7 @@ leader to a standstill. Nothing wrong is delivered.
 
 from collections.abc import Hashable, Sequence
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 from zabcheck.protocols.base import AddedState, Effect, Lost, ProcessId, Send
 from zabcheck.protocols.zab.leader import on_ack, on_ack_ld, on_cepoch, on_lost
 from zabcheck.protocols.zab.messages import Ack, AckLd, CEpoch, CommitLd

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import structs
 
-from invariants import AckEpoch, Chain, Deliver, Zxid
-from invariants.quorums import Quorums
+from zabcheck.invariants import AckEpoch, Chain, Deliver, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import AddedState, Connect, Effect, Elected, ProcessId, Request, Send, Started
 from zabcheck.protocols.switches import Switches
 from zabcheck.protocols.zab.follower import (

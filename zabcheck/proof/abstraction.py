@@ -16,7 +16,7 @@ from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
-from invariants import (
+from zabcheck.invariants import (
     Accept,
     AckEpoch,
     Adopt,
@@ -30,7 +30,7 @@ from invariants import (
     Zxid,
     chain_hash,
 )
-from invariants.quorums import Quorums
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.proof.compiled import Effect, Tuples, World, of, with_more, world_of
 
 AbstractTxn = tuple[int, int, str]

@@ -21,8 +21,20 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from invariants import Accept, AckEpoch, Adopt, Establish, Event, Invariant, Local, Promise, Violation, Zxid, add
-from invariants.record import Record
+from zabcheck.invariants import (
+    Accept,
+    AckEpoch,
+    Adopt,
+    Establish,
+    Event,
+    Invariant,
+    Local,
+    Promise,
+    Violation,
+    Zxid,
+    add,
+)
+from zabcheck.invariants.record import Record
 from zabcheck.proof.abstraction import (
     LOOKS_AT,
     MOST_PROCESSES,

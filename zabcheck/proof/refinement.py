@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec import Struct
 
-from invariants import Accept, AckEpoch, Adopt, Broadcast, Deliver, Establish, Event, Promise, Restore
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Deliver, Establish, Event, Promise, Restore
 from zabcheck.proof import steps
 from zabcheck.proof.abstraction import (
     AbstractTxn,

@@ -9,9 +9,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from invariants import Chain
-from invariants.diagnosis import like
-from invariants.quorums import Quorums
+from zabcheck.invariants import Chain
+from zabcheck.invariants.diagnosis import like
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import PROTOCOLS, step_limit
 from zabcheck.protocols.base import (
     Changed,

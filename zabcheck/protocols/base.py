@@ -29,8 +29,8 @@ from typing import Any, TypeVar, dataclass_transform
 
 from msgspec import Struct, field
 
-from invariants import GROUPS, Event
-from invariants.quorums import Quorums
+from zabcheck.invariants import GROUPS, Event
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.environment import LIKE_ZAB, Environment
 from zabcheck.protocols.switches import Switches
 

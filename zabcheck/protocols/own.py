@@ -38,9 +38,9 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Local, Ready, Restore, State, Txn
-from invariants.events import PROTOCOL_EVENTS
-from invariants.quorums import Quorums
+from zabcheck.invariants import Broadcast, ClientAck, Deliver, Event, FinalRead, Halt, Local, Ready, Restore, State, Txn
+from zabcheck.invariants.events import PROTOCOL_EVENTS
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import STEP_SECONDS, Effect, GiveUp, Message, Persist, ProcessId, Send
 from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND, Environment
 

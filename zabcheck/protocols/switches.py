@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_typ
 import msgspec
 from msgspec import Meta, Struct
 
-from invariants.diagnosis import like, nearest
+from zabcheck.invariants.diagnosis import like, nearest
 
 COUNTER_LIMIT = 2**32 - 1
 """The highest counter of an epoch: ZooKeeper packs it into 32 bits."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from invariants import (
+from zabcheck.invariants import (
     NO_ZXID,
     Accept,
     Adopt,

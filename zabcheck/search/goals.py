@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MethodType
 from typing import Any
 
-from invariants import (
+from zabcheck.invariants import (
     NO_ZXID,
     Accept,
     Adopt,
@@ -27,7 +27,7 @@ from invariants import (
     Txn,
     Zxid,
 )
-from invariants.quorums import Quorums
+from zabcheck.invariants.quorums import Quorums
 
 GOALS: dict[str, str] = {
     "three epochs": "leaders of three epochs were established",

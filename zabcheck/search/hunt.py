@@ -6,7 +6,7 @@ from time import process_time
 
 from msgspec import Struct
 
-from invariants import FURTHER, PROPERTIES, select
+from zabcheck.invariants import FURTHER, PROPERTIES, select
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols.base import Protocol

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from invariants.quorums import MAJORITY
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.search.engines import Engine

@@ -28,8 +28,8 @@ from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.errors import FlakyFailure
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
-from invariants import Invariant, select
-from invariants.quorums import Quorums
+from zabcheck.invariants import Invariant, select
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for

@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from invariants import Judge, select
-from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.invariants import Judge, select
+from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.step_limit import time_spent
 from zabcheck.search import swarm

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from invariants import Event, Local
+from zabcheck.invariants import Event, Local
 from zabcheck.protocols.base import StepRaised, Variables
 from zabcheck.search.run import Replay, simulate
 from zabcheck.simulation.choices import Choice

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
-from invariants import End, Event, Header, Invariant, Judge, Verdict, select
-from invariants import trace as trace_format
-from invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.invariants import End, Event, Header, Invariant, Judge, Verdict, select
+from zabcheck.invariants import trace as trace_format
+from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches

@@ -26,9 +26,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from invariants import Event, Invariant, select
-from invariants.quorums import Quorums, Weighted
-from invariants.state import SameState
+from zabcheck.invariants import Event, Invariant, select
+from zabcheck.invariants.quorums import Quorums, Weighted
+from zabcheck.invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for

@@ -5,8 +5,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants import Invariant
-from invariants.quorums import MAJORITY
+from zabcheck.invariants import Invariant
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Run
 from zabcheck.simulation.choices import FAULTS

@@ -12,7 +12,20 @@ from collections.abc import Callable
 from hashlib import blake2b
 from typing import Any
 
-from invariants import NO_ZXID, Broadcast, Chain, Crash, Deliver, Event, Local, Recover, Restore, State, Txn, Zxid
+from zabcheck.invariants import (
+    NO_ZXID,
+    Broadcast,
+    Chain,
+    Crash,
+    Deliver,
+    Event,
+    Local,
+    Recover,
+    Restore,
+    State,
+    Txn,
+    Zxid,
+)
 
 PATHS = ("/a", "/b", "/c")
 MOST_PATHS = 5

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Protocol, get
 
 from msgspec import Meta, Struct, structs
 
-from invariants import NO_ZXID, Event, Quiescent, Stabilised, events
-from invariants.quorums import Quorums
+from zabcheck.invariants import NO_ZXID, Event, Quiescent, Stabilised, events
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Lost, TakeSnapshot
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.base import Run as RunStimulus

@@ -12,7 +12,7 @@ process (LADIS 2008, 2 and 3).
 
 from typing import Any
 
-from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
+from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 from zabcheck.protocols.base import Effect
 
 LOG, CUT = "history", "base"

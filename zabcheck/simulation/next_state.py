@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
-from invariants import Event
-from invariants.quorums import Quorums
+from zabcheck.invariants import Event
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Message, Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import Ballots, Channels, Lost

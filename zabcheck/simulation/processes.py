@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import Any
 
-import invariants
-from invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Recover, Truncate
-from invariants.quorums import Quorums
+import zabcheck.invariants as invariants
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Recover, Truncate
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Buffer,

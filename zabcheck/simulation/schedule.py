@@ -15,8 +15,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from invariants.diagnosis import foreign, with_alternatives
-from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.invariants.diagnosis import foreign, with_alternatives
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation import choices

@@ -14,8 +14,8 @@ from copy import copy
 from functools import cache
 from typing import Any
 
-from invariants import Event
-from invariants.quorums import Quorums
+from zabcheck.invariants import Event
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.application import Application

@@ -6,7 +6,7 @@
 import operator
 from typing import Any
 
-from invariants import Drop, Elect, Receive
+from zabcheck.invariants import Drop, Elect, Receive
 from zabcheck.protocols.base import Elected, StepRaised, TimedOut
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.network import Parcel

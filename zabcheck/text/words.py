@@ -7,7 +7,7 @@ change the reading direction, or fill the screen.
 from collections.abc import Iterable
 from pathlib import Path
 
-from invariants import (
+from zabcheck.invariants import (
     Accept,
     AckEpoch,
     Adopt,

@@ -6,11 +6,11 @@ from functools import reduce
 import msgspec
 import pyarrow as pa
 
-from invariants import TraceError
 from zabcheck.campaign.judging.shares import Share, shares_of
 from zabcheck.campaign.judging.task import CheckedRuns, judge_share
 from zabcheck.campaign.session import session
 from zabcheck.campaign.tasks import as_task_failed
+from zabcheck.invariants import TraceError
 
 SIX = (
     "integrity",

@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from invariants import TraceError
-from invariants.columns.parquet import File, RowGroup
 from zabcheck.campaign.files import file_system, files_at, in_one_line, name_of
+from zabcheck.invariants import TraceError
+from zabcheck.invariants.columns.parquet import File, RowGroup
 
 ROWS = 2_000_000
 """The approximate number of rows of Parquet files in a share: some two seconds' work."""

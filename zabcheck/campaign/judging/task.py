@@ -12,14 +12,14 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
-from invariants import AnyEvent, Status, TraceError, Verdict, Violation, select
-from invariants.base import judge_events
-from invariants.columns.lines import judge_in_order
-from invariants.columns.parquet import BATCH, Disorder, Summary, judge, only_run
-from invariants.events import EventError
-from invariants.trace import Reader
 from zabcheck.campaign.files import file_system, in_one_line, name_of
 from zabcheck.campaign.judging.shares import RunRange, Share, opened_parquet
+from zabcheck.invariants import AnyEvent, Status, TraceError, Verdict, Violation, select
+from zabcheck.invariants.base import judge_events
+from zabcheck.invariants.columns.lines import judge_in_order
+from zabcheck.invariants.columns.parquet import BATCH, Disorder, Summary, judge, only_run
+from zabcheck.invariants.events import EventError
+from zabcheck.invariants.trace import Reader
 
 MOST_BROKEN = 20
 """The number of broken runs of which the violations are kept."""

@@ -7,11 +7,11 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from invariants.quorums import MAJORITY
 from zabcheck.campaign.results import ConfigurationRow, Kind
 from zabcheck.campaign.tables import ratios
 from zabcheck.campaign.tables.counts import MILLION
 from zabcheck.campaign.tables.engines import Ask
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.protocols.switch_settings import kinds
 from zabcheck.search.settings import SETTINGS
 

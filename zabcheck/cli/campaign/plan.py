@@ -5,11 +5,11 @@ from enum import StrEnum
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any
 
-from invariants import select
-from invariants.quorums import quorums_of
 from zabcheck.cli.campaign.report import needed
 from zabcheck.cli.commands import STEPS, BadInput, named
 from zabcheck.cli.files import bad_input_for
+from zabcheck.invariants import select
+from zabcheck.invariants.quorums import quorums_of
 from zabcheck.mutants.catalogue import bugs_of, mutated
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.text.nodes import untrusted

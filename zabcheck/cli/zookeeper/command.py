@@ -10,7 +10,6 @@ from typing import Annotated
 
 import typer
 
-from invariants import select
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
@@ -20,6 +19,7 @@ from zabcheck.cli.zookeeper.recordings import SCHEDULE, keep, save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import select
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.report import runs as reports

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from invariants.diagnosis import like
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.output import make_console, print_json, print_path
@@ -20,6 +19,7 @@ from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import Recordings, recordings_in
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.page import page as page_of
+from zabcheck.invariants.diagnosis import like
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.files import write as write_file

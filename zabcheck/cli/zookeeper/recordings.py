@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 from msgspec import structs
 
-from invariants.trace import dump
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.saving import TOLD
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.invariants.trace import dump
 from zabcheck.text.files import write
 from zabcheck.zookeeper.recording.folder import RECORDING
 from zabcheck.zookeeper.report import runs as reports

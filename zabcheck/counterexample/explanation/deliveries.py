@@ -7,7 +7,25 @@ and yields sentences without their full stop.
 from collections.abc import Iterator
 from itertools import pairwise
 
-from invariants import (
+from zabcheck.counterexample.explanation.edges import Case, Mark, in_order, left_out
+from zabcheck.counterexample.explanation.explained import explains
+from zabcheck.counterexample.explanation.facts import Facts, Place
+from zabcheck.counterexample.explanation.phrases import (
+    altered,
+    both_sent,
+    broadcasts,
+    deliveries,
+    demands,
+    in_a_row,
+    same_actor,
+    sent,
+    shown,
+    took,
+    txns,
+    why_lacking,
+    why_out_of_order,
+)
+from zabcheck.invariants import (
     Agreement,
     Broadcast,
     ClientAck,
@@ -28,24 +46,6 @@ from invariants import (
     TotalOrder,
     Txn,
     Violation,
-)
-from zabcheck.counterexample.explanation.edges import Case, Mark, in_order, left_out
-from zabcheck.counterexample.explanation.explained import explains
-from zabcheck.counterexample.explanation.facts import Facts, Place
-from zabcheck.counterexample.explanation.phrases import (
-    altered,
-    both_sent,
-    broadcasts,
-    deliveries,
-    demands,
-    in_a_row,
-    same_actor,
-    sent,
-    shown,
-    took,
-    txns,
-    why_lacking,
-    why_out_of_order,
 )
 from zabcheck.text.words import counted
 

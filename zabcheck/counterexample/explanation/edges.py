@@ -8,9 +8,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from invariants import Broadcast, Deliver, Event, Local, Restore, Txn, Violation
 from zabcheck.counterexample.causality import Causality, attributes
 from zabcheck.counterexample.pieces import labels_of
+from zabcheck.invariants import Broadcast, Deliver, Event, Local, Restore, Txn, Violation
 from zabcheck.text.words import clean, sentence
 
 Node = int | str

@@ -6,7 +6,25 @@ and yields sentences without their full stop.
 
 from collections.abc import Iterator
 
-from invariants import (
+from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
+from zabcheck.counterexample.explanation.explained import explains
+from zabcheck.counterexample.explanation.facts import Facts
+from zabcheck.counterexample.explanation.phrases import (
+    LONGEST_VALUE,
+    both_sent,
+    broadcasts,
+    by_whom,
+    demands,
+    listed,
+    processes,
+    same_actor,
+    sent,
+    shown,
+    taken_from,
+    txns,
+    why_lacking,
+)
+from zabcheck.invariants import (
     Accept,
     Broadcast,
     ClientAck,
@@ -29,25 +47,7 @@ from invariants import (
     Txn,
     Violation,
 )
-from invariants.stabilised import Liveness
-from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
-from zabcheck.counterexample.explanation.explained import explains
-from zabcheck.counterexample.explanation.facts import Facts
-from zabcheck.counterexample.explanation.phrases import (
-    LONGEST_VALUE,
-    both_sent,
-    broadcasts,
-    by_whom,
-    demands,
-    listed,
-    processes,
-    same_actor,
-    sent,
-    shown,
-    taken_from,
-    txns,
-    why_lacking,
-)
+from zabcheck.invariants.stabilised import Liveness
 from zabcheck.text.words import counted, cut, name
 
 

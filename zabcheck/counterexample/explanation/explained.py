@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from invariants import Invariant, Violation
 from zabcheck.counterexample.explanation.edges import Marks
 from zabcheck.counterexample.explanation.facts import Facts
+from zabcheck.invariants import Invariant, Violation
 
 Explains = Callable[[Violation, Facts], Iterator[str]]
 

@@ -10,7 +10,7 @@ together what processes delivered and accepted; one that cannot be put together 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from invariants import (
+from zabcheck.invariants import (
     EMPTY,
     Accept,
     AckEpoch,
@@ -28,7 +28,7 @@ from invariants import (
     Txn,
     chain_hash,
 )
-from invariants.quorums import MAJORITY
+from zabcheck.invariants.quorums import MAJORITY
 
 _MOST_GUESSES = 5000
 """How many sequences are tried, in all, to find those that have a certain hash."""

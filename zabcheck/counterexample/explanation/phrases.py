@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from invariants import Adopt, Broadcast, Chain, Corrupt, Crash, Deliver, Event, Local, Restore, Txn, Violation
 from zabcheck.counterexample.explanation.facts import Facts, Place
+from zabcheck.invariants import Adopt, Broadcast, Chain, Corrupt, Crash, Deliver, Event, Local, Restore, Txn, Violation
 from zabcheck.text.words import cut
 
 LONGEST_VALUE = 24

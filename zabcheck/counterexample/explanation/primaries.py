@@ -6,20 +6,6 @@ and yields sentences without their full stop.
 
 from collections.abc import Iterator
 
-from invariants import (
-    Accept,
-    AckEpoch,
-    Broadcast,
-    Deliver,
-    EpochUniqueness,
-    Establish,
-    Local,
-    Ready,
-    Txn,
-    Violation,
-    ZxidAssignment,
-    ZxidUniqueness,
-)
 from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
 from zabcheck.counterexample.explanation.explained import explains
 from zabcheck.counterexample.explanation.facts import Facts
@@ -32,6 +18,20 @@ from zabcheck.counterexample.explanation.phrases import (
     same_actor,
     sent,
     shown,
+)
+from zabcheck.invariants import (
+    Accept,
+    AckEpoch,
+    Broadcast,
+    Deliver,
+    EpochUniqueness,
+    Establish,
+    Local,
+    Ready,
+    Txn,
+    Violation,
+    ZxidAssignment,
+    ZxidUniqueness,
 )
 from zabcheck.text.words import name
 

@@ -6,7 +6,25 @@ and yields sentences without their full stop.
 
 from collections.abc import Iterator
 
-from invariants import (
+from zabcheck.counterexample.explanation.deliveries import built_on
+from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
+from zabcheck.counterexample.explanation.explained import explains
+from zabcheck.counterexample.explanation.facts import Facts, Place
+from zabcheck.counterexample.explanation.phrases import (
+    altered,
+    both_sent,
+    by_whom,
+    demands,
+    listed,
+    same_actor,
+    same_primary,
+    sent,
+    shown,
+    taken_from,
+    txns,
+    why_lacking,
+)
+from zabcheck.invariants import (
     Accept,
     AckEpoch,
     Adopt,
@@ -26,24 +44,6 @@ from invariants import (
     Restore,
     Txn,
     Violation,
-)
-from zabcheck.counterexample.explanation.deliveries import built_on
-from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
-from zabcheck.counterexample.explanation.explained import explains
-from zabcheck.counterexample.explanation.facts import Facts, Place
-from zabcheck.counterexample.explanation.phrases import (
-    altered,
-    both_sent,
-    by_whom,
-    demands,
-    listed,
-    same_actor,
-    same_primary,
-    sent,
-    shown,
-    taken_from,
-    txns,
-    why_lacking,
 )
 from zabcheck.text.words import counted, name
 

@@ -11,11 +11,11 @@ process than at another.
 import re
 from collections.abc import Iterable, Iterator
 
-from invariants import Event, Violation
-from invariants.quorums import MAJORITY
 from zabcheck.counterexample.explanation import deliveries, end, primaries, protocol
 from zabcheck.counterexample.explanation.explained import Explained
 from zabcheck.counterexample.explanation.facts import Facts
+from zabcheck.invariants import Event, Violation
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.text.words import cut, sentence
 
 LONGEST_SENTENCE = 240

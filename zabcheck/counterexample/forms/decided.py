@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from invariants import Accept, Broadcast, ClientAck, Deliver, Event, FinalRead, Truncate, Txn
 from zabcheck.counterexample.story import Flight, Moment, Story
+from zabcheck.invariants import Accept, Broadcast, ClientAck, Deliver, Event, FinalRead, Truncate, Txn
 from zabcheck.text.words import name
 
 MARK = "D"

@@ -6,8 +6,8 @@ from msgspec import Struct
 from rich.cells import cell_len
 from rich.text import Text
 
-from invariants import Broadcast, Deliver, Event, Local, Txn, Violation
 from zabcheck.counterexample.pieces import labels_of
+from zabcheck.invariants import Broadcast, Deliver, Event, Local, Txn, Violation
 from zabcheck.text.pen import BOLD, DIM, RED, Pen, padded
 from zabcheck.text.words import clean, name
 

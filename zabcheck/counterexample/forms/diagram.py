@@ -19,7 +19,13 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import (
+from zabcheck.counterexample.forms.decided import MARK, Decided, decided
+from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
+from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
+from zabcheck.counterexample.forms.room import breadth
+from zabcheck.counterexample.pieces import Labels
+from zabcheck.counterexample.story import Flight, HeldThread, Moment, Story
+from zabcheck.invariants import (
     Accept,
     Adopt,
     Broadcast,
@@ -43,12 +49,6 @@ from invariants import (
     Txn,
     Wake,
 )
-from zabcheck.counterexample.forms.decided import MARK, Decided, decided
-from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
-from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
-from zabcheck.counterexample.forms.room import breadth
-from zabcheck.counterexample.pieces import Labels
-from zabcheck.counterexample.story import Flight, HeldThread, Moment, Story
 from zabcheck.text.words import clean, name
 
 MOST_ROOM = 150

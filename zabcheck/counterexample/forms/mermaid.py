@@ -11,10 +11,10 @@ more than 50,000 characters, which is a run of about a thousand steps.
 
 from collections.abc import Iterator, Sequence
 
-from invariants import Corrupt
-from invariants.events import OnLink
 from zabcheck.counterexample.pieces import Labels, Tone, entries_of
 from zabcheck.counterexample.story import Flight, Moment, Story
+from zabcheck.invariants import Corrupt
+from zabcheck.invariants.events import OnLink
 from zabcheck.text.words import clean, name
 
 LONGEST_TEXT = 160

@@ -3,11 +3,11 @@
 import json
 from collections.abc import Collection, Iterator
 
-from invariants import Broadcast, Deliver, Txn
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import Broadcast, Deliver, Txn
 from zabcheck.text.words import clean
 
 LONGEST_ENTRY = 200

@@ -10,11 +10,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Event, Violation
 from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
+from zabcheck.invariants import Event, Violation
 from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen, padded, text_of
 from zabcheck.text.words import counted, name, sentence

@@ -2,8 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 
-from invariants import Durability, FinalAgreement, SameState
 from zabcheck.explore.judges.monitored import Monitored, monitors
+from zabcheck.invariants import Durability, FinalAgreement, SameState
 
 
 @monitors(SameState)

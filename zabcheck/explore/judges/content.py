@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants.chain import Chain
-from invariants.quorums import Quorums
-from invariants.record import Sent
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.quorums import Quorums
+from zabcheck.invariants.record import Sent
 
 
 def content(value: Any) -> Hashable:

@@ -22,14 +22,14 @@ if sequences have forked and in other rare cases (`_is_a_path`) the whole record
 
 from collections.abc import Collection, Hashable, Sequence
 
-from invariants.agreement import Agreement
-from invariants.base import Judge
-from invariants.chain import EMPTY, Chain
-from invariants.integrity import Integrity
-from invariants.record import Record, Sent
-from invariants.total_order import TotalOrder
 from zabcheck.explore.judges.content import content
 from zabcheck.explore.judges.judge import MonitorJudge
+from zabcheck.invariants.agreement import Agreement
+from zabcheck.invariants.base import Judge
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.integrity import Integrity
+from zabcheck.invariants.record import Record, Sent
+from zabcheck.invariants.total_order import TotalOrder
 
 _NOT_NEEDED = frozenset(
     (

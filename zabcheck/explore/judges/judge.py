@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from invariants import Broadcast, Event, Invariant, Judge
-from invariants.quorums import Quorums
-from invariants.record import Record
 from zabcheck.explore.judges.lookup import monitored
 from zabcheck.explore.judges.monitored import Monitored, WentOn
 from zabcheck.explore.judges.record import MonitorRecord
+from zabcheck.invariants import Broadcast, Event, Invariant, Judge
+from zabcheck.invariants.quorums import Quorums
+from zabcheck.invariants.record import Record
 
 
 class MonitorJudge(Judge):

@@ -2,7 +2,8 @@
 
 from collections.abc import Hashable, Sequence
 
-from invariants import (
+from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+from zabcheck.invariants import (
     AckEpoch,
     Adopt,
     CommitEpoch,
@@ -14,10 +15,9 @@ from invariants import (
     Invariant5,
     Redelivery,
 )
-from invariants.chain import reference
-from invariants.invariant_2 import zxid_of
-from invariants.invariant_5 import Phase
-from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+from zabcheck.invariants.chain import reference
+from zabcheck.invariants.invariant_2 import zxid_of
+from zabcheck.invariants.invariant_5 import Phase
 
 
 @monitors(Redelivery)

@@ -3,9 +3,9 @@
 import sys
 from types import new_class
 
-from invariants import Invariant
 from zabcheck.explore.judges import clients, local, primaries, sequences  # noqa: F401  # they register their classes
 from zabcheck.explore.judges.monitored import MONITORED, Monitored
+from zabcheck.invariants import Invariant
 
 
 def monitored(kind: type[Invariant]) -> type[Monitored]:

@@ -11,9 +11,9 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
 from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Literal, TypeVar
 
-from invariants import Event, Invariant
 from zabcheck.explore.judges.content import content
 from zabcheck.explore.judges.record import MonitorRecord
+from zabcheck.invariants import Event, Invariant
 
 Need = Literal["who delivered the whole path", "what each server broadcast"]
 """Part of the record besides the transactions yet to be delivered: see `Monitored.needs`."""

@@ -2,11 +2,11 @@
 
 from collections.abc import Hashable, Sequence
 
-from invariants import Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
-from invariants.chain import reference
-from invariants.epoch_uniqueness import Claim
-from invariants.record import Record, Sent
 from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+from zabcheck.invariants import Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
+from zabcheck.invariants.chain import reference
+from zabcheck.invariants.epoch_uniqueness import Claim
+from zabcheck.invariants.record import Record, Sent
 
 
 @monitors(EpochUniqueness)

@@ -3,9 +3,9 @@
 from collections.abc import Hashable, Sequence
 from itertools import chain
 
-from invariants.events import Broadcast
-from invariants.quorums import Quorums
-from invariants.record import Primary, Record, Sent
+from zabcheck.invariants.events import Broadcast
+from zabcheck.invariants.quorums import Quorums
+from zabcheck.invariants.record import Primary, Record, Sent
 
 
 class MonitorRecord(Record):

@@ -6,7 +6,8 @@ Their other attributes only save time.
 from collections.abc import Hashable, Sequence
 from typing import ClassVar
 
-from invariants import (
+from zabcheck.explore.judges.monitored import Monitored, Need, monitors
+from zabcheck.invariants import (
     Agreement,
     Clock,
     GlobalPrimaryOrder,
@@ -19,7 +20,6 @@ from invariants import (
     StrictCausality,
     TotalOrder,
 )
-from zabcheck.explore.judges.monitored import Monitored, Need, monitors
 
 
 class _OfSequences(Monitored):

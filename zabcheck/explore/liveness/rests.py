@@ -17,8 +17,6 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Judge, Local, Quiescent
-from invariants.epoch_progress import EpochProgress
 from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.liveness.undisturbed import LOOK, Kind, Trap
@@ -26,6 +24,8 @@ from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.explore.tables.successors import Row
+from zabcheck.invariants import Judge, Local, Quiescent
+from zabcheck.invariants.epoch_progress import EpochProgress
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice

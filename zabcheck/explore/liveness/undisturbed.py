@@ -27,15 +27,15 @@ from typing import Literal, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Judge, Local, Recover, Stabilised
-from invariants.convergence import Convergence
-from invariants.reliable_delivery import ReliableDelivery
 from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import NO_CONNECTION
 from zabcheck.explore.tables.successors import Row
+from zabcheck.invariants import Judge, Local, Recover, Stabilised
+from zabcheck.invariants.convergence import Convergence
+from zabcheck.invariants.reliable_delivery import ReliableDelivery
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice, ask, calm, choose, is_least, undisturbed
 

@@ -21,11 +21,11 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import Struct
 
-from invariants import Invariant
-from invariants.quorums import Quorums
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.states.visited import HOW, PORTION, Portion
 from zabcheck.explore.tables.journal import Journal
+from zabcheck.invariants import Invariant
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from invariants.quorums import Quorums
 from zabcheck.explore.bounds import CRASH, CUT, FREE, REQUEST, SNAPSHOT, TIMEOUT, Bounds
 from zabcheck.explore.tables.components import CLOSED, TO_FOLLOWER, TO_LEADER, Components, named_by
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice

@@ -8,9 +8,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Sequence
 from typing import Self
 
-from invariants import Event
 from zabcheck.explore.tables.components import NOTHING, Components
 from zabcheck.explore.tables.renaming import Names
+from zabcheck.invariants import Event
 
 
 class Automaton(ABC):

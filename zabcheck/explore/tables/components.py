@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Event, Local, Promise, Ready
-from invariants.quorums import Quorums
 from zabcheck.explore.tables.content import is_hashable, of_connection, of_disk, of_value
 from zabcheck.explore.tables.journal import Journal
 from zabcheck.explore.tables.renaming import Names, Twins, renamed_event
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Event, Local, Promise, Ready
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import NOBODY

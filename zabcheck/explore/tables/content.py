@@ -6,8 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants import Chain
-from invariants.quorums import Quorums
+from zabcheck.invariants import Chain
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.disk import Disk, Write

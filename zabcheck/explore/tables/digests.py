@@ -14,9 +14,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants import Chain
 from zabcheck.explore.tables.components import NO_CONNECTION, Components, key_of_link
 from zabcheck.explore.tables.content import is_hashable, of_value
+from zabcheck.invariants import Chain
 
 BITS = 60
 _MASK = (1 << BITS) - 1

@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, Crash, Event, Invariant, Local
-from invariants.quorums import Quorums
 from zabcheck.explore.judges import Monitored, MonitorJudge, monitored
 from zabcheck.explore.judges.identity import identity, named
 from zabcheck.explore.tables.automata import Automaton, Watcher
 from zabcheck.explore.tables.components import Components, Left
 from zabcheck.explore.tables.digests import digest
 from zabcheck.explore.tables.renaming import Names
+from zabcheck.invariants import Broadcast, Crash, Event, Invariant, Local
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
 
 Group = tuple[type[Monitored], ...]

@@ -15,8 +15,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from invariants import Crash, Event, Invariant, Local
-from invariants.quorums import Quorums
 from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.tables.automata import Watcher
 from zabcheck.explore.tables.components import Components
@@ -24,6 +22,8 @@ from zabcheck.explore.tables.digests import digest
 from zabcheck.explore.tables.group_judges import Group, GroupJudge, groups_of, product_of
 from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.renaming import Names
+from zabcheck.invariants import Crash, Event, Invariant, Local
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.search.goals import GOALS, LOOK_AT, Goals
 
 

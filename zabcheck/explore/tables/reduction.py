@@ -79,7 +79,8 @@ no eager move makes crash.
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from invariants import (
+from zabcheck.explore.tables.components import Link
+from zabcheck.invariants import (
     Agreement,
     Clock,
     EpochUniqueness,
@@ -91,7 +92,6 @@ from invariants import (
     PrimaryIntegrity,
     TotalOrder,
 )
-from zabcheck.explore.tables.components import Link
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import Choice

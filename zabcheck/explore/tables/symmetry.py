@@ -24,13 +24,13 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, permutations, product
 from math import factorial
 
-from invariants.quorums import Quorums
 from zabcheck.explore.tables.content import of_connection, of_disk
 from zabcheck.explore.tables.digests import BITS, Digests, digest
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.renaming import Names, renamed_choice
 from zabcheck.explore.tables.successors import Row
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import NOBODY

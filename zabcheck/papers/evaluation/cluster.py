@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from heapq import heappop, heappush
 from typing import Any
 
-from invariants import EMPTY, Chain, Event
-from invariants.quorums import Quorums
+from zabcheck.invariants import EMPTY, Chain, Event
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.costs import Costs, Disk, appended
 from zabcheck.protocols.base import Elected, Message, Protocol, Request
 from zabcheck.protocols.switches import Switches

@@ -12,7 +12,7 @@ Each field says whether its value is the paper's or assumed; docs/evaluation.md 
 
 from msgspec import Struct
 
-from invariants import Chain
+from zabcheck.invariants import Chain
 from zabcheck.protocols.base import Message
 from zabcheck.protocols.zab.histories import Carried, Whole
 from zabcheck.protocols.zab.messages import AckE, CEpoch, NewEpoch, NewLeader, Propose

@@ -6,7 +6,7 @@ The six properties of the paper (III-A) judge every run while it goes on.
 from collections.abc import Callable
 from functools import cache
 
-from invariants import (
+from zabcheck.invariants import (
     EMPTY,
     PROPERTIES,
     Broadcast,
@@ -22,7 +22,7 @@ from invariants import (
     Verdict,
     Zxid,
 )
-from invariants.quorums import Quorums
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.cluster import Cluster
 from zabcheck.papers.evaluation.costs import SECOND, Costs, Disk
 from zabcheck.papers.evaluation.results import JudgedRow, LatencyRow, RecoveryRow, ThroughputRow

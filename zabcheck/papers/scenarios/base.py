@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from invariants import End, Event, Header
-from invariants.quorums import MAJORITY
+from zabcheck.invariants import End, Event, Header
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule

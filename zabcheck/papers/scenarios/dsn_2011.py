@@ -3,7 +3,7 @@
 The figures are drawn after their captions and what the section says of them.
 """
 
-from invariants import Broadcast, Deliver, Event, Txn, Zxid
+from zabcheck.invariants import Broadcast, Deliver, Event, Txn, Zxid
 from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
 
 Z, Z1, Z2 = Txn(Zxid(1, 1), "v"), Txn(Zxid(2, 1), "v'"), Txn(Zxid(3, 1), "v''")

@@ -1,6 +1,6 @@
 """LADIS 2008: what must not be forgotten, what must be skipped, and what a causal violation would do."""
 
-from invariants import Establish
+from zabcheck.invariants import Establish
 from zabcheck.papers.scenarios.base import Outcome, Scenario, scheduled
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices

@@ -6,11 +6,11 @@ from hashlib import sha256
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Event, Header, check
-from invariants import trace as trace_format
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story, states_after
 from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.invariants import Event, Header, check
+from zabcheck.invariants import trace as trace_format
 from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
 from zabcheck.search.run import named_by, replay_on
 from zabcheck.simulation.schedule import Schedule

@@ -3,7 +3,7 @@
 LADIS 2008, 2: "multiple delivery of a transaction is fine as long as on restart order is preserved"; DSN 2011, I.
 """
 
-from invariants import Broadcast, Chain, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
+from zabcheck.invariants import Broadcast, Chain, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
 from zabcheck.papers.scenarios.base import Outcome, Scenario, Written, scheduled
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices

@@ -1,6 +1,6 @@
 """Phase 3 of the db-19 lab, "Broadcast"."""
 
-from invariants import Accept, Broadcast, Txn, Zxid
+from zabcheck.invariants import Accept, Broadcast, Txn, Zxid
 from zabcheck.protocols.base import Effect, ProcessId, Request, Send
 from zabcheck.protocols.db19.messages import Ack, Commit, Propose
 from zabcheck.protocols.db19.node import Node, Role, commit_up_to, reset_election_deadline, to_all

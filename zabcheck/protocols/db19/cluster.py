@@ -18,9 +18,9 @@ from heapq import heappop, heappush
 
 from msgspec import Struct
 
-import invariants
-from invariants import Event, Receive
-from invariants.quorums import Quorums
+import zabcheck.invariants as invariants
+from zabcheck.invariants import Event, Receive
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, Message, ProcessId, Request, ResetTimer, Send, Started, TimedOut
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.broadcast import can_broadcast

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from invariants import EMPTY, Chain, Txn, Zxid
+from zabcheck.invariants import EMPTY, Chain, Txn, Zxid
 from zabcheck.protocols.base import Message, ProcessId
 
 

@@ -12,9 +12,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-import invariants
-from invariants import NO_ZXID, Adopt, Deliver, Promise, Zxid
-from invariants.quorums import Quorums
+import zabcheck.invariants as invariants
+from zabcheck.invariants import NO_ZXID, Adopt, Deliver, Promise, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, Message, ProcessId, ResetTimer, Send
 from zabcheck.protocols.db19.messages import History
 from zabcheck.protocols.switches import Switches

@@ -1,6 +1,6 @@
 """Phases 1 and 2 of the db-19 lab, "Discovery & Synchronization"."""
 
-from invariants import Establish, Ready, Truncate
+from zabcheck.invariants import Establish, Ready, Truncate
 from zabcheck.protocols.base import Effect, ProcessId, Send
 from zabcheck.protocols.db19.messages import AckEpoch, AckLeader, Commit, History, NewEpoch, NewLeader
 from zabcheck.protocols.db19.node import (

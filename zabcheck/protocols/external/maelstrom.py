@@ -19,8 +19,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
-from invariants import Broadcast, Deliver, Txn, Zxid
-from invariants.quorums import Quorums
+from zabcheck.invariants import Broadcast, Deliver, Txn, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Changed,

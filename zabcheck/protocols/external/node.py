@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Raw, Struct
 
-from invariants import Event, Ready
-from invariants.quorums import Quorums
+from zabcheck.invariants import Event, Ready
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
     Buffer,

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Raw
 from msgspec.structs import replace
 
-from invariants import select
-from invariants.diagnosis import like
-from invariants.quorums import Family, Quorums, Weighted
+from zabcheck.invariants import select
+from zabcheck.invariants.diagnosis import like
+from zabcheck.invariants.quorums import Family, Quorums, Weighted
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.adapter import PROPERTIES, register
 from zabcheck.protocols.base import (

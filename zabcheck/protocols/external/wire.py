@@ -10,9 +10,9 @@ from typing import Any, Literal, Union
 import msgspec
 from msgspec import Raw, Struct, field
 
-from invariants import Broadcast, Chain, Deliver, Event, Halt, Local, Ready, Txn
-from invariants.events import PROTOCOL_EVENTS as PROTOCOL
-from invariants.events import AckEpoch, Adopt, ClientAck, FinalRead, Restore, State
+from zabcheck.invariants import Broadcast, Chain, Deliver, Event, Halt, Local, Ready, Txn
+from zabcheck.invariants.events import PROTOCOL_EVENTS as PROTOCOL
+from zabcheck.invariants.events import AckEpoch, Adopt, ClientAck, FinalRead, Restore, State
 
 ZABCHECK, DISK = "zabcheck", "disk"
 

@@ -1,6 +1,6 @@
 """Broadcast mode (LADIS 2008, 4.1): a two-phase commit without aborts, over FIFO channels."""
 
-from invariants import Accept, Broadcast, Establish, Ready, Txn, Zxid
+from zabcheck.invariants import Accept, Broadcast, Establish, Ready, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Persist, ProcessId, Request, Send
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
 from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_to, first_of

@@ -1,6 +1,6 @@
 """Recovery mode to the letter of LADIS 2008, 4.2: nothing is added to the text. `recovery` has the repairs."""
 
-from invariants import Truncate, Zxid
+from zabcheck.invariants import Truncate, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Persist, ProcessId, Send
 from zabcheck.protocols.ladis.broadcast import commit_acknowledged
 from zabcheck.protocols.ladis.messages import Commit, FollowerInfo, Proposal, Supply, Trunc

@@ -4,7 +4,7 @@ The paper names PROPOSAL, ACK and COMMIT, and describes the other messages witho
 ZooKeeper, except FETCH and SUPPLY, which are ours.
 """
 
-from invariants import Txn
+from zabcheck.invariants import Txn
 from zabcheck.protocols.base import Message
 
 

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import EMPTY, Chain, Deliver, Halt, Restore, Zxid
-from invariants.quorums import Quorums
+from zabcheck.invariants import EMPTY, Chain, Deliver, Halt, Restore, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     NOTHING_ADDED,
     AddedState,

@@ -20,7 +20,7 @@ Leader election is the adversarial oracle: it may name any server. "Having the n
 highest zxid is an optimization": a leader without it finds the server that has it, and fetches what it lacks.
 """
 
-from invariants import Adopt, Chain, Promise, Truncate, Zxid
+from zabcheck.invariants import Adopt, Chain, Promise, Truncate, Zxid
 from zabcheck.protocols.base import Changed, Connect, Effect, Elected, GiveUp, Persist, ProcessId, Send
 from zabcheck.protocols.ladis.messages import (
     Ack,

@@ -6,7 +6,7 @@ what it accepts is durable before it says so.
 
 from typing import Any
 
-from invariants import Deliver, Promise
+from zabcheck.invariants import Deliver, Promise
 from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
 from zabcheck.protocols.paxos.messages import Chosen, Join, Phase1a, Phase1b, Phase2a, Phase2b, Proposal
 from zabcheck.protocols.paxos.process import Acceptor, Learner, abandon

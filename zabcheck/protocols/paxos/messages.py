@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from invariants import Txn
+from zabcheck.invariants import Txn
 from zabcheck.protocols.base import Message
 
 Instance = int

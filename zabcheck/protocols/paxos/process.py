@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from invariants import Halt
-from invariants.quorums import Quorums
+from zabcheck.invariants import Halt
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Effect, ProcessId, Started
 from zabcheck.protocols.paxos.messages import Instance, Proposal, Value
 from zabcheck.protocols.switches import LETTER, Switches

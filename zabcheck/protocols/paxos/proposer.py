@@ -6,7 +6,7 @@ phase 2 alone (3). The proposer is the primary of DSN 2011, and its ballot is th
 
 from collections.abc import Collection, Iterable
 
-from invariants import Broadcast, Establish, Ready, Txn, Zxid
+from zabcheck.invariants import Broadcast, Establish, Ready, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
 from zabcheck.protocols.paxos.acceptor import learn, on_lost_proposer, promise
 from zabcheck.protocols.paxos.messages import (

@@ -4,7 +4,7 @@ The follower trusts its channel (FIFO, one iteration): it drops duplicates, igno
 and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
 """
 
-from invariants import (
+from zabcheck.invariants import (
     EMPTY,
     Accept,
     AckEpoch,

@@ -11,7 +11,7 @@ gets the snapshot, and the whole log after it.
 
 from msgspec import Struct
 
-from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
+from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 
 
 class Whole(Struct, frozen=True, gc=False):

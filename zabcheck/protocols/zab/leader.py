@@ -7,7 +7,7 @@ NEWLEADER, or after it.
 
 from collections.abc import Callable, Collection, Mapping
 
-from invariants import Broadcast, Establish, Txn, Zxid
+from zabcheck.invariants import Broadcast, Establish, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
 from zabcheck.protocols.zab.follower import lasts, on_lost_leader
 from zabcheck.protocols.zab.histories import base_of, carry, received

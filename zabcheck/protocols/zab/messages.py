@@ -1,6 +1,6 @@
 """The messages of Zab (DSN 2011, IV), in the order of the phases."""
 
-from invariants import Txn, Zxid
+from zabcheck.invariants import Txn, Zxid
 from zabcheck.protocols.base import Message
 from zabcheck.protocols.zab.histories import Carried
 

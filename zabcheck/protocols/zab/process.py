@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
-from invariants.quorums import Quorums
+from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Halt, Restore, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     NOTHING_ADDED,
     AddedState,

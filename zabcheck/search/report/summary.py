@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants.quorums import MAJORITY
+from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.search.tally import Summary
 from zabcheck.text.words import counted
 

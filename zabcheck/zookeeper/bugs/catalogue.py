@@ -7,7 +7,7 @@ the folder `schedules` beside this module shows it. An entry here adds its condi
 from pathlib import Path
 from typing import NamedTuple
 
-from invariants.diagnosis import like
+from zabcheck.invariants.diagnosis import like
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue, issue_named

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from invariants import Chain
+from zabcheck.invariants import Chain
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.zookeeper.model.server import Server
 

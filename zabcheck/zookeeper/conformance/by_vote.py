@@ -10,7 +10,7 @@ from itertools import combinations, permutations
 
 from msgspec.structs import replace
 
-from invariants.quorums import quorums_of
+from zabcheck.invariants.quorums import quorums_of
 from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from invariants import Chain
+from zabcheck.invariants import Chain
 from zabcheck.search.minimise import minimise
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import Schedule

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.observations import (
     Applies,

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from invariants import Chain
+from zabcheck.invariants import Chain
 from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.costs import FAR, NEAR, Costs
 from zabcheck.zookeeper.conformance.observations import (

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from invariants import NO_ZXID, Txn, Zxid
+from zabcheck.invariants import NO_ZXID, Txn, Zxid
 from zabcheck.zookeeper.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
 from zabcheck.zookeeper.conformance.packets import in_words as packet_in_words
 from zabcheck.zookeeper.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Read, Sent, Undecoded

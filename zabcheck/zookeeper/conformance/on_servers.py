@@ -13,8 +13,8 @@ from typing import Never
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Event, Halt, Zxid
-from invariants.quorums import MAJORITY, quorums_of
+from zabcheck.invariants import Event, Halt, Zxid
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols.base import Message, Send
 from zabcheck.protocols.switches import COUNTER_LIMIT, completed
 from zabcheck.simulation import choices

@@ -1,6 +1,6 @@
 """Packets of a recording as messages of the model, and both as keys that are equal for equal contents."""
 
-from invariants import Chain, Txn, Zxid
+from zabcheck.invariants import Chain, Txn, Zxid
 from zabcheck.protocols.base import Message
 from zabcheck.zookeeper.model import KINDS, messages
 from zabcheck.zookeeper.recording.records import Sent

@@ -1,6 +1,6 @@
 """The reasons why a move is not taken: the recording rules it out, or a tree is missing."""
 
-from invariants import Chain, Txn, Zxid
+from zabcheck.invariants import Chain, Txn, Zxid
 from zabcheck.simulation import choices
 from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.observations import Ends, Reads

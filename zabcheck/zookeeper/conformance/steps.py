@@ -7,8 +7,8 @@ sends must be the next that the recording has on that connection; if that has no
 from collections.abc import Mapping, Sequence
 from copy import copy
 
-from invariants import Chain, Halt
-from invariants.quorums import Quorums
+from zabcheck.invariants import Chain, Halt
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import base
 from zabcheck.protocols.base import Message, Stimulus
 from zabcheck.simulation import choices

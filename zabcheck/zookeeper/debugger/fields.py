@@ -8,7 +8,7 @@ threads may change one after another was read.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from invariants.diagnosis import like
+from zabcheck.invariants.diagnosis import like
 from zabcheck.zookeeper.debugger.jvm import Jvm
 from zabcheck.zookeeper.wire.zxids import COUNTER, shown
 

@@ -3,7 +3,7 @@
 from itertools import islice
 from typing import NamedTuple
 
-from invariants.diagnosis import like
+from zabcheck.invariants.diagnosis import like
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE, Point
 from zabcheck.zookeeper.debugger.class_file import Call, Method
 from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError

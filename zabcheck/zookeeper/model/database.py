@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
+from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
 from zabcheck.protocols.base import ModelledError
 from zabcheck.zookeeper.model.versions import Version
 

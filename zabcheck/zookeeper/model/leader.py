@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from msgspec.structs import replace
 
-from invariants import Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
+from zabcheck.invariants import Broadcast, CommitEpoch, Establish, Ready, Txn, Zxid
 from zabcheck.protocols.base import Connect, Effect, Elected, Lost, Message, ProcessId, Request, Send
 from zabcheck.zookeeper.model import learner, messages
 from zabcheck.zookeeper.model.database import at

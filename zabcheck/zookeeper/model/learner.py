@@ -4,7 +4,7 @@ A packet is one step. The main thread's work on NEWLEADER is a list of smaller o
 between any two; logging and applying belong to other threads (`threads`).
 """
 
-from invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
+from zabcheck.invariants import AckEpoch, CommitEpoch, Promise, Truncate, Txn, Zxid
 from zabcheck.protocols.base import Buffer, Changed, Connect, Effect, Elected, Flush, Lost, ProcessId, Send, Write
 from zabcheck.zookeeper.model import messages
 from zabcheck.zookeeper.model.database import (

@@ -1,6 +1,6 @@
 """The packets between a leader and its learners (`QuorumPacket`, with the types of `Leader`)."""
 
-from invariants import Chain, Txn, Zxid
+from zabcheck.invariants import Chain, Txn, Zxid
 from zabcheck.protocols.base import Message
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from invariants import EMPTY, NO_ZXID, Accept, Adopt, Chain, Deliver, Restore, Txn, Zxid
-from invariants.quorums import Quorums
+from zabcheck.invariants import EMPTY, NO_ZXID, Accept, Adopt, Chain, Deliver, Restore, Txn, Zxid
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import (
     Buffer,
     Effect,

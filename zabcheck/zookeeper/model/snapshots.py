@@ -1,6 +1,6 @@
 """When a server writes its tree to a file, and when it removes older files (`FileTxnSnapLog`, `PurgeTxnLog`)."""
 
-from invariants import Txn
+from zabcheck.invariants import Txn
 from zabcheck.protocols.base import Effect, Flush, ProcessId, TakeSnapshot, Write
 from zabcheck.zookeeper.model.database import with_snapshot
 from zabcheck.zookeeper.model.server import Server

@@ -6,7 +6,7 @@ number, the follower's lastProcessedZxid, and the part of its history that is st
 
 from collections.abc import Iterable
 
-from invariants import NO_ZXID, Txn, Zxid
+from zabcheck.invariants import NO_ZXID, Txn, Zxid
 from zabcheck.protocols.base import Message
 from zabcheck.zookeeper.model.database import Database
 from zabcheck.zookeeper.model.messages import Commit, Diff, Proposal, Snap, Trunc

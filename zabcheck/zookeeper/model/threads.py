@@ -8,7 +8,7 @@ each run of a coarse grain is one of every finer grain, in which the threads tak
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 
-from invariants import Halt
+from zabcheck.invariants import Halt
 from zabcheck.protocols.base import Changed, Effect, Flush, ProcessId, Run, Send, Step, Threads
 from zabcheck.protocols.switches import Switches, completed
 from zabcheck.zookeeper.model import election, leader, messages

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 from zabcheck.protocols.base import Ballot, ProcessId
 
 State = Literal["LOOKING", "FOLLOWING", "LEADING"]

@@ -5,7 +5,7 @@ As long as each event of a run is an instance of steps of the abstraction that i
 breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 """
 
-from invariants import Broadcast, Violation, check
+from zabcheck.invariants import Broadcast, Violation, check
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.monitors import Proof, Refinement
 from zabcheck.text.words import counted, sentence

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from invariants import Event, Local, Receive, Send
 from zabcheck.counterexample.story import HeldThread, Story, ThreadEnd
+from zabcheck.invariants import Event, Local, Receive, Send
 from zabcheck.text.words import name, phrase
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE
 from zabcheck.zookeeper.recording.folder import read

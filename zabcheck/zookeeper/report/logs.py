@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 from zabcheck.text.words import as_text, clean, counted
 from zabcheck.zookeeper.bugs.traces import BugTrace
 from zabcheck.zookeeper.disk.comparison import Comparison, Difference, first_records

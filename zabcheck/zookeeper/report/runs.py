@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from invariants import Crash, Verdict
+from zabcheck.invariants import Crash, Verdict
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.words import counted, phrase
 from zabcheck.zookeeper.debugger.fields import in_words

@@ -6,7 +6,7 @@ was killed soon after had read it cannot be known.
 
 from collections.abc import Callable
 
-from invariants.events import Cut, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake, Zxid
+from zabcheck.invariants.events import Cut, Drop, Event, Heal, Hold, Mend, Pause, Receive, Send, Wake, Zxid
 from zabcheck.zookeeper.recording.records import AnyRecord, Fault, Lost, Paused, Resumed, Sent
 from zabcheck.zookeeper.trace.names import Names
 from zabcheck.zookeeper.wire.streams import FIRST_ACK

@@ -11,7 +11,7 @@ request:
 from collections.abc import Collection, Iterable
 from typing import Protocol
 
-from invariants.events import Txn, Zxid
+from zabcheck.invariants.events import Txn, Zxid
 from zabcheck.zookeeper.recording.records import Record, Session
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 

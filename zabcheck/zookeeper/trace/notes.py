@@ -5,7 +5,7 @@ Signatures of known bugs and verdicts read the kinds and fields; `words` makes t
 
 from msgspec import Struct
 
-from invariants.events import Zxid
+from zabcheck.invariants.events import Zxid
 from zabcheck.zookeeper.trace.sources import Source
 
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from invariants.chain import Chain
-from invariants.events import AckEpoch, End, Event, Header, Zxid
-from invariants.quorums import MAJORITY
-from invariants.trace import dump
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import AckEpoch, End, Event, Header, Zxid
+from zabcheck.invariants.quorums import MAJORITY
+from zabcheck.invariants.trace import dump
 from zabcheck.zookeeper.recording.records import Fault, Lost
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.messages import Messages, Network

@@ -11,8 +11,8 @@ that when it is established as leader, or up to date as follower. So the history
 
 from collections.abc import Callable, Iterable, Iterator
 
-from invariants.chain import EMPTY, Chain
-from invariants.events import (
+from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import (
     Accept,
     AckEpoch,
     Adopt,

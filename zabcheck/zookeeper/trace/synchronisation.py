@@ -10,8 +10,8 @@ In both cases NEWLEADER's acknowledgement covers what was committed by then, and
 is acknowledged by itself.
 """
 
-from invariants.chain import Chain
-from invariants.events import Txn, Zxid
+from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.events import Txn, Zxid
 from zabcheck.zookeeper.recording.iteration import FollowerSide
 from zabcheck.zookeeper.trace.moments import LoggedIteration
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from invariants.base import Status
+from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.recording.records import Disk, NodeState, Read, Record, Replied, Requested, Sent
 from zabcheck.zookeeper.trace.incarnations import SortedRecording
 from zabcheck.zookeeper.trace.names import CLOSE_SESSION

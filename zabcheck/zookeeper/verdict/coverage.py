@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from invariants.events import Deliver, Restore, Txn, Zxid
+from zabcheck.invariants.events import Deliver, Restore, Txn, Zxid
 from zabcheck.zookeeper.recording.records import Disk
 from zabcheck.zookeeper.trace.incarnations import SortedRecording
 from zabcheck.zookeeper.trace.observe import Observation

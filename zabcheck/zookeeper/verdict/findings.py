@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
+from zabcheck.invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
 from zabcheck.zookeeper.recording.records import Acknowledged, Asked, Exited, NotRead
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.zookeeper.trace.observe import Observation

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Sent
 from zabcheck.zookeeper.rules.packets import Judgement

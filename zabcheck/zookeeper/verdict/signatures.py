@@ -6,7 +6,7 @@ A signature is no proof: another bug may look the same.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 from zabcheck.zookeeper.rules.packets import Divergence
 from zabcheck.zookeeper.trace.notes import (
     CameBack,

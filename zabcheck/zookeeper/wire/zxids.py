@@ -1,6 +1,6 @@
 """Packed zxids: the epoch in the upper 32 bits, the counter in the lower 32, as in ZooKeeper's packets and files."""
 
-from invariants import Zxid
+from zabcheck.invariants import Zxid
 
 COUNTER = 0xFFFF_FFFF
 """The bits of the counter in a packed zxid."""
