@@ -250,3 +250,37 @@ def test_the_word_has_a_colour_of_its_own_and_the_rest_is_clean(capsys: pytest.C
 def test_of_many_names_the_first_few_are_told() -> None:
     assert named(["a", "b"]) == "a, b"
     assert named([*"abcdefg"]) == "a, b, c, d and 3 more"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            AssertionError("\x1b[31m"),
+            r"zabcheck itself has an error, nothing was judged: AssertionError: \x1b[31m; next: ",
+        ),
+        (
+            RecursionError("too deep"),
+            "zabcheck itself has an error, nothing was judged: RecursionError: too deep; next: ",
+        ),
+        (MemoryError(), "out of memory; nothing was judged; next: "),
+    ],
+)
+def test_an_error_that_nobody_foresaw_is_no_violation(
+    error: Exception, said: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("zabcheck.cli.check.judge_files", broken)
+    result = zabcheck("check", "good")
+    assert (result.code, result.out) == (2, "")
+    first, *_, last = result.err.splitlines()
+    assert first == "Traceback (most recent call last):"
+    assert last.startswith(f"ERROR: {said}")
+    assert "\x1b" not in result.err
+
+
+def test_an_error_of_a_file_that_nobody_foresaw_names_it(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.cli.check.judge_files", lambda *_: Path("of/nobody").read_bytes())
+    assert zabcheck("check", "good") == (2, "", "zabcheck: of/nobody: No such file or directory\n")

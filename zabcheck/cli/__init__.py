@@ -1,8 +1,8 @@
 """The command `zabcheck`; each of its commands is a module here.
 
 Exit codes: 0 nothing is broken, 1 a property is violated, or the code that is modelled has an error, 2 the usage or an
-input is wrong, 3 inconclusive: something was not exercised, a trace has no end, or the search was interrupted. Results
-go to standard output, progress and errors to standard error.
+input is wrong, or zabcheck itself has an error, 3 inconclusive: something was not exercised, a trace has no end, or the
+search was interrupted. Results go to standard output, progress and errors to standard error.
 """
 
 import os

@@ -8,6 +8,7 @@ from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from shlex import quote
+from traceback import format_exception, format_exception_only
 from typing import Annotated, Any, ParamSpec, cast
 
 import typer
@@ -25,7 +26,10 @@ from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, MAX_STEPS
 from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.simulation.schedule import ScheduleError
 from zabcheck.text.nodes import NodeCommand, option_of
-from zabcheck.text.words import clean
+from zabcheck.text.words import as_text, clean
+
+ISSUES = "https://github.com/zabcheck/zabcheck/issues"
+"""Where an error of zabcheck is reported."""
 
 STEPS = 200
 """The most steps of a run, about, unless --steps says more."""
@@ -330,7 +334,10 @@ command = command_of(app)
 
 
 def guarded(function: Callable[[], int]) -> int:
-    """Call `function` and return the exit code; bad input becomes one line on standard error."""
+    """Call `function` and return the exit code; bad input becomes one line on standard error.
+
+    Any other error ends with the code of bad input, too: 1 would say that a property is violated.
+    """
     try:
         code = function()
         sys.stdout.flush()
@@ -358,8 +365,22 @@ def guarded(function: Callable[[], int]) -> int:
         discard_output()
         return INCONCLUSIVE
     except OSError as error:
+        if error.filename is not None:
+            return complain(f"{as_text(error.filename)}: {error.strerror}")
         discard_output()
         return complain(f"standard output: {error.strerror}")
+    except Exception as error:
+        return unforeseen(error)
+
+
+def unforeseen(error: Exception) -> int:
+    """Report an error that no command expects, with its traceback on standard error; return the exit code."""
+    for line in "".join(format_exception(error)).splitlines():
+        print(clean(line, ascii_only=True), file=sys.stderr)
+    if isinstance(error, MemoryError):
+        return conclude_on_standard_error(BAD_INPUT, "out of memory; nothing was judged", "the same with more memory")
+    why = f"zabcheck itself has an error, nothing was judged: {''.join(format_exception_only(error)).strip()}"
+    return conclude_on_standard_error(BAD_INPUT, why, f"report it, with what is above: {ISSUES}")
 
 
 _NO_CHOICE = re.compile(r"(.*): (?:Value error, )?'(.*)' is not one of (.*?)\.?")

@@ -57,6 +57,7 @@ def call(arguments: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
 def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: bytes = b"") -> int:
     """The command ends by itself, with a verdict or with one line; its exit code."""
     code, out, err = call(arguments, stdin)
+    assert "Traceback" not in err, err
     if code == verdict.BAD_INPUT:
         assert out == ""
         assert err.startswith(tuple(f"zabcheck: {start}" for start in starts))
