@@ -8,8 +8,13 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from typing import Any
 
+import msgspec
 from msgspec import inspect
 
+NOT_DECODED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""The errors of a JSON decoder about its input."""
+MOST_NESTED = 50
+"""The most levels of lists and objects in a value of any form. Far deeper ones cannot be handled, by Python's stack."""
 _STARTS = {
     b"\xef\xbb\xbf": "UTF-8 without a byte order mark, found one: leave the first three bytes out",
     b"\xff\xfe": "UTF-8, this looks like UTF-16: convert it",
@@ -32,6 +37,22 @@ _STEP = re.compile(r"\[[^]]*]|(\w+)")
 def foreign(start: bytes) -> str | None:
     """Return the kind of file that was expected, if its `start` shows another kind; else None."""
     return next((said for magic, said in _STARTS.items() if start.startswith(magic)), None)
+
+
+def why_not_decoded(error: Exception) -> str:
+    """Return what one of the errors `NOT_DECODED` says of the input."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+
+
+def is_nested_too_deeply(value: Any) -> bool:
+    """Return True if a decoded value has more than `MOST_NESTED` levels of lists and objects. O(its size)."""
+    level = [value]
+    for _ in range(MOST_NESTED + 1):
+        inner = (each.values() if isinstance(each, dict) else each for each in level if isinstance(each, dict | list))
+        level = [value for values in inner for value in values]
+        if not level:
+            return False
+    return True
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

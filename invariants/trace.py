@@ -19,7 +19,7 @@ from typing import BinaryIO
 import msgspec
 from msgspec.structs import replace
 
-from zabcheck.invariants.diagnosis import foreign, with_alternatives
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, is_nested_too_deeply, with_alternatives
 from zabcheck.invariants.events import (
     TRACE_VERSION,
     AnyEvent,
@@ -87,6 +87,8 @@ def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:
             if not isinstance(event, Header):
                 raise TraceError(f"{name}, line 1, field `event`: expected `header`, found `{_tag(event)}`")
             header = event
+            if is_nested_too_deeply(header.schedule):
+                raise TraceError(f"{name}, line 1, field `schedule`: nested too deeply")
             quorums = _quorums(header, name)
         elif ended:
             raise TraceError(f"{name}, line {number}: expected nothing after `end`")
@@ -266,7 +268,7 @@ def _common_header(found: Sequence[tuple[Reader, Event]]) -> Header:
 def _event(line: bytes, name: str, number: int) -> Event:
     try:
         return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise TraceError(f"{name}, line {number}{_reason(error, line, number)}") from None
 
 

@@ -30,6 +30,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.invariants.events import EVENTS, End, Event, Header, TraceError
 
 SCHEMA = pa.schema(
@@ -162,8 +163,8 @@ def _event(row: Sequence[Any], where: str) -> Event:
         if extra is not None:
             line |= _decode(extra)
         return msgspec.convert(line, kind)
-    except msgspec.DecodeError as error:
-        raise TraceError(f"{where}: expected a `{tag}`, {error}") from None
+    except NOT_DECODED as error:
+        raise TraceError(f"{where}: expected a `{tag}`, {why_not_decoded(error)}") from None
 
 
 __all__ = ["PARQUET", "SCHEMA", "Rows", "events_of", "kinds_by_tag"]

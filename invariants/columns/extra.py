@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.events import End, ProcessId
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 
@@ -42,7 +43,7 @@ def head_of(extra: str | None) -> Head | None:
     """Decode the extra fields of a header; None if they are not those of a header."""
     try:
         header = _decode_header(extra or "{}")
-    except msgspec.DecodeError:
+    except NOT_DECODED:
         return None
     if not _is_quorum_system(header.quorums, header.processes):
         return None
@@ -63,5 +64,5 @@ def end_of(extra: str | None) -> End | None:
     """Decode the extra fields of an end; None if they are not those of an end."""
     try:
         return _decode_end(extra or "{}")
-    except msgspec.DecodeError:
+    except NOT_DECODED:
         return None

@@ -17,6 +17,7 @@ import pyarrow as pa
 from zabcheck.invariants.base import Invariant, Verdict
 from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
 from zabcheck.invariants.columns.verdicts import Selection, verdicts
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised
 from zabcheck.invariants.quorums import Quorums, quorums_of
 from zabcheck.invariants.trace import Line, wrong_quorum
@@ -142,7 +143,7 @@ def _decode(data: bytes) -> list[Event]:
     """Decode the lines in `data`, which ends with a line feed."""
     try:
         lines = _DECODER.decode_lines(data)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_DECODED:
         raise _GivenUp from None
     # The decoder looks for objects. Each line has one if there are as many as lines, and each line feed is between two.
     between = data.count(b"}\n{") + data.count(b"}\r\n{")

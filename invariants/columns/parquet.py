@@ -159,9 +159,15 @@ class File:
         return summary.last
 
     def events(self, run: int) -> Iterator[tuple[int, Event]]:
-        """Yield the lines of this run with their numbers, from header to end. TraceError if there is no such run."""
+        """Yield the lines of this run with their numbers, from header to end. TraceError if they make no trace."""
         line = 0
-        for _, line, event in events_of(self.rows_of(run), self.name):
+
+        def rows() -> Iterator[Event]:
+            nonlocal line
+            for _, line, event in events_of(self.rows_of(run), self.name):  # noqa: B007  # read by whoever takes the event
+                yield event
+
+        for event in in_form(rows(), f"{self.name}, run {run}"):
             yield line, event
         if not line:
             raise TraceError(f"{self.name}: no run {run} in this file")

@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.campaign.findings import ERROR, FINDINGS, INDEX, RAISED, Finding
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
@@ -130,8 +131,8 @@ def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[Minimised
         try:
             written = msgspec.json.decode(content or b"", type=list[_Written])
             found += [each.read(name) for each in written]
-        except (msgspec.DecodeError, schedules.ScheduleError) as error:
-            raise StoreError(f"{store.path(name)}: expected minimised schedules, {error}") from None
+        except (*NOT_DECODED, schedules.ScheduleError) as error:
+            raise StoreError(f"{store.path(name)}: expected minimised schedules, {why_not_decoded(error)}") from None
     return found
 
 

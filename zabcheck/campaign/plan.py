@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.invariants.quorums import quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported
@@ -101,5 +102,5 @@ def load(data: bytes, name: str) -> Plan:
     """Parse what `dump` returned. ValueError, with `name` and the field, for anything else."""
     try:
         return msgspec.json.decode(data, type=Plan)
-    except msgspec.DecodeError as error:
-        raise ValueError(f"{name}: expected the plan of a campaign, {error}") from None
+    except NOT_DECODED as error:
+        raise ValueError(f"{name}: expected the plan of a campaign, {why_not_decoded(error)}") from None

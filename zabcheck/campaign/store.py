@@ -11,6 +11,7 @@ part are written before its runs. So there is no half part, whatever is killed a
 is made again.
 """
 
+import errno
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,6 +26,9 @@ from zabcheck.campaign import plan as plans
 from zabcheck.campaign.files import file_system, in_one_line
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.schema import RUNS
+
+MOST_BYTES = 1 << 28
+"""The longest file that is read whole: a plan, a list of findings."""
 
 PLAN = "campaign.json"
 RUNS_FOLDER = "runs"
@@ -196,8 +200,13 @@ class Store:
     def read(self, name: str) -> bytes | None:
         """Return the content of a file, None if there is no such file. StoreError if it cannot be read."""
         with self.errors(name):
-            if self.files.get_file_info(self._at(name)).type == pafs.FileType.NotFound:
+            found = self.files.get_file_info(self._at(name))
+            if found.type == pafs.FileType.NotFound:
                 return None
+            if not found.is_file:
+                raise OSError(errno.EINVAL, "expected a regular file")
+            if (found.size or 0) > MOST_BYTES:
+                raise OSError(errno.EFBIG, f"expected at most {MOST_BYTES:,} bytes")
             with self.files.open_input_stream(self._at(name)) as source:
                 return bytes(source.read())
 

@@ -13,6 +13,9 @@ import typer
 from msgspec import structs
 from rich.console import Console
 
+from zabcheck.invariants import End, Event, Header, TraceError, check, select
+from zabcheck.invariants import trace as trace_format
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.cli.check import places_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
@@ -198,7 +201,7 @@ def looks_like_trace(source: BinaryIO) -> bool:
     """Tell by the start of the first line, which stays unread, whether this is a trace."""
     peek = getattr(source, "peek", None)
     start = bytes(peek(1)).lstrip() if peek is not None else b""
-    with suppress(msgspec.DecodeError, UnicodeDecodeError):
+    with suppress(*NOT_DECODED):
         line = msgspec.json.decode(start.partition(b"\n")[0])
         return isinstance(line, dict) and "event" in line
     return start.startswith(b'{"event"')

@@ -9,6 +9,7 @@ kills = ["no-truncation"]
 time-limit = 600
 """
 
+import errno
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +31,8 @@ from zabcheck.text.nodes import command_of
 from zabcheck.text.words import cut
 
 ALL = "all"
+MOST_BYTES = 1 << 24
+"""The longest configuration that is read."""
 MAX_RUNS = 2**31 - 1
 _LONGEST = 60
 """The most characters of a text that a message repeats."""
@@ -82,7 +85,7 @@ class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lamb
 def load(path: Path) -> Configuration:
     """Read the configuration in a pyproject.toml. ConfigurationError if there is none, or it cannot be used."""
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        document = tomllib.loads(_text(path))
     except IsADirectoryError:
         raise ConfigurationError(f"{path}: expected a file, found a directory") from None
     except OSError as error:
@@ -104,6 +107,15 @@ def load(path: Path) -> Configuration:
     except _Wrong as wrong:
         key = "" if wrong.key is None else f", key `{wrong.key}`"
         raise ConfigurationError(f"{path}, [tool.zabcheck]{key}: {wrong}") from None
+
+
+def _text(path: Path) -> str:
+    """Return the text of the file, which may be a pipe. OSError if it cannot be read, or is too long."""
+    with path.open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"expected at most {MOST_BYTES:,} bytes")
+    return data.decode()
 
 
 class _Wrong(Exception):

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import foreign, with_alternatives
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_not_decoded, with_alternatives
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.switches import LETTER, Switches
@@ -67,7 +67,7 @@ def protocol_in(data: bytes) -> str:
     """Return the name of the protocol in a schedule; "" if `data` has none, as `load` says."""
     try:
         return msgspec.json.decode(data, type=_Named).protocol
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_DECODED:
         return ""
 
 
@@ -110,7 +110,7 @@ def load(data: bytes, name: str) -> Schedule:
     kind = with_switches(_switches_in(data))
     try:
         schedule = _as_schedule(msgspec.json.decode(data, type=kind))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except NOT_DECODED as error:
         raise ScheduleError(f"{name}{_malformed(data, error, kind)}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)
@@ -129,7 +129,7 @@ def _malformed(data: bytes, error: Exception, kind: Any) -> str:
     if not data.strip():
         return ", line 1: expected a schedule, the file is empty"
     if not isinstance(error, msgspec.ValidationError):
-        return f"{_place(data, error)}: expected a schedule as one JSON object, {error}"
+        return f"{_place(data, error)}: expected a schedule as one JSON object, {why_not_decoded(error)}"
     message = str(error)
     field = _PATH.search(message)
     path = field.group(1) if field else ""
@@ -191,6 +191,6 @@ def _line(data: bytes, path: str) -> str:
     try:
         for line in lines:
             msgspec.json.decode(line.strip().removesuffix(b","), type=dict)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except NOT_DECODED:
         return ""
     return f", line {number}" if first.rstrip().endswith(b"[") and len(lines) == number - 1 else ""

@@ -1,11 +1,35 @@
-"""Files that are written whole or not at all."""
+"""Files of folders: read if they are regular files, and written whole or not at all."""
 
+import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+
+@contextmanager
+def regular(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that somebody's folder holds, to read it. OSError if that cannot be done, or if it is no file.
+
+    A device, or a link to one, may have no end, and a FIFO nobody who writes to it.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb", buffering=1 << 20, closefd=True) as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "expected a regular file", str(path))
+        yield file
+
+
+def content(path: Path, most: int) -> bytes:
+    """Return the content of a file that somebody's folder holds, of at most `most` bytes. OSError as for `regular`."""
+    with regular(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise OSError(errno.EFBIG, f"expected at most {most:,} bytes", str(path))
+    return data
 
 
 @contextmanager

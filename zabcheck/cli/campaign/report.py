@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.campaign.findings import ERROR, FINDINGS
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report.wording import what_failing_runs_do
@@ -181,6 +182,6 @@ def findings(store: "Store") -> list[dict[str, Any]] | None:
         return None
     try:
         found: list[dict[str, Any]] = msgspec.to_builtins(msgspec.json.decode(content, type=list[Finding]))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadInput(f"{store.path(INDEX)}: expected the findings of a campaign, {error}") from None
+    except NOT_DECODED as error:
+        raise BadInput(f"{store.path(INDEX)}: expected the findings of a campaign, {why_not_decoded(error)}") from None
     return found

@@ -12,8 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from time import monotonic
 
-import msgspec
-
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import Outside, OutsideSilent
 from zabcheck.protocols.external import guard
@@ -114,13 +113,13 @@ class Running:
     def _type(self, found: Line, written: bytes, asked: bytes) -> str:
         try:
             return type_of(found.body)
-        except msgspec.DecodeError as error:
+        except NOT_DECODED as error:
             raise NotUnderstood(f"wrote a body that has no type: {error}", self.told(asked, written)) from None
 
     def _line(self, written: bytes, asked: bytes) -> Line:
         try:
             return line_of(written)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except NOT_DECODED as error:
             raise NotUnderstood(f"wrote what is no line: {error}", self.told(asked, written)) from None
 
     def _send(self, line: bytes, until: float) -> bytes:

@@ -9,8 +9,11 @@ import zlib
 from functools import lru_cache
 from pathlib import Path
 
+from zabcheck.text.files import content, regular
 from zabcheck.zookeeper.debugger.class_file import ClassFile, ClassFileError, read_class
 
+MOST_BYTES = 1 << 24
+"""The longest class that is read."""
 SERVER = "org/apache/zookeeper/server/"
 """The package of the server's classes."""
 _VERSION = "org/apache/zookeeper/version/Info"
@@ -44,7 +47,7 @@ class ClassPath:
                     return read_class(data)
             except ClassFileError as error:
                 raise ClassPathError(f"{entry}: {name}.class: {error}") from None
-            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
                 raise ClassPathError(f"{entry}: expected a jar, found a file that cannot be read: {error}") from None
             except OSError as error:
                 raise ClassPathError(f"{entry}: {error.strerror or error}") from None
@@ -63,7 +66,12 @@ class ClassPath:
 def _bytes(entry: Path, name: str) -> bytes | None:
     """Return a file of a folder or a jar, None if it is not there."""
     if entry.is_dir():
-        file = entry / name
-        return file.read_bytes() if file.exists() else None
-    with zipfile.ZipFile(entry) as jar:
-        return jar.read(name) if name in jar.NameToInfo else None
+        return content(entry / name, MOST_BYTES) if (entry / name).exists() else None
+    with regular(entry) as file, zipfile.ZipFile(file) as jar:
+        if name not in jar.NameToInfo:
+            return None
+        with jar.open(name) as inner:
+            data = inner.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise ClassFileError(f"expected at most {MOST_BYTES:,} bytes")
+    return data

@@ -14,10 +14,19 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from zabcheck.text.files import regular
 from zabcheck.zookeeper.disk.boot import Boot, Replay
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding, LogAnalysis, LogFile, Stretch, finding_of
 from zabcheck.zookeeper.disk.snapshot import SNAPSHOT_PREFIX, Snapshot, read_snapshot
-from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE, LOG_PREFIX, Flaw, LogRecord, read_log, zxid_of_name
+from zabcheck.zookeeper.disk.transaction_log import (
+    HEADER_SIZE,
+    LOG_PREFIX,
+    Flaw,
+    LogError,
+    LogRecord,
+    read_log,
+    zxid_of_name,
+)
 from zabcheck.zookeeper.wire.zxids import epoch_of, shown
 
 VERSION_DIRECTORY = "version-2"
@@ -99,12 +108,20 @@ def scan(
         return _Scan(data_dir, data, logs, visit, digests).result()
     except OSError as error:
         raise DiskError(f"{error.filename or data_dir}: {error.strerror}") from None
+    except LogError as error:
+        raise DiskError(str(error)) from None
 
 
 def _files(directory: Path, prefix: str) -> list[tuple[int, Path]]:
     """Return the zxids and paths of the files of a kind, in the order in which a server reads them."""
     named = ((zxid_of_name(path.name, prefix), path) for path in directory.iterdir() if path.is_file())
     return sorted((zxid, path) for zxid, path in named if zxid is not None)
+
+
+def _start(path: Path, size: int) -> str:
+    """Return the first bytes of a file, as text. OSError if it cannot be read."""
+    with regular(path) as file:
+        return file.read(size).decode(errors="replace")
 
 
 class _Scan:
@@ -204,7 +221,7 @@ class _Scan:
     def _epoch(self, name: str) -> int | None:
         path = self._data / name
         try:
-            text = path.read_bytes()[:40].decode(errors="replace")
+            text = _start(path, 40)
         except FileNotFoundError:
             return None
         line = text.partition("\n")[0].rstrip("\r")
@@ -231,6 +248,6 @@ class _Scan:
     def _number(self) -> int | None:
         for path in (self._directory / MYID, self._data.parent / MYID):
             if path.is_file():
-                text = path.read_bytes()[:20].decode(errors="replace").strip()
+                text = _start(path, 20).strip()
                 return int(text) if text.isascii() and text.isdigit() else None
         return None

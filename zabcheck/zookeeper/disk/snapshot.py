@@ -10,6 +10,7 @@ tree had after a zxid follows, with a seal of its own, and since 3.9 the last zx
 """
 
 import gzip
+import os
 import struct
 import zlib
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
+from zabcheck.text.files import regular
 from zabcheck.zookeeper.disk.transaction_log import zxid_of_name
 from zabcheck.zookeeper.wire.jute import JuteError, Reader, Truncated
 
@@ -25,6 +27,9 @@ SNAPSHOT_PREFIX = "snapshot"
 SNAPSHOT_MAGIC = b"ZKSN"
 DIGEST_VERSION = 2
 """The version of the computation of digests that can be checked here (`Node.digest`)."""
+
+MOST_SWELLING = 50
+"""How many times longer a snapshot may be than its compressed file; those of real servers are 5 to 15 times."""
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 30  # of a field, in bytes; ZooKeeper's jute.maxbuffer is an int, and 1 MiB unless it is set
@@ -107,22 +112,32 @@ def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Sn
     """Read a file named `snapshot.Z…`; `visit` is called with each node, parents first.
 
     If the file turns out not to be whole, its nodes up to the fault were visited, too. OSError if it cannot be read.
-    About 5 µs a node; memory is that of one node.
+    About 5 µs a node; memory is that of one node. A compressed file is read up to `MOST_SWELLING` times its size.
     """
     zxid = zxid_of_name(path.name, SNAPSHOT_PREFIX)
     assert zxid is not None, path
     if path.suffix == ".snappy":
         return Snapshot(path, zxid, "unread", "it is compressed with Snappy, which is not read here")
-    opened: BinaryIO
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb", buffering=_CHUNK) as opened:  # type: ignore[assignment]  # gzip's type says less
-        return _Reading(opened, path, zxid, visit).result()
+    with regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if path.suffix != ".gz":
+            return _Reading(file, path, zxid, visit, size).result()
+        with gzip.open(file, "rb") as opened:
+            return _Reading(opened, path, zxid, visit, _CHUNK + MOST_SWELLING * size).result()  # type: ignore[arg-type]  # gzip's type says less
+
+
+class _Swollen(Exception):
+    """A compressed file holds more than is read of it."""
 
 
 class _Reading:
-    """Reads one file; the parts read so far stay known if the file ends too early or is damaged."""
+    """Reads one file; the parts read so far stay known if the file ends too early or is damaged.
 
-    def __init__(self, file: BinaryIO, path: Path, zxid: int, visit: Callable[[Node], None] | None) -> None:
-        self._file, self._path, self._zxid, self._visit = file, path, zxid, visit
+    `most` is how many bytes it may hold, uncompressed.
+    """
+
+    def __init__(self, file: BinaryIO, path: Path, zxid: int, visit: Callable[[Node], None] | None, most: int) -> None:
+        self._file, self._path, self._zxid, self._visit, self._most = file, path, zxid, visit, most
         self._offset, self._checksum = 0, zlib.adler32(b"")
         self._unread = b""
         self._sessions = self._nodes = self._size = self._highest = 0
@@ -130,7 +145,7 @@ class _Reading:
         self._last_zxid: int | None = None
 
     def result(self) -> Snapshot:
-        state: Literal["whole", "torn", "damaged"] = "whole"
+        state: Literal["whole", "torn", "damaged", "unread"] = "whole"
         message = ""
         try:
             self._read()
@@ -138,6 +153,9 @@ class _Reading:
             state, message = "damaged" if self._has_end(error.offset) else "torn", str(error)
         except EOFError:
             state, message = "torn", "the compressed file ends too early"
+        except _Swollen:
+            state = "unread"
+            message = f"it holds more than {MOST_SWELLING} times its compressed size: decompress it, to have it read"
         except (JuteError, gzip.BadGzipFile, zlib.error) as error:
             state, message = "damaged", str(error)
         return Snapshot(
@@ -225,6 +243,10 @@ class _Reading:
         return not more
 
     def _take(self, size: int, field: str) -> bytes:
+        if self._offset + size > self._most:
+            if self._path.suffix == ".gz":
+                raise _Swollen
+            raise Truncated(self._offset, f"the file ends within {field}")
         data = self._unread + self._file.read(size - len(self._unread)) if self._unread else self._file.read(size)
         self._unread = b""
         if len(data) < size:

@@ -14,6 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -60,6 +61,10 @@ class LogRecord(Struct, frozen=True, gc=False):
     digest: int | None = None
 
 
+class LogError(ValueError):
+    """A log that no server writes, damaged or not. The message is one line with the name of the file."""
+
+
 class Flaw(Struct, frozen=True):
     """A place in a file that is neither empty nor a record.
 
@@ -89,8 +94,8 @@ def zxid_of_name(name: str, prefix: str) -> int | None:
 def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
     """Read the records of a log file, in order. After damage the next record that is whole follows, if there is one.
 
-    OSError if the file cannot be read. About 5 µs a record; memory is that of one record, or of the rest of the file if
-    that is damaged.
+    OSError if the file cannot be read, LogError if it is none of a server. About 5 µs a record; memory is that of one
+    record, or of the rest of the file if that is damaged.
     """
     with path.open("rb", buffering=_CHUNK) as file:
         size = os.fstat(file.fileno()).st_size
@@ -155,6 +160,8 @@ def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, Non
             record = _record(offset, data)
         except JuteError as error:
             return Flaw("body", offset, f"the transaction, {error}")
+        if record.txn.type == Operation.MULTI and Operation.MULTI in _parts(record.data).values():
+            raise LogError(f"{file.name}, byte {offset}: a multi within a multi, which no server writes")
         yield record
         offset += _PREFIX.size + length + 1
 
@@ -180,16 +187,23 @@ def _failed_alike(data: bytes) -> bytes:
     A leader of ZooKeeper 3.8 marks the parts so when it applies the multi, which may be before or after it logs the
     multi; so the logs of a leader and its followers differ in that.
     """
-    starts, at = [], _TXN_HEADER + 4
-    for _ in range(_int(data, _TXN_HEADER)):
-        starts.append(at)
-        at = _after(data, at + 4)
-    if all(_int(data, start) != Operation.ERROR for start in starts):
+    parts = _parts(data)
+    if Operation.ERROR not in parts.values():
         return data
     content = bytearray(data)
-    for start in starts:
+    for start in parts:
         _INT.pack_into(content, start, Operation.ERROR)
     return bytes(content)
+
+
+def _parts(data: bytes) -> dict[int, int]:
+    """Return where each part of a multi begins, and its type; the parts before the first that is cut off."""
+    parts: dict[int, int] = {}
+    at = _TXN_HEADER + 4
+    with suppress(struct.error):
+        for _ in range(_int(data, _TXN_HEADER)):
+            parts[at], at = _int(data, at), _after(data, at + 4)
+    return parts
 
 
 def _end_of_body(data: bytes, kind: int) -> int | None:

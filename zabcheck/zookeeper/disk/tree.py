@@ -12,6 +12,7 @@ from zabcheck.zookeeper.wire.jute import Operation, Reader
 _BODY = 32  # the offset of the body, after the TxnHeader
 _CONTAINER_OWNER = -(1 << 63)
 _TTL_OWNER = -(1 << 56)  # and the time to live in the lower bits
+_31_BITS = 1 << 31
 _64_BITS = (1 << 64) - 1
 
 
@@ -74,6 +75,7 @@ class Tree:
                 parts = [(body.int32(), body.buffer() or b"") for _ in range(body.length())]
                 if all(part != Operation.ERROR for part, _ in parts):
                     for part, data in parts:
+                        assert part != Operation.MULTI, "the log's reader has seen to that"
                         self._apply(record, part, Reader(data))
 
     def _create(self, record: LogRecord, kind: int, body: Reader) -> None:
@@ -97,7 +99,7 @@ class Tree:
                 self._child(parent, cversion, zxid)
             return
         if cversion == -1:
-            cversion = parent.stat.cversion + 1
+            cversion = (parent.stat.cversion + 1 + _31_BITS) % (2 * _31_BITS) - _31_BITS  # as an int of Java
         if cversion > parent.stat.cversion:
             self._child(parent, cversion, zxid)
         self.put(Node(path, len(data), content_of(path, data), Stat(zxid, zxid, time, time, 0, 0, 0, owner, zxid)))

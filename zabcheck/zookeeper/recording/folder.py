@@ -17,7 +17,10 @@ from time import time_ns
 
 import msgspec
 
-from zabcheck.zookeeper.recording.records import AnyRecord, Record
+from zabcheck.invariants.diagnosis import NOT_DECODED, is_nested_too_deeply, why_not_decoded
+from zabcheck.invariants.trace import MAX_LINE
+from zabcheck.text.files import regular
+from zabcheck.zookeeper.recording.records import AnyRecord, Record, Run
 
 RECORDING = "recording.jsonl"
 
@@ -70,13 +73,23 @@ def read(folder: Path) -> Iterator[AnyRecord]:
     if not os.path.exists(path):  # a name that is too long for the system is not there, either
         raise RecordingError(f"{folder}: expected a folder with a recording, found no {RECORDING} in it")
     try:
-        with path.open("rb") as lines:
+        with regular(path) as file:
+            lines = iter(lambda: file.readline(MAX_LINE + 1), b"")
             for number, line in enumerate(lines, start=1):
+                if len(line) > MAX_LINE:
+                    raise RecordingError(f"{path}, line {number}: expected at most {MAX_LINE} bytes in a line")
                 if not line.endswith(b"\n"):
                     return
-                try:
-                    yield _decoder.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise RecordingError(f"{path}, line {number}: {error}") from None
+                yield _record(line, f"{path}, line {number}")
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from None
+
+
+def _record(line: bytes, where: str) -> AnyRecord:
+    try:
+        record: AnyRecord = _decoder.decode(line)
+    except NOT_DECODED as error:
+        raise RecordingError(f"{where}: {why_not_decoded(error)}") from None
+    if isinstance(record, Run) and is_nested_too_deeply(record.schedule):
+        raise RecordingError(f"{where}, field `schedule`: it is nested too deeply")
+    return record

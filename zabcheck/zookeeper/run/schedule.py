@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.zookeeper.debugger.fields import FieldError, field_named
 from zabcheck.zookeeper.debugger.points import PointError, named
 from zabcheck.zookeeper.run.choices import AnyChoice
@@ -94,8 +95,8 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
     """Decode the schedule in a file called `name`. EnsembleScheduleError if it is none."""
     try:
         schedule = _decoder.decode(data)
-    except msgspec.DecodeError as error:
-        raise EnsembleScheduleError(f"{name}: {error}") from None
+    except NOT_DECODED as error:
+        raise EnsembleScheduleError(f"{name}: {why_not_decoded(error)}") from None
     for complaint in _complaints(schedule):
         raise EnsembleScheduleError(f"{name}: {complaint}")
     return schedule
@@ -140,7 +141,7 @@ def is_for_an_ensemble(data: bytes) -> bool:
     try:
         head = msgspec.json.decode(data, type=_Head)
         return head.protocol == "zookeeper" and head.processes is None
-    except (msgspec.DecodeError, RecursionError):  # the simulator, which reads it then, says what is wrong
+    except NOT_DECODED:  # the simulator, which reads it then, says what is wrong
         return False
 
 

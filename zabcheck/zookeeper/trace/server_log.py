@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from zabcheck.text.files import content
 from zabcheck.zookeeper.trace.notes import StrangeLine
 
 FRAMES = 5
@@ -174,16 +175,19 @@ _NEEDED = (
 )
 """A line with one of these in it has to be understood."""
 
+MOST_BYTES = 1 << 28
+"""The longest log that is read; one of a run of minutes has some megabytes."""
+
 _NO_HEADER = 0xFFFF_FFFF_FFFF_FFFE
 """The zxid that is printed of a request without a transaction: a read, or a write that waits for its turn."""
 
 
 def read_log(path: Path) -> ServerLog:
-    """Read the log file `path`. O(its size). OSError if it cannot be read.
+    """Read the log file `path`. O(its size). OSError if it cannot be read, or has more than `MOST_BYTES`.
 
     A last line without a line feed was cut off when the server was killed: it is left out, and is no problem.
     """
-    data = path.read_bytes()
+    data = content(path, MOST_BYTES)
     text = data.decode("utf-8", errors="replace").split("\n")
     text.pop()  # what is behind the last line feed
     return _Parser(path.name).parse(text)
