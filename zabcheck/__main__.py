@@ -3,9 +3,9 @@
 import os
 import sys
 
-# Python has put the current folder first: a `csv.py` beside a trace would be imported in place of Python's own.
-# It stays where it is zabcheck's own, in a checkout: who can write there can change zabcheck itself.
-if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()] != [os.path.dirname(os.path.dirname(__file__))]:
+# Python has put the current folder first: a `csv.py` beside a trace would be imported in place of Python's own. This
+# package is found by now, and has no other part outside of it, so the folder is not needed even in a checkout.
+if not sys.flags.safe_path and sys.path[:1] == [os.getcwd()]:
     del sys.path[0]
 
 from zabcheck.cli import main  # the path had to be put right first

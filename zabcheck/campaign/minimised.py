@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.campaign.findings import ERROR, FINDINGS, INDEX, RAISED, Finding
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.saving import save
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.search.minimise import minimise, minimise_raise
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Replay, replay, replay_on
 from zabcheck.search.swarm import drive

@@ -13,9 +13,6 @@ import typer
 from msgspec import structs
 from rich.console import Console
 
-from zabcheck.invariants import End, Event, Header, TraceError, check, select
-from zabcheck.invariants import trace as trace_format
-from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.cli.check import places_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
@@ -32,6 +29,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import End, Event, Header, TraceError, check, select
 from zabcheck.invariants import trace as trace_format
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import msgspec
 import typer
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.campaign.findings import ERROR, FINDINGS
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report.wording import what_failing_runs_do
@@ -21,6 +20,7 @@ from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.text.files import write
 from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
