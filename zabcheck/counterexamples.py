@@ -30,6 +30,7 @@ from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import checked_for
 from zabcheck.search.engines import DEFAULT, Engine, find
+from zabcheck.search.report.summary import undelivered
 from zabcheck.search.run import DEFAULT_PROCESSES, MAX_STEPS, ProtocolRaised, Replay, Search
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.schedule import Schedule
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class NotExercised(AssertionError):
-    """A property was exercised by no run: a failure, but no run is to blame."""
+    """A property was exercised by no run, or no follower delivered anything: a failure, but no run is to blame."""
 
     def __init__(self, report: str) -> None:
         super().__init__(report)
@@ -196,7 +197,7 @@ def question_of(
         raise ValueError("`properties`: expected one or more, or None for all")
     searched = planted(protocol, mutant)
     chosen = chosen or searched.properties
-    tally = Tally(select(chosen))
+    tally = Tally(select(chosen), followers=properties is None)
 
     family = None if processes is None or quorums is None else quorums_of(quorums, processes)
     fixed = checked_for(switches or {}, searched)
@@ -204,10 +205,12 @@ def question_of(
 
 
 def raise_unexercised(tally: Tally) -> None:
-    """Raise NotExercised if the runs of a search left a property without anything to judge."""
+    """Raise NotExercised if the runs of a search left a property without anything to judge, or nothing delivered."""
     unexercised = [name for name, runs in tally.exercised.items() if not runs]
     if unexercised:
         raise NotExercised(f"exercised by none of {tally.runs} runs: {', '.join(unexercised)}; more `runs` may help")
+    if tally.undelivered is not None:
+        raise NotExercised(f'{undelivered(tally.undelivered)}; `properties="liveness"` judges that')
 
 
 def protocol_of(protocol: str | type[Process] | Protocol | None, command: str | None) -> Protocol:

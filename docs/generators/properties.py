@@ -5,7 +5,7 @@ from pathlib import Path
 
 from docs.generators.output import DOCS, read
 from zabcheck.invariants import GROUPS, PROPERTIES
-from zabcheck.search.goals import GOALS
+from zabcheck.search.goals import GOALS, NEEDS
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 PAGE = DOCS / "properties.md"
@@ -21,7 +21,13 @@ def made() -> dict[Path, str]:
             ("property", "says", "source"),
             ((each.name, each.statement, each.source) for each in CLIENT_PROPERTIES.values()),
         ),
-        "goals": table(("goal", "is reached when"), GOALS.items()),
+        "goals": table(
+            ("goal", "is reached when", "needs"),
+            [
+                (goal, meaning, ", ".join(f"`{kind.__struct_config__.tag}`" for kind in NEEDS[goal]))
+                for goal, meaning in GOALS.items()
+            ],
+        ),
     }
     text = read(PAGE)
     for name, content in tables.items():

@@ -18,6 +18,7 @@ from invariants import (
     Halt,
     Local,
     Promise,
+    Ready,
     Recover,
     Truncate,
 )
@@ -25,7 +26,7 @@ from invariants.quorums import Quorums
 from tests.explore.judges.continuations import MUTANTS, run_of, varied
 from tests.invariants.builders import A, B, D, broadcasts, deliveries, restore
 from tests.tiers import sweep
-from zabcheck.search.goals import _NEEDED_FOR, GOALS, Goals
+from zabcheck.search.goals import _NEEDED_FOR, GOALS, NEEDS, Goals
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
@@ -107,6 +108,20 @@ def test_every_goal_is_in_this_test() -> None:
 def test_a_goal_is_reached_by_what_it_describes(goal: str, events: Sequence[Event]) -> None:
     assert goal in reached(events)
     assert goal not in reached(events[:-1])
+
+
+@pytest.mark.parametrize(("goal", "events"), REACHED, ids=[goal for goal, _ in REACHED])
+def test_what_a_goal_needs_has_been_shown_where_it_is_reached(goal: str, events: Sequence[Event]) -> None:
+    assert watched(events).shown >= {*NEEDS[goal]}
+    assert not watched([]).shown
+
+
+@pytest.mark.parametrize("goal", ["three epochs", "power loss", "two leaders"])
+def test_a_protocol_that_shows_ready_alone_has_its_leaders_counted(goal: str) -> None:
+    [events] = [events for name, events in REACHED if name == goal]
+    ready = [Ready(e.process, e.incarnation, e.epoch) if isinstance(e, Establish) else e for e in events]
+    assert goal in reached(ready)
+    assert Establish not in watched(ready).shown
 
 
 @pytest.mark.parametrize(("goal", "why", "events"), NEAR_MISSES, ids=[f"{goal}: {why}" for goal, why, _ in NEAR_MISSES])

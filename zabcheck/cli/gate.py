@@ -29,6 +29,12 @@ CODES: dict[Status, int] = {
     "inconclusive": INCONCLUSIVE,
 }
 
+INSTEAD_OF_RUNS = {
+    "events": "show these events (docs/your-own-protocol.md#goals), or take the goal out of `goals`",
+    "deliveries": 'properties = ["liveness"], which judges that',
+}
+"""The next step, by what is lacking, where more runs would not help."""
+
 JUnit = Annotated[Path | None, typer.Option("--junit", help="Write the outcomes to this file as JUnit XML.")]
 Summary = Annotated[Path | None, typer.Option("--summary", help="Write the outcomes to this file as Markdown.")]
 
@@ -134,6 +140,7 @@ def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, 
     saved = next((name for name in first.files if name.endswith(".json")), None)
     option = option_of(first.suite)
     then = f"zabcheck explain {quote(saved)}{option}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
+    then = INSTEAD_OF_RUNS.get(first.lacking, then)
     if interrupted and status == "inconclusive":
         then = "the same again"
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then

@@ -101,7 +101,7 @@ def run(
     keep = (*fixed, *(["quorums"] if quorums is not None else []))
     check_out(out)
     seed = randbelow(2**32) if seed is None else seed
-    tally = Tally(kinds)
+    tally = Tally(kinds, followers=property is None)
     names = tuple(kind.name for kind in kinds)
     start = process_time()
     search = Search(checked, processes, names, runs, steps or STEPS, seed, quorums=family, fixed=fixed)
@@ -188,6 +188,8 @@ def _sums(tally: Tally) -> dict[str, Any]:
         "sizes": tally.sizes,
         "weighted": tally.weighted,
         "faults": tally.faults,
+        "unseen": tally.unseen,
+        "undelivered": tally.undelivered,
     }
 
 
@@ -243,7 +245,7 @@ def code_of(summary: Summary, found: Counterexample | None) -> int:
     """Return the exit code of a search."""
     if found is not None:
         return VIOLATED
-    if summary.interrupted or any(each.status != "holds" for each in summary.properties):
+    if summary.interrupted or summary.undelivered or any(each.status != "holds" for each in summary.properties):
         return INCONCLUSIVE
     return OK
 
@@ -261,6 +263,8 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then
     if summary.interrupted:
         return f"interrupted after {runs}, in which {what} broke nothing{where}", f"the same with --seed {summary.seed}"
+    if summary.undelivered is not None:
+        return summaries.undelivered(summary.undelivered), to_deliver(summary)
     unexercised = [each.property for each in summary.properties if each.status != "holds"]
     if unexercised:
         return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)
@@ -269,6 +273,15 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     judged = [each.property for each in summary.properties]
     broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
     return f"{what} {broke} in {covered}", to_explore(summary.protocol)
+
+
+def to_deliver(summary: Summary) -> str:
+    """Return what shows why followers deliver nothing; "" if nothing judges that."""
+    if summary.undelivered is not None and summary.undelivered.undisturbed:
+        return "the same with --property liveness, which judges that"
+    nodes = command_of(summary.protocol)
+    is_of_maelstrom = nodes is not None and nodes.is_of_maelstrom
+    return "what these answer to `poll` (docs/any-language.md#nodes-of-maelstrom)" if is_of_maelstrom else ""
 
 
 def to_explore(protocol: str) -> str:

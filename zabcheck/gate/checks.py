@@ -22,6 +22,7 @@ from zabcheck.search.engines import find
 from zabcheck.search.goals import GOALS
 from zabcheck.search.hunt import Budget, MutantSummary, OutOfTime, hunt, row_of
 from zabcheck.search.minimise import SECONDS, minimise
+from zabcheck.search.report.summary import shows, undelivered
 from zabcheck.search.run import PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.processes import in_the_middle_of
@@ -56,6 +57,8 @@ class Outcome(Struct, frozen=True):
     seconds: float = 0.0
     """CPU time."""
     files: tuple[str, ...] = ()
+    lacking: Literal["", "events", "deliveries"] = ""
+    """What more runs would not bring: the events by which a goal is seen, or deliveries of followers."""
 
 
 class GateReport(Struct, frozen=True):
@@ -135,7 +138,7 @@ class Gate:
         patience = min(protocol.step_seconds, wanted.time_limit * MOST_A_STEP)
         protocol = structs.replace(protocol, step_seconds=patience)
         kinds = select(wanted.properties or protocol.properties)
-        tally = Tally(kinds)
+        tally = Tally(kinds, followers=wanted.properties is None)
         for seed in wanted.seeds:
             yield self._search(protocol, seed, tally)
         if not tally.runs:
@@ -145,9 +148,16 @@ class Gate:
         for property_, runs in tally.exercised.items():
             if tally.violated != property_:
                 yield _seen(name, f"{property_} is exercised", runs, f"exercised by none of {done}")
+        if tally.undelivered is not None:
+            message = undelivered(tally.undelivered)
+            yield Outcome(name, "followers deliver", "inconclusive", message, lacking="deliveries")
         for goal in goals_of(wanted):
-            message = f"reached by none of {done}: {GOALS[goal]}"
-            yield _seen(name, f"goal {goal}", tally.goals[goal], message)
+            missing = tally.unseen.get(goal, ())
+            message = (
+                f"cannot be seen: no run {shows(missing)}" if missing else f"reached by none of {done}: {GOALS[goal]}"
+            )
+            outcome = _seen(name, f"goal {goal}", tally.goals[goal], message)
+            yield structs.replace(outcome, lacking="events" if missing else "")
 
     def _search(self, protocol: Protocol, seed: int, tally: Tally) -> Outcome:
         wanted = self.configuration

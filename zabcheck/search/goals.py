@@ -21,6 +21,7 @@ from zabcheck.invariants import (
     Event,
     Halt,
     Promise,
+    Ready,
     Recover,
     Restore,
     Truncate,
@@ -46,6 +47,23 @@ GOALS: dict[str, str] = {
     "altered record": "a process found a record altered, and halted",
 }
 """Each goal with its meaning, in a line."""
+NEEDS: dict[str, tuple[type[Event], ...]] = {
+    "three epochs": (Ready,),
+    "several outstanding": (Broadcast,),
+    "partial replication": (Accept, Adopt, Establish),
+    "truncation": (Truncate,),
+    "single survivor": (Promise, Accept, Adopt, Deliver),
+    "late joiner": (Adopt,),
+    "loaded late joiner": (Broadcast, Adopt),
+    "tail lost": (Crash,),
+    "power loss": (Crash, Ready),
+    "two leaders": (Broadcast, Ready),
+    "repeated delivery": (Crash, Deliver),
+    "restored snapshot": (Crash, Restore),
+    "received snapshot": (Restore,),
+    "altered record": (Halt,),
+}
+"""The kinds of event by which each goal is seen. Who shows `Establish` need not show `Ready`."""
 
 
 class Goals:
@@ -69,6 +87,7 @@ class Goals:
         self._partial = False  # True if something was on too few disks when the last initial history was chosen
         self._last_broadcast: dict[int, Zxid] = {}  # process -> the zxid of its last
         self._delivered: dict[int, Zxid] = {}  # process -> the highest ever
+        self._accepts = self._establishes = False  # set by the first `Accept`, and the first `Establish`
         self._position: dict[int, Zxid] = {}  # the last zxid that its incarnation delivered or restored
 
     def _reach(self, goal: str) -> None:
@@ -79,6 +98,7 @@ class Goals:
         self._promised[event.process] = event.epoch
 
     def _accept(self, event: Accept) -> None:
+        self._accepts = True
         self._last[event.process] = event.txn.zxid
         self._holders.setdefault(event.txn, set()).add(event.process)
 
@@ -105,13 +125,18 @@ class Goals:
         self._reach("truncation")
 
     def _establish(self, event: Establish) -> None:
+        self._establishes = True
+        self._lead(event, self._partial)
+        self._holders.clear()
+
+    def _lead(self, event: Establish | Ready, partial: bool = False) -> None:
+        """Take in that an epoch has its leader: `Ready` alone says so, too, and changes nothing after `Establish`."""
         self._established[event.epoch] = event.process
         self._newest_epoch = max(self._newest_epoch, event.epoch)
         if len(self._established) >= 3:
             self._reach("three epochs")
-        if self._partial:
+        if partial:
             self._reach("partial replication")
-        self._holders.clear()
         if self._all_down:
             self._reach("power loss")
 
@@ -153,6 +178,12 @@ class Goals:
         self._fresh.add(event.process)
         self._down.discard(event.process)
         self._position.pop(event.process, None)
+
+    @property
+    def shown(self) -> frozenset[type[Event]]:
+        """The kinds of event in `NEEDS` that the run has shown, as far as a goal depends on them."""
+        kinds = [kind for name, kinds in _TOLD_BY.items() if self.__dict__[name] for kind in kinds]
+        return frozenset([*kinds, *(kind for goal in self.reached for kind in NEEDS[goal])])
 
     @property
     def observers(self) -> dict[type[Event], Callable[[Any], None]]:
@@ -197,9 +228,22 @@ _NEEDED_FOR = {
     "_partial": ("partial replication",),
     "_last_broadcast": ("several outstanding", "loaded late joiner"),
     "_delivered": ("single survivor", "loaded late joiner", "repeated delivery"),
+    "_accepts": (),
+    "_establishes": (),
     "_position": ("several outstanding",),
 }
 """For each attribute the goals that it may decide. The other goals are seen in one event."""
+
+_TOLD_BY: dict[str, tuple[type[Event], ...]] = {
+    "_accepts": (Accept,),
+    "_adopted": (Adopt, Truncate),  # what adopts a history may have to truncate its own
+    "_delivered": (Deliver,),
+    "_established": (Ready,),
+    "_establishes": (Establish,),
+    "_last_broadcast": (Broadcast,),
+    "_promised": (Promise,),
+}
+"""For each attribute the kinds of event that have been shown, or can be expected, if it has a value."""
 
 
 @lru_cache
@@ -224,6 +268,7 @@ _LOOKS: dict[type[Event], Callable[[Goals, Any], None]] = {
     Establish: Goals._establish,
     Halt: Goals._halt,
     Promise: Goals._promise,
+    Ready: Goals._lead,
     Recover: Goals._recover,
     Restore: Goals._restore,
     Truncate: Goals._truncate,

@@ -5,11 +5,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from zabcheck.invariants import Invariant
+from zabcheck.invariants import Broadcast, Crash, Event, Halt, Invariant, Restore, Txn
 from zabcheck.invariants.quorums import MAJORITY
-from zabcheck.search.goals import GOALS
+from zabcheck.protocols.base import Protocol, TakeSnapshot
+from zabcheck.search.goals import GOALS, NEEDS
 from zabcheck.search.run import Run
-from zabcheck.simulation.choices import FAULTS
+from zabcheck.simulation.choices import FAULTS, Stabilise
+
+SEVERAL = 3
+"""The number of runs in which a process has to have broadcast before it matters that it never delivered anything."""
 
 
 class PropertySummary(Struct, frozen=True):
@@ -21,6 +25,18 @@ class PropertySummary(Struct, frozen=True):
     """The number of runs in which its condition was met."""
     judged: int
     """How often its condition was met, in all runs together."""
+
+
+class Undelivered(Struct, frozen=True):
+    """The followers of a search that never delivered anything, so that a pass would say nothing of them.
+
+    `undisturbed` is the number of runs that ended with a leader whom nothing disturbed, in none of which a follower
+    delivered what that leader broadcast. `processes` broadcast in some runs and delivered nothing in any; that is only
+    looked at where no run ends undisturbed.
+    """
+
+    undisturbed: int
+    processes: tuple[int, ...] = ()
 
 
 class Summary(Struct, frozen=True):
@@ -51,12 +67,20 @@ class Summary(Struct, frozen=True):
     """The number of runs with other quorums than majorities."""
     faults: Mapping[str, int] = {}
     """The number of runs in which each fault happened, by name. Faults that never happened are left out."""
+    unseen: Mapping[str, tuple[str, ...]] = {}
+    """The goals that these runs could not reach, each with the kinds of event that it needs and no run showed."""
+    undelivered: Undelivered | None = None
+    """The followers that never delivered anything; None if all is well."""
 
 
 class Tally:
-    """Counts runs, steps, and for each property and goal how often it was exercised and reached."""
+    """Counts runs, steps, and for each property and goal how often it was exercised and reached.
 
-    def __init__(self, properties: list[type[Invariant]]) -> None:
+    With `followers` it also looks if they deliver anything: for a search that is judged by no properties of the user's
+    own choice.
+    """
+
+    def __init__(self, properties: list[type[Invariant]], followers: bool = False) -> None:
         self.runs = 0
         self.steps = 0
         self.exercised = {kind.name: 0 for kind in properties}  # in how many runs
@@ -66,6 +90,11 @@ class Tally:
         self._sizes: dict[int, int] = {}
         self.weighted = 0
         self._faults = dict.fromkeys(FAULTS, 0)
+        self._shown: set[type[Event]] = set()
+        self._follows = not followers  # True once a follower has delivered what its undisturbed leader broadcast
+        self._undisturbed = 0
+        self._broadcast_in: dict[int, int] = {}  # process -> the number of runs
+        self._delivers: set[int] = set()
 
     def add(self, run: Run) -> None:
         """Count a run that is over."""
@@ -87,6 +116,50 @@ class Tally:
                 self.exercised[verdict.property] += 1
         for goal in run.goals.reached:
             self.goals[goal] += 1
+        self._shown |= run.goals.shown | _possible(simulator.protocol)
+        self._look_at_followers(run)
+
+    def _look_at_followers(self, run: Run) -> None:
+        """Note if a follower delivered what its leader broadcast after nothing disturbed them any more."""
+        record, simulator = run.judge.record, run.simulator
+        last = simulator.executed[-1] if simulator.executed else None
+        if self._follows:
+            return
+        if "stabilise" in simulator.protocol.environment.never:
+            senders = {sent.event.process for sent in record.sent.values()}
+            for process in simulator.ids:
+                self._broadcast_in[process] = self._broadcast_in.get(process, 0) + (process in senders)
+                at = record.position(process)
+                if at is not None and at.length:
+                    self._delivers.add(process)
+        elif isinstance(last, Stabilise) and _can_broadcast(run, last.leader):
+            followers = [process for process in last.quorum if process != last.leader]
+            txns = _last_of(run, last.leader)
+            if txns and followers:
+                positions = [record.position(process) for process in followers]
+                self._follows = any(at and record.contains(at, txn) for at in positions for txn in txns)
+                self._undisturbed += 1
+
+    @property
+    def undelivered(self) -> Undelivered | None:
+        """The followers that never delivered anything; None if all is well, or nothing is known."""
+        silent = [p for p, runs in self._broadcast_in.items() if runs >= SEVERAL and p not in self._delivers]
+        if silent:
+            return Undelivered(0, tuple(sorted(silent)))
+        return Undelivered(self._undisturbed) if self._undisturbed and not self._follows else None
+
+    @property
+    def unseen(self) -> dict[str, tuple[str, ...]]:
+        """The goals that these runs could not reach, each with the kinds of event that it needs and no run showed.
+
+        Runs without a broadcast have shown too little to tell.
+        """
+        if Broadcast not in self._shown:
+            return {}
+        missing = {goal: [kind for kind in NEEDS[goal] if kind not in self._shown] for goal in GOALS}
+        return {
+            goal: tuple(str(kind.__struct_config__.tag) for kind in kinds) for goal, kinds in missing.items() if kinds
+        }
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -97,3 +170,30 @@ class Tally:
     def faults(self) -> dict[str, int]:
         """The number of runs in which each fault happened, by name."""
         return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}
+
+
+def _possible(protocol: Protocol) -> frozenset[type[Event]]:
+    """Return the kinds of event that a search brings about by itself, so that they only have to be waited for."""
+    moves, never = protocol.environment.moves, protocol.environment.never
+    crashes = "crash" not in never and (moves.get("crash", 1) or moves.get("power_loss", 1))
+    kinds: dict[type[Event], object] = {
+        Crash: crashes,
+        Halt: crashes and "corrupt" not in never and moves.get("corrupt", 1),
+        Restore: TakeSnapshot in protocol.steps and "snapshot" not in never and moves.get("snapshot", 1),
+    }
+    return frozenset(kind for kind, possible in kinds.items() if possible)
+
+
+def _can_broadcast(run: Run, process: int) -> bool:
+    """Return True if the process is up at the end of the run, and would take a client's request."""
+    state = run.simulator.states[process]
+    return state is not None and run.simulator.protocol.can_broadcast(state)
+
+
+def _last_of(run: Run, process: int) -> list[Txn]:
+    """Return what the process has broadcast in its last epoch, in its last incarnation."""
+    record = run.judge.record
+    incarnation = record.incarnation(process)
+    own = [sent for sent in record.sent.values() if sent.primary[1:] == (process, incarnation)]
+    last = max((sent.epoch for sent in own), default=0)
+    return [sent.txn for sent in own if sent.epoch == last]

@@ -64,6 +64,24 @@ def test_all_stands_for_all_goals_and_mutants(gate: Gate) -> None:
     assert [name for name in named if name in OF_ZAB] == OF_ZAB
 
 
+def test_a_goal_that_cannot_be_seen_and_followers_that_deliver_nothing_are_no_pass(gate: Gate) -> None:
+    alone = 'protocols = ["tests.protocols.own.alone:Alone"]\nruns = 40\ngoals = ["late joiner", "three epochs"]'
+    result = gate(alone)
+    assert result.code == 3
+    assert (
+        "inconclusive  followers deliver: no follower delivered what its leader broadcast, in any of 8 runs "
+        in result.out
+    )
+    assert "inconclusive  goal late joiner: cannot be seen: no run shows `adopt`" in result.out
+    assert "goal three epochs" not in result.out
+    result = gate(alone + '\nproperties = ["core"]')
+    assert "followers deliver" not in result.out
+    assert result.out.splitlines()[-1].endswith(
+        "goal late joiner: cannot be seen: no run shows `adopt`; next: show these events "
+        "(docs/your-own-protocol.md#goals), or take the goal out of `goals`"
+    )
+
+
 def test_a_protocol_of_ones_own_that_is_broken_fails(gate: Gate, tmp_path: Path) -> None:
     result = gate('protocols = ["mine_here:Mine"]\nout = "found/here"\n')
     assert (result.code, result.err) == (1, "")

@@ -2,6 +2,7 @@
 
 one: n0 gives each message its offset, and sends it to all; a poll stops at the first offset that is not there.
 skip: as `one`, but a poll skips what is not there.
+kept: as `one`, but n0 sends it to nobody.
 each: as `one`, but each node gives offsets by itself.
 cas: the log is a value of the service lin-kv, to which messages are added by compare-and-set.
 write: as `cas`, but with a write.
@@ -32,7 +33,7 @@ def append(message, then):
     offset = len(log)
     log[offset] = message
     for each in ids:
-        if each != me:
+        if each != me and how != "kept":
             tell(each, type="copy", offset=offset, msg=message)
     then(offset)
 

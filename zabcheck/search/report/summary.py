@@ -1,13 +1,13 @@
 """The results of a search as tables: properties, goals, totals."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants.quorums import MAJORITY
-from zabcheck.search.tally import Summary
+from zabcheck.search.tally import Summary, Undelivered
 from zabcheck.text.words import counted
 
 STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
@@ -31,6 +31,8 @@ def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
     goals.add_column("what it is", style="dim")
     for goal, count in summary.goals.items():
         reached = _share(count, summary.runs) if count else Text("not reached", "yellow")
+        if goal in summary.unseen:
+            reached = Text("cannot be seen", "dim")
         goals.add_row(goal, reached, meanings.get(goal, ""))
     return Group(properties, "", goals, "", _totals(summary))
 
@@ -41,7 +43,7 @@ def _totals(summary: Summary) -> Text:
     size += [] if summary.quorums in (None, MAJORITY) else [str(summary.quorums)]
     size += [f"{switch} {value}" for switch, value in summary.switches.items()]
     broken = any(each.status == "violated" for each in summary.properties)
-    missing = [goal for goal, count in summary.goals.items() if not count and not broken]
+    missing = [goal for goal, count in summary.goals.items() if not count and not broken and goal not in summary.unseen]
     text = Text(
         f"{', '.join([what, *size, f'engine {summary.engine}', f'seed {summary.seed}'])}: "
         f"{counted(summary.runs, 'run', 'runs')}, "
@@ -55,7 +57,25 @@ def _totals(summary: Summary) -> Text:
         text.append("\ninterrupted: this is what was done so far", "yellow")
     if missing:
         text.append(f"\ngoals that no run reached: {', '.join(missing)}", "yellow")
+    if summary.unseen and not broken:
+        kinds = dict.fromkeys(kind for kinds in summary.unseen.values() for kind in kinds)
+        text.append(f"\ngoals that cannot be seen, as no run {shows(kinds)}: {', '.join(summary.unseen)}")
     return text
+
+
+def shows(kinds: Iterable[str]) -> str:
+    """Return the kinds of event that are missing, as text: "shows `adopt` or `establish`"."""
+    *first, last = [f"`{kind}`" for kind in kinds]
+    return f"shows {', '.join(first)} or {last}" if first else f"shows {last}"
+
+
+def undelivered(found: Undelivered) -> str:
+    """Return which followers never delivered anything, as text."""
+    if found.processes:
+        names = " and ".join(f"p{process}" for process in found.processes)
+        return f"nothing was ever delivered at {names}, which broadcast: more runs would not change that"
+    runs = counted(found.undisturbed, "run", "runs")
+    return f"no follower delivered what its leader broadcast, in any of {runs} that ended undisturbed"
 
 
 def sizes_in(summary: Summary) -> str:
