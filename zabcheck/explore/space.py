@@ -6,8 +6,11 @@ soon as a level is large they are kept in arrays, if numpy is installed (`compac
 (`spilled`).
 """
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from operator import ge
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +18,7 @@ from msgspec.structs import astuple
 
 from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.judges import WentOn, monitored
+from zabcheck.explore.judges import monitored
 from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.states.checkpoint import (
@@ -27,17 +30,17 @@ from zabcheck.explore.states.checkpoint import (
 )
 from zabcheck.explore.states.memory import rare_collections, used
 from zabcheck.explore.states.visited import States, Visited
-from zabcheck.explore.tables.components import Components, EpochUnknown
+from zabcheck.explore.tables.components import Components
 from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
-from zabcheck.explore.tables.reduction import DoesNotCommute, are_lasting
+from zabcheck.explore.tables.reduction import are_lasting
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
 from zabcheck.invariants import Invariant
 from zabcheck.invariants.quorums import Quorums
-from zabcheck.protocols.base import CannotTellApart, Protocol
+from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
@@ -46,6 +49,12 @@ if TYPE_CHECKING:
 
 LARGE = 600
 """The number of states of a level below which they are kept without numpy, if it is not loaded (`pays_from`)."""
+RECHECKED = 1 << 17
+"""The number of expanded states up to which nothing in a checkpoint is believed; a search takes a second to get there.
+
+Of a larger one that many states, the first and the last that were expanded, are expanded again, and all that was found
+from them has to be there. The rest is believed.
+"""
 _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
 
@@ -316,16 +325,31 @@ class Space:
         CheckpointFile(path, self._settings).write(self._checkpoint())
 
     def _resume(self, file: CheckpointFile, on_progress: Callable[[Progress], None]) -> None:
-        """Resume the search from the checkpoint in this file."""
+        """Resume the search from the checkpoint in this file; begin anew if that takes no longer than to check it.
+
+        CheckpointError if the content of the checkpoint is none of this search, as far as `RECHECKED` shows.
+        """
         saved = file.read()
         at = saved.position
         on_progress(Progress(saved.states, at.expanded, at.transitions, at.depth + 1))
-        self._restore(file, saved)
+        if at.expanded <= RECHECKED:
+            self._begin()
+            return
+        try:
+            self._restore(saved)
+            is_sound = self._is_in_order(saved) and self._has_successors(at.expanded)
+        except MemoryError:
+            raise
+        except Exception as error:  # whatever comes of numbers that anybody may have written
+            raise file.refuse() from error
+        if not is_sound:
+            raise file.refuse()
+        self._expanded, self._end, self._depth, self._transitions, self._over = astuple(at)
         if self._expanded == self._end and not self._over:
             self._begin_level()
 
-    def _restore(self, file: CheckpointFile, saved: Checkpoint) -> None:
-        """Fill the tables again, and restore the states that were visited."""
+    def _restore(self, saved: Checkpoint) -> None:
+        """Fill the tables again, and restore the states that were visited. Any exception if the journal is none."""
         fill: dict[Table, Callable[..., object]] = {
             "parts": self.local_states.parts,
             "acts": self.components.after_acts,
@@ -339,21 +363,48 @@ class Space:
         }
         if self.symmetry is not None:
             fill["kinds"] = self.symmetry.learn
-        try:
-            for table, key in saved.journal:
-                fill[table](*key)
-        except (LookupError, CannotTellApart, EpochUnknown, DoesNotCommute, WentOn):
-            raise file.refuse() from None
-        if self._sizes != saved.sizes:
-            raise file.refuse()
-        self._expanded, self._end, self._depth, self._transitions, self._over = astuple(saved.position)
+        for table, key in saved.journal:
+            fill[table](*key)
         if saved.states >= LARGE:
             self._keep_in_arrays()
+        limits = *[len(self.local_states.made_of)] * len(self.components.ids), 1 << 32, len(self.monitors)
         for portion in saved.portions:
+            numbers = array("I", portion.rows)
+            most = [max(numbers[place :: self._width]) for place in range(self._width)]
+            if any(map(ge, most, limits)) or max(portion.names) >= len(self.namings):
+                raise LookupError("a state is made of something that no table has")
             self.states.take(portion)
         if self._portions is None:
-            self._visited.level = list(self._visited.rows(self._expanded, self._end))
-            self._visited.next_level = list(self._visited.rows(self._end))
+            self._visited.level = list(self._visited.rows(saved.position.expanded, saved.position.level))
+            self._visited.next_level = list(self._visited.rows(saved.position.level))
+
+    def _is_in_order(self, saved: Checkpoint) -> bool:
+        """Return True if the tables and the states that were restored have the sizes and levels that the file says."""
+        at, states = saved.position, self.states
+        first = self.canonical((*self.local_states.start, 0, 0))[0]
+        if self._sizes != saved.sizes or len(states) != saved.states or next(states.rows()) != first:
+            return False
+        start, end, depth = 0, 1, int(at.over)
+        while end < at.level:  # the next level was found from this one
+            after = bisect_left(range(len(states)), end, end, key=lambda state: states.how(state).before)
+            if after == end:
+                return False
+            start, end, depth = end, after, depth + 1
+        is_over = at.expanded == end == len(states)
+        return end == at.level and start <= at.expanded <= end and depth == at.depth and (is_over or not at.over)
+
+    def _has_successors(self, expanded: int) -> bool:
+        """Return True if the first and the last of the states that were expanded lead to no new state."""
+        known, part = len(self.states), RECHECKED // 2
+        for start in (0, expanded - part):
+            if self._portions is None:
+                ends = [self._expand(list(self.states.rows(start, start + part)))]
+            else:
+                ends = [each.end for each in self._portions.level(start, start + part)]
+            if any(ends):
+                return False
+        self._settle()
+        return len(self.states) == known
 
     @property
     def _sizes(self) -> dict[str, int]:

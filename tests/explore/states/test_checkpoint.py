@@ -1,5 +1,7 @@
 """A search that was killed goes on from its checkpoint, and finds what it would have found."""
 
+import hashlib
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -40,6 +42,12 @@ ORDER = tuple(select("total order"))
 
 def space(mutant: str | None, bounds: Bounds, properties: Properties = PROPERTIES, **reduced: bool) -> Space:
     return Space(mutated("zab", mutant), Quorums(bounds.processes), ATOMIC, bounds, properties, **reduced)
+
+
+@pytest.fixture(autouse=True)
+def go_on_from_small_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search of so few states would begin anew."""
+    monkeypatch.setattr(module, "RECHECKED", 0)
 
 
 @pytest.mark.parametrize(
@@ -275,6 +283,76 @@ def test_other_code_of_the_same_version(made: Path) -> None:
     searched = space(None, A_TIMEOUT)
     searched.local_states.switched_off["snapshots"] = 1
     assert refusal(made, searched) == "checkpoint that this version of the code made"
+
+
+# Files that somebody has written.
+
+
+def forged(file: Path, change: Callable[[bytearray], None]) -> None:
+    """Change what is before the digest, and make the digest anew."""
+    content = bytearray(file.read_bytes()[:-32])
+    change(content)
+    file.write_bytes(content + hashlib.sha256(content).digest())
+
+
+def with_position(**changes: int | bool) -> Callable[[bytearray], None]:
+    def change(content: bytearray) -> None:
+        line, rest = bytes(content).split(b"\n", 1)
+        header = json.loads(line)
+        header["position"] |= changes
+        content[:] = json.dumps(header, separators=(",", ":")).encode() + b"\n" + rest
+
+    return change
+
+
+def cut_states(number: int) -> Callable[[bytearray], None]:
+    """Say that there are so many states, all of them expanded, and no others."""
+
+    def change(content: bytearray) -> None:
+        line, rest = bytes(content).split(b"\n", 1)
+        header = json.loads(line)
+        states, width, journal = header["states"], header["width"], header["journal"]
+        parts, at = [], journal
+        for size in (4, 2, 1, width):
+            parts.append(rest[at : at + number * size])
+            at += states * size
+        header |= {"states": number}
+        header["position"] |= {"expanded": number, "level": number, "over": True}
+        content[:] = json.dumps(header).encode() + b"\n" + rest[:journal] + b"".join(parts)
+
+    return change
+
+
+FORGED: dict[str, Callable[[bytearray], None]] = {
+    "all is expanded": with_position(expanded=10_000, level=10_000, over=True),
+    "more is expanded": with_position(expanded=3000),
+    "another level": with_position(depth=3),
+    "another end of the level": with_position(level=5000),
+    "fewer states": cut_states(2000),
+    "a state": lambda content: content.__setitem__(slice(-8, -4), b"\1\0\0\0"),
+    "a state of nothing": lambda content: content.__setitem__(slice(-4, None), b"\xff" * 4),
+    "the journal": lambda content: content.__setitem__(slice(3000, 3001), b"\xc1"),
+}
+
+
+@pytest.mark.parametrize("recheck", [100, 1 << 17], ids=["large", "small"])
+@pytest.mark.parametrize("name", FORGED)
+def test_a_forged_one_is_refused_or_not_believed(
+    name: str, recheck: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "RECHECKED", recheck)
+    file, searched = tmp_path / "forged", space(None, A_TIMEOUT)
+    file.write_bytes(made.read_bytes())
+    forged(file, FORGED[name])
+    if recheck == 100:
+        assert refusal(file) == "checkpoint that this version of the code made"
+    else:
+        try:
+            found = searched.explore(checkpoint=file, resume=True)
+        except CheckpointError:
+            return
+        assert found.states == 10_499
+        assert found.whole
 
 
 def test_every_mutant_has_steps_of_its_own() -> None:

@@ -6,6 +6,9 @@ three processes), and going on from it takes a small part of the time that it to
 
 The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`visited.Portion`),
 then the SHA-256 of all that. It is written beside and renamed when it is on the disk, so there is always a whole one.
+
+The SHA-256 tells damage, and not who wrote the file: whoever can write it can write another search's states. So a
+search believes nothing of a small one, and of a large one not the first and the last states (`space.RECHECKED`).
 """
 
 import hashlib
@@ -16,15 +19,16 @@ from importlib.metadata import version
 from pathlib import Path
 from sys import byteorder
 from time import monotonic
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.states.visited import HOW, PORTION, Portion
 from zabcheck.explore.tables.journal import Journal
 from zabcheck.invariants import Invariant
+from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
@@ -72,6 +76,9 @@ class Checkpoint(Struct):
     sizes: dict[str, int]
 
 
+_Count = Annotated[int, Meta(ge=0)]
+
+
 class _Header(Struct):
     format: int
     zabcheck: str
@@ -79,9 +86,9 @@ class _Header(Struct):
     settings: dict[str, str]
     position: Position
     sizes: dict[str, int]
-    states: int
-    width: int
-    journal: int
+    states: _Count
+    width: _Count
+    journal: _Count
     """The length of the journal, in bytes."""
 
 
@@ -147,24 +154,23 @@ class CheckpointFile:
         CheckpointError if there is none, it is damaged, or it was made by another version or with other settings.
         """
         try:
-            file = self.path.open("rb")
+            with self.path.open("rb") as file:
+                line = file.readline(_CHUNK)
+                header = self._header(line)
+                begin = len(line) + header.journal
+                self._refuse_if_damaged(file, begin + header.states * (sum(HOW) + header.width))
+                file.seek(len(line))
+                journal = msgspec.msgpack.decode(file.read(header.journal), type=Journal)
         except OSError as error:
             raise CheckpointError(f"{self.path}: expected a checkpoint: {error.strerror}") from None
-        try:
-            line = file.readline(_CHUNK)
-            header = self._header(line)
-            self._refuse_if_damaged(file)
-            file.seek(len(line))
-            journal = msgspec.msgpack.decode(file.read(header.journal), type=Journal)
-        except BaseException:
-            file.close()
-            raise
-        portions = _portions(file, header.states, header.width)
+        except NOT_DECODED:
+            raise self.refuse() from None
+        portions = _portions(self.path, begin, header.states, header.width)
         return Checkpoint(header.position, journal, header.states, header.width, portions, header.sizes)
 
-    def _refuse_if_damaged(self, file: BinaryIO) -> None:
-        """Raise CheckpointError if the digest at the end is not that of the rest."""
-        left = file.seek(0, os.SEEK_END) - _DIGEST
+    def _refuse_if_damaged(self, file: BinaryIO, size: int) -> None:
+        """Raise CheckpointError if the digest after `size` bytes, at the end, is not that of the rest."""
+        left = size if file.seek(0, os.SEEK_END) == size + _DIGEST else -1
         digest = hashlib.sha256()
         file.seek(0)
         while left > 0 and (content := file.read(min(left, _CHUNK))):
@@ -177,7 +183,7 @@ class CheckpointFile:
         try:
             format_ = msgspec.json.decode(line, type=dict[str, Any])["format"]
             found = msgspec.json.decode(line, type=_Header) if format_ == FORMAT else None
-        except (msgspec.MsgspecError, KeyError):
+        except (*NOT_DECODED, KeyError):
             raise CheckpointError(f"{self.path}: expected a checkpoint, found another file") from None
         if found is None:
             raise CheckpointError(f"{self.path}: expected a checkpoint of format {FORMAT}, found format {format_}")
@@ -191,13 +197,14 @@ class CheckpointFile:
         return found
 
     def refuse(self) -> CheckpointError:
-        """Return the error for a checkpoint whose journal no longer leads to the same tables."""
+        """Return the error for a checkpoint whose content does not fit together, or not with the code."""
         return CheckpointError(f"{self.path}: expected a checkpoint that this version of the code made")
 
 
-def _portions(file: BinaryIO, states: int, width: int) -> Iterator[Portion]:
-    """Read the states, which come next in the file, and close it."""
-    with file:
+def _portions(path: Path, begin: int, states: int, width: int) -> Iterator[Portion]:
+    """Read the states, which begin at this byte of the file."""
+    with path.open("rb") as file:
+        file.seek(begin)
         for start in range(0, states, PORTION):
             number = min(PORTION, states - start)
             before, by, names = (file.read(number * size) for size in HOW)
