@@ -7,8 +7,10 @@ search was interrupted. Results go to standard output, progress and errors to st
 
 import os
 import sys
+from collections.abc import Callable
+from functools import cache
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,15 +50,14 @@ def all_commands() -> typer.Typer:
     return app
 
 
-def _application(arguments: list[str]) -> typer.Typer:
-    """Return the application for this command line.
-
-    If the line begins with a command, then only that one is registered: importing all takes longer than many a command.
-    """
-    if arguments and arguments[0] in EXAMPLES:
-        _register(arguments[0])
-        return app
-    return all_commands()
+@cache
+def _application(name: str | None) -> Callable[..., Any]:
+    """Return the application with the command of this name registered, or with every command for None."""
+    if name is None:
+        all_commands()
+    else:
+        _register(name)
+    return typer.main.get_command(app)
 
 
 def show_version(value: bool) -> None:
@@ -85,4 +86,6 @@ def main() -> None:
         if getattr(sys, name) is None:  # whoever started this process closed it
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
     arguments = sys.argv[1:] or ["--help"]
-    sys.exit(guarded(lambda: _application(arguments)(arguments, prog_name="zabcheck", standalone_mode=False)))
+    # Importing all commands takes longer than many a command.
+    name = arguments[0] if arguments[0] in EXAMPLES else None
+    sys.exit(guarded(lambda: _application(name)(arguments, prog_name="zabcheck", standalone_mode=False)))
