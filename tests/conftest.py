@@ -4,10 +4,15 @@ A test of any input (`@given`) tries few in the normal tier; the slow tier runs 
 
 The garbage collector rests while pytest collects, and passes over all of that afterwards: thousands of tests and their
 modules live until the end. Otherwise each worker goes through them again and again, which takes it some 3 CPU seconds.
+
+In the normal tier one worker runs all tests of a file. They share fixtures, imports and caches, which each worker would
+make for itself otherwise. A file of the slow tier may take as long as half of that tier, so its tests are distributed.
 """
 
 import gc
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 gc.disable()
@@ -21,3 +26,18 @@ settings.load_profile("normal")
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)  # there may be no xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Return what distributes the tests of the normal tier: by group, and the others by file."""
+    if config.option.dist != "loadgroup" or "not slow" not in config.option.markexpr:
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class ByFile(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            group = str(super()._split_scope(nodeid))
+            return nodeid.partition("::")[0] if group == nodeid else group
+
+    return ByFile(config, log)
