@@ -21,8 +21,6 @@ from zabcheck.proof.relations import State
 
 EXACT = (properties.integrity, properties.agreement, properties.local_primary_order)
 """The formulas that are true exactly where the property is not violated."""
-STRONGER = (properties.total_order, properties.global_primary_order)
-"""The formulas that also hold processes to what others delivered."""
 SEEDS = range(700)
 blocks = pytest.mark.parametrize("seeds", sweep((SEEDS[:120], SEEDS[120:]), normal=(SEEDS[:120],)), ids=str)
 
@@ -90,9 +88,11 @@ def test_the_formula_is_false_exactly_where_the_judge_finds_a_violation(claim: C
     assert seen == {True, False}
 
 
-@blocks
-@pytest.mark.parametrize("claim", STRONGER, ids=lambda claim: claim.name)
-def test_where_the_formula_is_true_the_judge_finds_no_violation(claim: Claim, seeds: range) -> None:
-    true = [verdicts for verdicts, universe, facts in states(seeds) if is_true(claim, universe, facts)]
-    assert true
-    assert [verdicts for verdicts in true if verdicts[claim.name] == "violated"] == []
+def test_the_formula_of_total_order_is_false_wherever_the_judge_finds_a_violation() -> None:
+    """It also holds processes to what others delivered, so it may be false elsewhere."""
+    name, found = properties.total_order.name, states(SEEDS)
+    violated = [state for verdicts, *state in found if verdicts[name] == "violated"]
+    others = [state for verdicts, *state in found if verdicts[name] != "violated"]
+    assert len(violated) > 10
+    assert not any(is_true(properties.total_order, *state) for state in violated)
+    assert any(is_true(properties.total_order, *state) for state in others)

@@ -87,5 +87,5 @@ def main() -> None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115  # for as long as the process lives
     arguments = sys.argv[1:] or ["--help"]
     # Importing all commands takes longer than many a command.
-    name = arguments[0] if arguments[0] in EXAMPLES else None
-    sys.exit(guarded(lambda: _application(name)(arguments, prog_name="zabcheck", standalone_mode=False)))
+    first = arguments[0] if arguments[0] in EXAMPLES else None
+    sys.exit(guarded(lambda: _application(first)(arguments, prog_name="zabcheck", standalone_mode=False)))

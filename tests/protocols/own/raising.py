@@ -98,7 +98,7 @@ class RaisingAfterAll(zabcheck.Process):
 class Stuck(zabcheck.Process):
     """The second request of a leader is one too many."""
 
-    step_seconds = 0.1
+    step_seconds = 0.02
     asked = 0
 
     def on_elected(self, leader: int) -> None:
@@ -115,7 +115,7 @@ class Stuck(zabcheck.Process):
 class StuckWhenAsked(zabcheck.Process):
     """It does not even say whether it takes a request."""
 
-    step_seconds = 0.1
+    step_seconds = 0.02
 
     def can_broadcast(self) -> bool:
         while self.leads:
@@ -142,10 +142,10 @@ class EverSlower(zabcheck.Process):
 class Waiting(zabcheck.Process):
     """It waits much longer than a step may compute."""
 
-    step_seconds = 0.1
+    step_seconds = 0.02
 
     def on_started(self) -> None:
-        sleep(0.4)
+        sleep(0.1)
 
 
 class Hanging(zabcheck.Process):

@@ -43,7 +43,7 @@ def test_it_is_told_as_a_step_that_raised(execute: Callable[[], Replay]) -> None
     raised = execute().raised
     assert raised is not None
     assert (raised.process, raised.stimulus, raised.stopped) == (1, Asked("v2"), True)
-    assert raised.said == "TimeoutError: the step has not returned after 0.1 s of CPU time"
+    assert raised.said == "TimeoutError: the step has not returned after 0.02 s of CPU time"
     code = Stuck.on_request.__code__
     assert raised.place == (TimeoutError, code.co_filename, code.co_firstlineno)
     assert raised.traceback
@@ -76,7 +76,7 @@ def test_what_a_search_finds_is_made_short() -> None:
     assert replayed.steps == 3
     assert replayed.raised is not None
     said = to_text(story).splitlines()
-    assert "TimeoutError: the step has not returned after 0.1 s of CPU time" in said
+    assert "TimeoutError: the step has not returned after 0.02 s of CPU time" in said
     assert "handling  p1, Request(value='v2')" in said
 
 
