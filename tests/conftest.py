@@ -10,12 +10,16 @@ make for itself otherwise. A file of the slow tier may take as long as half of t
 """
 
 import gc
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 gc.disable()
+# Hypothesis reads all modules of zabcheck for their constants: processes that tests start have that from here, too.
+os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".hypothesis"))
 
 ALIKE = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("normal", ALIKE, max_examples=20)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from tests.frozen import commands, kept, on_demand, runs
+from tests.rewording.diagnoses import diagnosed
 
 Make = Callable[[], Mapping[str, Any]]
 
@@ -16,6 +17,7 @@ ITEMS: dict[str, Make] = {
     **{f"hypothesis/{name}": partial(runs.hypothesis, name) for name in runs.VARIANTS},
     **commands.ITEMS,
     **dict(kept.all_items()),
+    "diagnoses": diagnosed,
     **on_demand.ITEMS,
 }
 

@@ -126,6 +126,7 @@ def test_without_a_seed_what_failed_is_tried_first_by_the_next_run(
 ) -> None:
     for name in ("CI", "TF_BUILD", "GITHUB_ACTIONS"):
         monkeypatch.delenv(name, raising=False)  # there Hypothesis has no database
+    monkeypatch.setenv("HYPOTHESIS_STORAGE_DIRECTORY", str(folder / "its own"))
     first, second = failing_tests(folder), failing_tests(folder)
     assert first.count("kept:   in Hypothesis' database; the next run tries it first\n") == 2
     assert second.count("kept:   in Hypothesis' database by an earlier run, and tried first; ") == 2

@@ -1,6 +1,7 @@
-"""Prints the verdicts and diagnoses of kept recordings and schedules, without words: `python diagnoses.py [NAMES]`.
+"""The verdicts and diagnoses of kept recordings and schedules.
 
-With the file NAMES, a JSON list, all message texts are changed except these.
+`python -m tests.rewording.diagnoses NAMES` prints hashes of them, made with all message texts changed but those in the
+file NAMES, a JSON list. The item `diagnoses` of `tests.frozen` is the same with the texts as they are.
 """
 
 import json
@@ -10,32 +11,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from tests.frozen.hashing import hash_of, parts_of
 from tests.rewording import reworded
 
 ROOT = Path(__file__).parents[2]
-_WORDS = ("reason", "text", "summary", "statement", "source")
-"""The fields of events and violations that are words for a reader."""
 _HUNTED = ("commit-on-own-ack", "no-truncation", "quorum-off-by-one")
 """The bugs that are searched for."""
 
 
-def main(names: list[str] | None) -> None:
-    """Print the diagnoses."""
-    if names is not None:
-        reworded.install(names)
-    said = {**dict(_recordings()), **dict(_schedules()), "disks": _disks(), "searches": _searches()}
-    print(json.dumps(said, indent=1, sort_keys=True))
+def main(names: list[str]) -> None:
+    """Print the hashes."""
+    reworded.install(names)
+    print(json.dumps({name: hash_of(data) for name, data in parts_of("diagnoses", diagnosed())}))
 
 
-def _without_words(value: Any) -> Any:
-    import msgspec
-
-    def cut(each: Any) -> Any:
-        if isinstance(each, dict):
-            return {key: cut(inner) for key, inner in each.items() if key not in _WORDS}
-        return [cut(inner) for inner in each] if isinstance(each, (list, tuple)) else each
-
-    return cut(msgspec.to_builtins(value))
+def diagnosed() -> dict[str, Any]:
+    """Return the verdicts and diagnoses, by what they are of."""
+    return {**dict(_recordings()), **dict(_schedules()), "disks": _disks(), "searches": _searches()}
 
 
 def _recordings() -> Iterator[tuple[str, Any]]:
@@ -57,13 +49,13 @@ def _of_recording(folder: Path) -> Any:
 
     judged, compared = judge(folder), conform(folder)
     return {
-        "wrong": judged.wrong,
-        "verdicts": [_without_words(each) for each in judged.verdicts],
+        "violated": judged.wrong,
+        "verdicts": judged.verdicts,
         "clients": [(each.property, each.status, each.judged) for each in judged.clients],
-        "known": [each.issue.name for each in judged.known],
+        "issues": [each.issue.name for each in judged.known],
         "findings": [(each.kind, each.server, each.incarnation, each.step, each.count) for each in judged.findings],
         "packets": [(each.name, each.packet, each.server) for each in judged.steps.divergences],
-        "notes": [type(each).__name__ for each in judged.observation.notes],
+        "kinds of notes": [type(each).__name__ for each in judged.observation.notes],
         "complete": (len(judged.observation.holes), len(judged.observation.partial), len(judged.unsure)),
         "departs": departure(judged) != "",
         "conforms": compared.verdict,
@@ -89,7 +81,7 @@ def _schedules() -> Iterator[tuple[str, Any]]:
         yield (
             path.name,
             {
-                "verdicts": [_without_words(each) for each in replayed.verdicts],
+                "verdicts": replayed.verdicts,
                 "steps": (replayed.steps, replayed.skipped),
                 "raised": replayed.raised is not None,
                 "decisive": story.decisive and story.decisive.step,
@@ -137,4 +129,4 @@ def _disks() -> Any:
 
 
 if __name__ == "__main__":
-    main(json.loads(Path(sys.argv[1]).read_text()) if len(sys.argv) > 1 else None)
+    main(json.loads(Path(sys.argv[1]).read_text()))

@@ -111,7 +111,7 @@ class CountingOnce(Counting):
     environment = Environment(never=("quiesce",))
 
 
-def searched(own: type[zabcheck.Process], runs: int = 300) -> PropertyBroken | None:
+def searched(own: type[zabcheck.Process], runs: int = 100) -> PropertyBroken | None:
     protocol = register(own)
     return find(Search(protocol, 5, ("epoch uniqueness",), runs=runs, rng=1, quorums=Quorums(5)))
 
