@@ -23,7 +23,7 @@ from zabcheck.simulation.simulator import Simulator
 
 def collect_garbage_less_often() -> None:
     """Have the garbage collector run seldom: a search leaves little behind that only the collector can free."""
-    gc.set_threshold(50_000)
+    gc.set_threshold(max(50_000, gc.get_threshold()[0]))
 
 
 DEFAULT_PROCESSES = 3
