@@ -14,6 +14,7 @@ The properties are stated in the docstrings of their modules, with their source,
 """
 
 from collections.abc import Iterable
+from math import inf
 
 from zabcheck.invariants import trace
 from zabcheck.invariants.agreement import Agreement
@@ -130,6 +131,43 @@ GROUPS: dict[str, tuple[str, ...]] = {
 }
 """The properties that belong together, by the name of their group."""
 
+EXPLAINING_FIRST: tuple[str, ...] = tuple(
+    kind.name
+    for kind in (
+        Clock,
+        Invariant3,
+        EpochUniqueness,
+        ZxidUniqueness,
+        ZxidAssignment,
+        Invariant1,
+        Invariant4,
+        Invariant2,
+        Chosen,
+        Invariant5,
+        Redelivery,
+        Integrity,
+        LocalPrimaryOrder,
+        PrimaryIntegrity,
+        Agreement,
+        TotalOrder,
+        GlobalPrimaryOrder,
+        PoCausalOrder,
+        StrictCausality,
+        Prefix,
+        LadisCausalOrder,
+        SameState,
+        EpochProgress,
+        ReliableDelivery,
+        Convergence,
+        Durability,
+        FinalAgreement,
+    )
+)
+"""Every property by name: of several that one event breaks, the first explains the others, if any does.
+
+First comes an order of lines that is not that of time, then promises, epochs and zxids, from which the order of
+transactions follows; then what was accepted, broadcast and delivered, and at last what clients saw of it.
+"""
 
 FURTHER: dict[str, type[Invariant]] = {}
 """Properties added by users of this package, by name: each is chosen by its name only."""
@@ -160,6 +198,21 @@ def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
     return chosen + [kind for name, kind in FURTHER.items() if name in wanted]
 
 
+def explaining_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """Sort verdicts by which violation to read first: the one detected first, as a later one cannot explain it.
+
+    Violations that no event showed, but only the end, come last, and those without a violation after all others.
+    """
+
+    def rank(verdict: Verdict) -> tuple[bool, float, int]:
+        detected = None if verdict.violation is None else verdict.violation.detected
+        name = verdict.property
+        place = EXPLAINING_FIRST.index(name) if name in EXPLAINING_FIRST else len(EXPLAINING_FIRST)
+        return verdict.violation is None, inf if detected is None else detected, place
+
+    return sorted(verdicts, key=rank)
+
+
 def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> list[Verdict]:
     """Judge a whole trace by these properties (all of them for None): one verdict each, in the order of the paper.
 
@@ -175,6 +228,7 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
 
 __all__ = [
     "EMPTY",
+    "EXPLAINING_FIRST",
     "FURTHER",
     "GROUPS",
     "NO_ZXID",
@@ -255,6 +309,7 @@ __all__ = [
     "add",
     "chain_hash",
     "check",
+    "explaining_first",
     "select",
     "trace",
 ]

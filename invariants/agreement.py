@@ -80,8 +80,8 @@ class Agreement(Invariant):
             return None
         a, p, b, q = best
         return self._violation(
-            f"{named(p)} delivered {ordered[a]} and never {ordered[b]}, {named(q)} delivered {ordered[b]} and never "
-            f"{ordered[a]}",
+            f"{named(p, q)} delivered {ordered[a]} and never {ordered[b]}, {named(q, p)} delivered {ordered[b]} "
+            f"and never {ordered[a]}",
             Deliver(*p, ordered[a]),
             Deliver(*q, ordered[b]),
         )

@@ -12,7 +12,7 @@ deliveries cannot come before the broadcast any more. Cost: O(1) an event, and O
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Deliver, Txn
-from zabcheck.invariants.record import Actor, Record, Sent
+from zabcheck.invariants.record import Actor, Record, Sent, named
 
 
 class Clock(Invariant):
@@ -47,9 +47,10 @@ class Clock(Invariant):
         if self.least is None:
             return None
         txn, actor, sent = self.least
+        sender = sent.primary[1:]
         return self._violation(
-            f"p{actor[0]} delivered {txn} before p{sent.event.process} broadcast it (if the lines are not in the order "
-            'of time, as in a merged log, the header has to say "order":"per-process")',
+            f"{named(actor, sender)} delivered {txn} before {named(sender, actor)} broadcast it (if the lines are "
+            'not in the order of time, as in a merged log, the header has to say "order":"per-process")',
             Deliver(*actor, txn),
             sent.event,
         )

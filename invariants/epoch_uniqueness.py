@@ -18,7 +18,7 @@ from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.events import Broadcast, Establish, Event, Promise, Ready
-from zabcheck.invariants.record import Record, Sent
+from zabcheck.invariants.record import Record, Sent, named
 
 Claim = Establish | Ready | Broadcast
 
@@ -76,11 +76,13 @@ class EpochUniqueness(Invariant):
         if self.lowest is None:
             return None
         first, second = self.primaries[self.lowest]
+        one, other = _actor(first), _actor(second)
+        also = named(other, one)
         if type(first) is type(second) and not isinstance(first, Broadcast):
-            also = f"p{second.process} {'again' if first.process == second.process else 'as well'}"
+            also += " again" if first.process == second.process else " as well"
         else:
-            also = f"p{second.process} {_did(second)} it"
-        return self._violation(f"p{first.process} {_did(first)} epoch {self.lowest}, and {also}", first, second)
+            also += f" {_did(second)} it"
+        return self._violation(f"{named(one, other)} {_did(first)} epoch {self.lowest}, and {also}", first, second)
 
 
 def _actor(claim: Claim) -> tuple[int, int]:

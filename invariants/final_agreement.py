@@ -14,7 +14,7 @@ from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.events import Event, FinalRead, Txn
-from zabcheck.invariants.record import Record
+from zabcheck.invariants.record import Record, named
 
 
 class FinalAgreement(Invariant):
@@ -50,8 +50,10 @@ class FinalAgreement(Invariant):
         txn = min(txn for held, _ in reads for txn in held if not all(txn in other for other, _ in reads))
         holds = min((event for held, event in reads if txn in held), key=_rank)
         lacks = min((event for held, event in reads if txn not in held), key=_rank)
+        one, other = (holds.process, holds.incarnation), (lacks.process, lacks.incarnation)
         return self._violation(
-            f"what was read at the end at p{holds.process} has {txn}, and what was read at p{lacks.process} has not",
+            f"what was read at the end at {named(one, other)} has {txn}, and what was read at {named(other, one)} has "
+            "not",
             holds,
             lacks,
         )

@@ -129,9 +129,11 @@ class LadisCausalOrder(Invariant):
         p, _ = record.least_actor(*[link for link, found in overtaking.items() if b in found])
         first, second = min(_related(record, a, b), key=lambda pair: (pair[0].primary, pair[1].primary))
         apart = first.epoch < second.epoch
+        actors = (p, first.primary[1:], second.primary[1:])
+        who, proposer, other = (named(each, *actors) for each in actors)
         return self._violation(
-            f"{named(p)} delivered {b} before {a}, but p{first.event.process} proposed {a} in epoch {first.epoch}, and "
-            f"p{second.event.process} {b} " + (f"in epoch {second.epoch}" if apart else "after it"),
+            f"{who} delivered {b} before {a}, but {proposer} proposed {a} in epoch {first.epoch}, and {other} {b} "
+            + (f"in epoch {second.epoch}" if apart else "after it"),
             first.event,
             second.event,
             Deliver(*p, b),

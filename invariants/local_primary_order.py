@@ -95,8 +95,9 @@ class LocalPrimaryOrder(Invariant):
         after = any(record.contains(end, a) and not record.contains(link.previous, a) for link, end in passed)
         if after:
             witness.append(Deliver(*p, a))
+        sender = first.primary[1:]
         return self._violation(
-            f"p{first.event.process}, primary of epoch {first.epoch}, broadcast {a} before {b}, but {named(p)} "
+            f"{named(sender, p)}, primary of epoch {first.epoch}, broadcast {a} before {b}, but {named(p, sender)} "
             f"delivered {b} " + ("before" if after else "without") + f" {a}",
             *witness,
         )

@@ -133,9 +133,10 @@ class PoCausalOrder(Invariant):
         if after:
             witness.append(Deliver(*p, x))
         did = "delivered" if isinstance(before, Deliver) else "broadcast"
+        sender = sent.primary[1:]
         return self._violation(
-            f"p{sent.event.process}, primary of epoch {sent.epoch}, {did} {x} before it broadcast {y}, but {named(p)} "
-            f"delivered {y} " + ("before" if after else "without") + f" {x}",
+            f"{named(sender, p)}, primary of epoch {sent.epoch}, {did} {x} before it broadcast {y}, but "
+            f"{named(p, sender)} delivered {y} " + ("before" if after else "without") + f" {x}",
             *witness,
         )
 

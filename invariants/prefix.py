@@ -84,9 +84,10 @@ class Prefix(Invariant):
         if best is None or found is None:
             return None
         (first, second), p = found, best[1]
+        leader = first.primary[1:]
         return self._violation(
-            f"p{first.event.process}, leader of epoch {first.epoch}, proposed {first.txn} before {second.txn}, but "
-            f"{named(p)} delivered {second.txn} and never {first.txn}",
+            f"{named(leader, p)}, leader of epoch {first.epoch}, proposed {first.txn} before {second.txn}, but "
+            f"{named(p, leader)} delivered {second.txn} and never {first.txn}",
             first.event,
             second.event,
             Deliver(*p, second.txn),

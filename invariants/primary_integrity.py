@@ -23,7 +23,7 @@ from bisect import bisect_left
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Deliver, Txn, Zxid
-from zabcheck.invariants.record import Record, Sent
+from zabcheck.invariants.record import Record, Sent, named
 
 
 class PrimaryIntegrity(Invariant):
@@ -145,9 +145,11 @@ class PrimaryIntegrity(Invariant):
         record = self.record
         p, _ = record.least_actor(*record.links_of(a))
         first = min(record.broadcasts(a), key=lambda each: each.primary)
+        sender = sent.primary[1:]
+        delivers = "it delivers later" if p == sender else f"{named(p, sender)} delivers"
         return self._violation(
-            f"p{sent.event.process}, primary of epoch {sent.epoch}, broadcast {sent.txn} before it had delivered "
-            f"{a} of epoch {first.epoch}, which p{p[0]} delivers",
+            f"{named(sender, p)}, primary of epoch {sent.epoch}, broadcast {sent.txn} before it had delivered "
+            f"{a} of epoch {first.epoch}, which {delivers}",
             first.event,
             sent.event,
             Deliver(*p, a),

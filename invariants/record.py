@@ -32,10 +32,14 @@ Primary = tuple[int, int, int]
 """ρ_e: epoch, process, incarnation."""
 
 
-def named(actor: Actor) -> str:
-    """Return the name of an incarnation of a process for a message; the first is named after the process alone."""
+def named(actor: Actor, *others: Actor) -> str:
+    """Return the name of an incarnation of a process for a sentence in which `others` are named, too.
+
+    The first incarnation is named after the process alone, unless the sentence names another one of that process.
+    """
     process, incarnation = actor
-    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation else "")
+    is_one_of_several = any(other != actor and other[0] == process for other in others)
+    return f"p{process}" + (f" (incarnation {incarnation})" if incarnation or is_one_of_several else "")
 
 
 class Sent:

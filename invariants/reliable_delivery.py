@@ -17,6 +17,7 @@ from collections.abc import Iterable
 
 from zabcheck.invariants.base import Violation
 from zabcheck.invariants.events import Deliver, Stabilised, Txn
+from zabcheck.invariants.record import named
 from zabcheck.invariants.stabilised import Liveness
 
 
@@ -51,10 +52,11 @@ class ReliableDelivery(Liveness):
         links = self.record.links_of(txn)
         if links:
             actors.append(self.record.least_actor(*links)[0])
+        actor, lacks = min(actors), (member, self.last_incarnation(member))
         return self._violation(
-            f"p{min(actors)[0]} delivered {txn}, and p{member} never did, although p{event.process} led "
-            f"{_members(event)} undisturbed",
-            Deliver(*min(actors), txn),
+            f"{named(actor, lacks)} delivered {txn}, and {named(lacks, actor)} never did, although p{event.process} "
+            f"led {_members(event)} undisturbed",
+            Deliver(*actor, txn),
             event,
         )
 

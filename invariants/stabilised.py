@@ -80,6 +80,11 @@ class Liveness(Invariant):
         life = self.life.get(process)
         return isinstance(life, _DOWN) and life.incarnation >= self.record.incarnation(process)
 
+    def last_incarnation(self, process: int) -> int:
+        """Return the last incarnation of `process` that the trace shows."""
+        life = self.life.get(process)
+        return max(0, self.record.incarnation(process), 0 if life is None else life.incarnation)
+
     def has(self, process: int) -> Chain | None:
         """Return the delivered sequence of the last incarnation of `process`; None if that is not on record."""
         life = self.life.get(process)

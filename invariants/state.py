@@ -14,7 +14,7 @@ from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.events import Event, State
-from zabcheck.invariants.record import Record
+from zabcheck.invariants.record import Record, named
 
 
 class SameState(Invariant):
@@ -59,8 +59,9 @@ class SameState(Invariant):
         others = [event for (length, _), event in self.others.items() if length == self.lowest]
         first, second = sorted([self.least[self.lowest], *others], key=_rank)[:2]
         count = "1 transaction" if self.lowest == 1 else f"{self.lowest} transactions"
+        one, other = (first.process, first.incarnation), (second.process, second.incarnation)
         return self._violation(
-            f"after {count} p{first.process} has {_content(first)}, and p{second.process} has {_content(second)}",
+            f"after {count} {named(one, other)} has {_content(first)}, and {named(other, one)} has {_content(second)}",
             first,
             second,
         )

@@ -143,10 +143,11 @@ class StrictCausality(Invariant):
         record = self.record
         p = min(actor for actor, end in record.ends() if record.contains(end, x) and record.contains(end, y))
         first, second = (min(record.broadcasts(txn), key=lambda sent: sent.primary) for txn in (x, y))
+        actors = (p, first.primary[1:], second.primary[1:])
+        who, one, other = (named(each, *actors) for each in actors)
         return self._violation(
-            f"{named(p)} delivered {first.txn} and {second.txn}, of which neither precedes the other: "
-            f"p{first.event.process} broadcast the one in epoch {first.epoch}, p{second.event.process} the other in "
-            f"epoch {second.epoch}",
+            f"{who} delivered {first.txn} and {second.txn}, of which neither precedes the other: {one} broadcast the "
+            f"one in epoch {first.epoch}, {other} the other in epoch {second.epoch}",
             first.event,
             second.event,
             Deliver(*p, first.txn),

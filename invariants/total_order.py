@@ -61,7 +61,7 @@ class TotalOrder(Invariant):
         if later:
             witness.append(Deliver(*q, a))
         return self._violation(
-            f"{named(p)} delivered {a} before {b}, but {named(q)} delivered {b} "
+            f"{named(p, q)} delivered {a} before {b}, but {named(q, p)} delivered {b} "
             + ("before " if later else "and never ")
             + f"{a}",
             *witness,

@@ -24,7 +24,7 @@ from typing import Any
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Accept, Broadcast, Deliver, Event, Txn, Zxid
-from zabcheck.invariants.record import Actor, Record, Sent
+from zabcheck.invariants.record import Actor, Record, Sent, named
 
 
 class ZxidUniqueness(Invariant):
@@ -107,14 +107,17 @@ class ZxidUniqueness(Invariant):
         txns = sorted(txn for txn in everything if txn.zxid == zxid)
         if len(txns) == 1:
             first, second = sorted(self.record.broadcasts(txns[0]), key=lambda sent: sent.primary)[:2]
+            one, other = first.primary[1:], second.primary[1:]
             return self._violation(
-                f"p{first.event.process} broadcast {first.txn} in epoch {first.epoch}, and p{second.event.process} in "
-                f"epoch {second.epoch}",
+                f"{named(one, other)} broadcast {first.txn} in epoch {first.epoch}, and {named(other, one)} in epoch "
+                f"{second.epoch}",
                 first.event,
                 second.event,
             )
         witness = [self._witness(txn, accepts.get(txn), unmatched.get(txn)) for txn in txns[:2]]
-        return self._violation(f"{zxid} has two values: {_did(witness[0])}, {_did(witness[1])}", *witness)
+        shows, shows_other = witness
+        said = f"{_did(shows, shows_other)}, {_did(shows_other, shows)}"
+        return self._violation(f"{zxid} has two values: {said}", *witness)
 
     def _witness(self, txn: Txn, accept: Accept | None, actor: Actor | None) -> Broadcast | Deliver | Accept:
         """Return the event that shows this transaction best."""
@@ -135,6 +138,7 @@ def _rank(accept: Accept) -> tuple[int, int, int]:
     return accept.process, accept.incarnation, accept.epoch
 
 
-def _did(event: Broadcast | Deliver | Accept) -> str:
+def _did(event: Broadcast | Deliver | Accept, other: Broadcast | Deliver | Accept) -> str:
+    who = named((event.process, event.incarnation), (other.process, other.incarnation))
     did = {Broadcast: "broadcast", Deliver: "delivered", Accept: "accepted"}[type(event)]
-    return f"p{event.process} {did} {event.txn}"
+    return f"{who} {did} {event.txn}"

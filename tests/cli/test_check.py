@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from invariants import trace
+from invariants import Deliver, Txn, trace
 from tests.cli.command import DELIVERED, SENT, process, statuses, trace_of, violation_in
 from tests.cli.conftest import Command, Found
 
@@ -31,6 +31,16 @@ def test_a_violation_is_explained(zabcheck: Command, tmp_path: Path) -> None:
         "Witness",
     ):
         assert part in out
+
+
+def test_of_several_violations_the_one_that_explains_the_others_comes_first(zabcheck: Command, tmp_path: Path) -> None:
+    wrong = Txn(DELIVERED[0].txn.zxid, "wrong")  # type: ignore[attr-defined]  # it is a Deliver
+    (tmp_path / "t.jsonl").write_bytes(trace_of([*SENT, *DELIVERED[2:], Deliver(2, 0, wrong), DELIVERED[1]]))
+    lines = zabcheck("check", "t.jsonl").out.splitlines()
+    assert lines[1] == "7 properties are violated; read zxid uniqueness first"
+    assert next(line for line in lines if line.endswith(" is violated")) == "zxid uniqueness is violated"
+    assert lines[-1].startswith("FAIL: zxid uniqueness, agreement, ")
+    assert zabcheck("explain", "t.jsonl").out.startswith("zxid uniqueness is violated\n")
 
 
 def test_a_trace_that_is_not_finished_is_inconclusive(zabcheck: Command, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_of_another_trace_its_lines_are_told(files: Path, zabcheck: Command) -> 
 
 def test_a_trace_of_few_events_is_enough(files: Path, zabcheck: Command) -> None:
     out = zabcheck("explain", "few.jsonl").out
-    assert "p1 delivered a⟨1,1⟩" in out.replace("\n", " ")
+    assert "p2 delivered b⟨1,2⟩ before a⟨1,1⟩" in out.replace("\n", " ")
     assert "delivers b⟨1,2⟩ ◀W" in out
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import invariants
-from invariants import GROUPS, PROPERTIES, Event, Integrity, Invariant
+from invariants import EXPLAINING_FIRST, GROUPS, PROPERTIES, Event, Integrity, Invariant
 from tests.counterexample.test_witness_graph import CASES
 from tests.invariants.builders import judge
 from tests.invariants.by_property import LITERAL, MODULES, OWN_TRACES, Literal
@@ -28,6 +28,8 @@ def missing(kind: type[Invariant]) -> Iterator[str]:
     file = f"tests/invariants/test_{name.replace(' ', '_')}.py"
     if PROPERTIES.get(name) is not kind:
         yield "it is not in `PROPERTIES`: see invariants/__init__.py"
+    if name not in EXPLAINING_FIRST:
+        yield "it is not in `EXPLAINING_FIRST`: see invariants/__init__.py"
     if getattr(invariants, kind.__name__, None) is not kind or kind.__name__ not in invariants.__all__:
         yield f"`{kind.__name__}` is not in `__all__` of invariants/__init__.py"
     if "looks_at" not in _declared(kind):
@@ -112,6 +114,7 @@ def test_nothing_has_a_part_of_a_property_that_there_is_not() -> None:
     """A misspelt name, or what a property left behind that is gone."""
     known = set(PROPERTIES)
     assert set(MODULES) == known
+    assert sorted(EXPLAINING_FIRST) == sorted(known)
     assert set(EXPLAINED) == known
     assert set(LITERAL) == known
     assert {case[0] for case in CASES} <= known
@@ -124,6 +127,7 @@ def test_what_a_new_property_lacks_is_said() -> None:
 
     assert list(missing(Fresh)) == [
         "it is not in `PROPERTIES`: see invariants/__init__.py",
+        "it is not in `EXPLAINING_FIRST`: see invariants/__init__.py",
         "`Fresh` is not in `__all__` of invariants/__init__.py",
         "`Fresh` does not say which events it looks at: set `looks_at`",
         "it has no explanation and no edge: write a function with `@explains(Fresh, edges=…)` in "

@@ -13,13 +13,13 @@ NAME = "epoch uniqueness"
 def test_two_leaders_of_an_epoch_are_a_violation() -> None:
     verdict = judge(NAME, [Establish(2, 0, 1), Establish(1, 3, 1)])
     assert witness(verdict) == (Establish(1, 3, 1), Establish(2, 0, 1))
-    assert summary(verdict) == "p1 was established as leader of epoch 1, and p2 as well"
+    assert summary(verdict) == "p1 (incarnation 3) was established as leader of epoch 1, and p2 as well"
 
 
 def test_so_is_one_that_recovered_and_leads_the_same_epoch_again() -> None:
     verdict = judge(NAME, [Establish(2, 0, 1), Establish(2, 1, 1)])
     assert witness(verdict) == (Establish(2, 0, 1), Establish(2, 1, 1))
-    assert summary(verdict) == "p2 was established as leader of epoch 1, and p2 again"
+    assert summary(verdict) == "p2 (incarnation 0) was established as leader of epoch 1, and p2 (incarnation 1) again"
 
 
 def test_a_leader_for_each_epoch_is_right() -> None:

@@ -24,7 +24,7 @@ def test_equal_states_at_equal_lengths_are_right() -> None:
 def test_one_process_has_to_be_in_the_same_state_again_after_a_crash() -> None:
     verdict = judge(NAME, [state(1, 2, 7), state(1, 2, 8, incarnation=1)])
     assert witness(verdict) == (state(1, 2, 7), state(1, 2, 8, incarnation=1))
-    assert summary(verdict) == "after 2 transactions p1 has state 7, and p1 has state 8"
+    assert summary(verdict) == "after 2 transactions p1 (incarnation 0) has state 7, and p1 (incarnation 1) has state 8"
 
 
 def test_the_zxid_does_not_matter() -> None:

@@ -23,7 +23,7 @@ from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, asked_for, conclude, on_verdicts
 from zabcheck.counterexample.forms import terminal
-from zabcheck.invariants import Event, Header, Local, TraceError, Verdict, check, select
+from zabcheck.invariants import Event, Header, Local, TraceError, Verdict, check, explaining_first, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.text.words import as_text
 
@@ -159,10 +159,13 @@ def print_judged(console: Console, judged: Judged) -> None:
     """Print the verdicts on one trace."""
     for title in judged.titles():
         print_path(console, title, style="bold")
-    for verdict in judged.verdicts:
-        if verdict.violation is not None:
-            console.print(terminal.render_violation(verdict.violation, places=judged.as_texts()))
-            console.print()
+    violations = [each.violation for each in explaining_first(judged.verdicts) if each.violation is not None]
+    if len(violations) > 1:
+        console.print(f"{len(violations)} properties are violated; read {violations[0].property} first")
+        console.print()
+    for violation in violations:
+        console.print(terminal.render_violation(violation, places=judged.as_texts()))
+        console.print()
     console.print(render_verdicts(judged.verdicts))
     if judged.misses_others:
         console.print(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
-from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, select
+from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, explaining_first, select
 from zabcheck.text.words import clean, counted
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
@@ -78,7 +78,8 @@ def unexercised(exercised: Mapping[str, object], asked: Collection[str]) -> list
 
 def on_verdicts(verdicts: Sequence[Verdict], asked: Collection[str] = ()) -> tuple[int, str]:
     """Return the exit code for one trace, and why: it has to exercise each property in `asked`, and one at least."""
-    of = {status: [v.property for v in verdicts if v.status == status] for status in ("holds", "violated")}
+    ordered = explaining_first(verdicts)
+    of = {status: [v.property for v in ordered if v.status == status] for status in ("holds", "violated")}
     idle = [verdict.property for verdict in verdicts if verdict.status == "not exercised"]
     if of["violated"]:
         return VIOLATED, f"{named(of['violated'])} {'is' if len(of['violated']) == 1 else 'are'} violated"

@@ -18,7 +18,7 @@ from zabcheck.counterexample.story import (
     shown_in,
 )
 from zabcheck.counterexample.traced import first_deliveries
-from zabcheck.invariants import Event, Receive, Verdict, Violation
+from zabcheck.invariants import Event, Receive, Violation, explaining_first
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Members, Protocol, StepRaised
@@ -43,7 +43,7 @@ def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
     With `decisive` also tell which step decided, which costs more (see `find_decisive`).
     ValueError if the run does not happen again: the protocol is not deterministic.
     """
-    violation = next((v.violation for v in _by_schedule(replayed) if v.violation is not None), None)
+    violation = _violation(replayed)
     if violation is None or not decisive:
         return _story(record(replayed), violation, None)
     recording = record(replayed, most_prefixes(replayed, violation.property))
@@ -115,14 +115,11 @@ def _settings(schedule: Schedule) -> tuple[str, ...]:
     return (*quorums, *(f"{name} {getattr(switches, name)}" for name in changed))
 
 
-def _by_schedule(replayed: Replay) -> list[Verdict]:
-    """Sort the verdicts: the property that the schedule names first, the others by when they were detected."""
-
-    def rank(verdict: Verdict) -> tuple[bool, float]:
-        detected = verdict.violation.detected if verdict.violation is not None else None
-        return verdict.property != replayed.schedule.violates, float("inf") if detected is None else detected
-
-    return sorted(replayed.verdicts, key=rank)
+def _violation(replayed: Replay) -> Violation | None:
+    """Return the violation to explain: of the property that the schedule names, or the one to read first."""
+    found = [verdict.violation for verdict in explaining_first(replayed.verdicts) if verdict.violation is not None]
+    named = [violation for violation in found if violation.property == replayed.schedule.violates]
+    return next(iter(named + found), None)
 
 
 def _states(variables: Mapping[int, Variables | None], before: Mapping[int, Variables]) -> dict[int, Variables]:

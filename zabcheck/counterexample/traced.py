@@ -64,6 +64,7 @@ from zabcheck.invariants import (
     Verdict,
     Violation,
     Wake,
+    explaining_first,
 )
 from zabcheck.text.words import cut, name, phrase
 
@@ -98,8 +99,7 @@ def story_of_trace(
     If `folded`, many transactions to which the same happens at a process, while nothing else does anywhere, share a
     row.
     """
-    found = [verdict.violation for verdict in verdicts if verdict.violation is not None]
-    violation = min(found, key=_detection, default=None)
+    violation = next((each.violation for each in explaining_first(verdicts)), None)
     ordered = header.order == "global"
     rows = list(_rows(events))
     trace = tuple(placed for placed in events if not isinstance(placed[1], Send | Receive))
@@ -131,10 +131,6 @@ def story_of_trace(
         unit=unit,
         explanation=() if violation is None else explanation(violation, trace, unit, ordered, header.quorums),
     )
-
-
-def _detection(violation: Violation) -> float:
-    return float("inf") if violation.detected is None else violation.detected
 
 
 def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn, ...]], ...]:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check, explaining_first
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Sent
 from zabcheck.zookeeper.rules.packets import Judgement
@@ -66,7 +66,7 @@ class Judged(NamedTuple):
     @property
     def violated(self) -> list[str]:
         """The names of the properties that are violated, the severest first."""
-        names = [verdict.property for verdict in self.verdicts if verdict.status == "violated"]
+        names = [verdict.property for verdict in explaining_first(self.verdicts) if verdict.status == "violated"]
         return sorted(names, key=lambda name: SEVEREST.index(name) if name in SEVEREST else len(SEVEREST))
 
     @property
