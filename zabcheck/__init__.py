@@ -8,9 +8,13 @@ a counterexample again. A protocol of one's own is a subclass of `zabcheck.Proce
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+# Nothing is imported here that does not come with the interpreter itself: `python -m zabcheck` would look for it in the
+# current folder, until `__main__` ends that.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from zabcheck import invariants as invariants
     from zabcheck.counterexamples import Counterexample as Counterexample
     from zabcheck.counterexamples import search as search
@@ -44,7 +48,7 @@ _WHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     # Every run of pytest loads this package for its plugin, and Hypothesis alone takes a second.
     if name in ("invariants", "search"):  # `search` is the package of that name, which can be called
         return import_module(f"zabcheck.{name}")

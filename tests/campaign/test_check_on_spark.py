@@ -8,6 +8,7 @@ import pytest
 
 from invariants import Event
 from tests.campaign.judging.stored import GOOD, judged, lines, parquet
+from tests.cli.command import process
 from tests.cli.conftest import Command
 from tests.invariants.builders import A, deliveries, whole
 from tests.invariants.traces import random_trace
@@ -98,3 +99,14 @@ def test_what_is_refused(spark: "SparkSession", zabcheck: Command, tmp_path: Pat
         result = zabcheck("check", *arguments)
         assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
         assert message in result.err
+
+
+@pytest.mark.slow
+def test_what_lies_beside_a_trace_is_not_imported_in_tasks(tmp_path: Path) -> None:
+    """Spark starts its workers with `python -m`, in the current folder."""
+    (tmp_path / "x.jsonl").write_bytes(lines(BAD))
+    for name in ("csv", "numbers", "typing", "numpy"):
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'a').write({name!r})\n")
+    result = process("check", "--engine", "spark", "--master", "local[1]", "x.jsonl", cwd=tmp_path)
+    assert result.code in (0, 1, 3)
+    assert not (tmp_path / "executed").exists()

@@ -149,7 +149,7 @@ def test_what_lies_beside_a_trace_is_not_imported(tmp_path: Path) -> None:
     (tmp_path / "it.jsonl").write_text(
         '{"event":"header","version":1,"processes":2,"protocol":"zab"}\n{"event":"end","count":0}\n'
     )
-    for name in ("csv", "numbers", "typer", "numpy", "rich"):
+    for name in ("csv", "numbers", "typing", "typer", "numpy", "rich"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'executed')!r}, 'a').write({name!r})\n")
     result = process("check", "it.jsonl", cwd=tmp_path)
     assert (result.code, result.err) == (3, "")

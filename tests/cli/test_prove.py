@@ -14,9 +14,44 @@ from zabcheck.proof.obligations import Obligation
 def test_a_step_is_proved(zabcheck: Command) -> None:
     done = zabcheck("prove", "--step", "f.3.2", "--conjunct", "not-choosable")
     assert done.code == 0
-    assert (
-        done.out.splitlines()[-1] == "PASS: 1 obligation proved, for any number of processes, epochs and transactions"
-    )
+    part = "1 of 262 obligations proved, a part and no proof of the protocol: accept keeps not choosable"
+    assert done.out.splitlines()[-1] == f"PASS: Zab: {part}"
+
+
+PROVED = {
+    (): "Zab: all 262 obligations proved, for any number of processes, epochs and transactions",
+    ("--mutant", "quorum-off-by-one", "--step", "f.1.2"): (
+        "Zab with quorum-off-by-one: 22 of 262 obligations proved, a part and no proof of the protocol: "
+        "promise keeps one promise, promise keeps promises leave, promise keeps leaders have promises, "
+        "promise keeps opened by leaders and 18 more"
+    ),
+    ("--property", "agreement", "--without", "logs-match"): (
+        "Zab without the conjunct logs match: 1 of 251 obligations proved, a part and no proof of the protocol: "
+        "the conjuncts imply agreement"
+    ),
+}
+
+
+@pytest.mark.parametrize("options", PROVED)
+def test_the_verdict_and_the_certificate_say_what_is_proved_and_of_what(
+    options: tuple[str, ...], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prover, "decide", lambda obligation, _: prover.Decision(obligation, "proved", 0.1, 1))
+    monkeypatch.setattr(prover, "needed", lambda _: [])
+    done = zabcheck("prove", *options, "--certificate", "proof")
+    said = PROVED[options]
+    assert (done.code, done.out.splitlines()[-1]) == (0, f"PASS: {said}; next: zabcheck verify proof")
+    told = zabcheck("prove", *options, "--format", "json").json
+    subject, _, counts = said.partition(": ")
+    number, of = len(told["obligations"]), told["of"]
+    assert counts.startswith(f"all {of} " if number == of else f"{number} of {of} ")
+    title = f"A proof of {subject}" if number == of else f"{number} of the {of} obligations of a proof of {subject}"
+    readme = (tmp_path / "proof/README.md").read_text()
+    assert readme.startswith(f"# {title}, in SMT-LIB 2.6\n")
+    assert ("This is no proof of the protocol" in readme) == (number < of)
+    manifest = json.loads((tmp_path / "proof/manifest.json").read_text())
+    expected = {"mutant": told["mutant"], "without": told["without"], "obligations": number, "of": of}
+    assert {**expected, "zabcheck": manifest["zabcheck"]} == manifest
 
 
 MUTANT = ("prove", "--mutant", "accept-equal-epoch", "--step", "f.1.2", "--conjunct", "one promise")
@@ -29,7 +64,10 @@ def test_a_known_bug_is_refused_with_a_drawing(zabcheck: Command) -> None:
     lines = [" ".join(line.split()) for line in done.out.splitlines()]
     assert "step f.1.2 promise again, with n = p1, e = epoch 1, l = p2" in lines
     assert "promised (ACK-E) e1 to p1 ◀W1 +e1 to p2 ◀W2" in lines
-    assert done.out.splitlines()[-1] == "FAIL: 1 obligation of 1 refused: promise again keeps one promise"
+    assert (
+        done.out.splitlines()[-1]
+        == "FAIL: Zab with accept-equal-epoch: 1 obligation of 1 refused: promise again keeps one promise"
+    )
 
 
 def test_what_is_refused_is_drawn_as_a_page_too(zabcheck: Command, tmp_path: Path) -> None:
@@ -60,7 +98,7 @@ def test_what_is_not_decided_is_no_proof(zabcheck: Command, monkeypatch: pytest.
     done = zabcheck("prove", "--property", "agreement")
     assert done.code == 3
     last = done.out.splitlines()[-1]
-    assert last == "INCONCLUSIVE: 1 obligation of 1 not decided, which is no proof: the conjuncts imply agreement"
+    assert last == "INCONCLUSIVE: Zab: 1 obligation of 1 not decided, which is no proof: the conjuncts imply agreement"
 
 
 def test_without_the_solver_one_line_names_the_extra(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from zabcheck.cli.commands import EXAMPLES
 from zabcheck.cli.verdict import WORDS, conclude, named
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import certificate
+from zabcheck.proof.mutants import Subject
 from zabcheck.proof.obligations import Theory, obligations
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
@@ -106,13 +107,17 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         3,
         "nothing is proved: no state of zab within the bounds exercised integrity; next: --txns 2, ",
     ),
-    "prove": (("prove", "--step", "f.3.2", "--conjunct", "not-choosable"), 0, "1 obligation proved"),
+    "prove": (
+        ("prove", "--step", "f.3.2", "--conjunct", "not-choosable"),
+        0,
+        "Zab: 1 of 262 obligations proved, a part and no proof",
+    ),
     "prove, a bug": (
         ("prove", "--mutant", "accept-equal-epoch", "--conjunct", "one-promise", "--step", "f.1.2"),
         1,
         "1 obligation of 1 refused",
     ),
-    "verify": (("verify", "proof"), 0, "1 obligation proved, 1 of them by both solvers"),
+    "verify": (("verify", "proof"), 3, "Zab: 1 of 262 obligations proved, 1 of them by both solvers: a part, no proof"),
     "mutants": (("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1"), 0, "1 known bug is found"),
     "mutants, one not found": (
         ("mutants", "--mutant", "counter-wraps", "--seeds", "1", "--runs", "1", "--steps", "1"),
@@ -154,7 +159,7 @@ def files(tmp_path: Path) -> None:
     runs = table_of([list(traces.loads(good)), list(traces.loads(trace_of(DELIVERED)))])
     (tmp_path / "runs.parquet").write_bytes(parquet_of(runs).getvalue())
     held = certificate.Entry(next(each for each in obligations(Theory()) if each.kind == "start"), ["the start"])
-    certificate.write(tmp_path / "proof", certificate.contents([held]))
+    certificate.write(tmp_path / "proof", certificate.contents([held], Subject()))
     (tmp_path / "gate.toml").write_text(GATE.format(200, "commit-on-own-ack"))
     (tmp_path / "short.toml").write_text(GATE.format(1, "counter-wraps").replace("200", "1"))
 

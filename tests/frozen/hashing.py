@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 ROOT = Path(__file__).parents[2]
-VARIES = frozenset(("seconds", "median_seconds", "worst_seconds", "rate_without", "minimising"))
-"""The keys of what differs from run to run: CPU seconds, and what is computed from them."""
+VARIES = frozenset(("seconds", "median_seconds", "worst_seconds", "rate_without", "minimising", "zabcheck"))
+"""The keys of what differs from run to run, CPU seconds and what is computed from them, or from release to release."""
 WORDS = frozenset(
     (
         "action",

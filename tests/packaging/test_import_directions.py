@@ -232,8 +232,8 @@ LIBRARIES: list[tuple[str, list[str]]] = [
         "matplotlib",
         ["zabcheck.campaign.report", "zabcheck.counterexample.forms", "zabcheck.papers.evaluation.plots"],
     ),
-    ("z3", ["zabcheck.proof.prover", "zabcheck.proof.verifier"]),
-    ("cvc5", ["zabcheck.proof.verifier"]),
+    ("z3", ["zabcheck.proof.prover", "zabcheck.proof.solvers"]),
+    ("cvc5", ["zabcheck.proof.solvers"]),
     ("resvg_py", ["zabcheck.counterexample.forms.picture"]),
 ]
 """The packages that may import each library."""

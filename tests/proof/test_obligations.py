@@ -143,6 +143,12 @@ def test_a_counterexample_is_the_same_whatever_was_asked_before() -> None:
     assert once.things["n"] == "p1"
 
 
+def test_what_a_proof_needs_is_the_same_whatever_was_asked_before() -> None:
+    proved = prover.decide(ALL["choose empty keeps logs match"])
+    once = prover.needed(proved)
+    assert [prover.needed(proved) for _ in range(2)] == [once, once]
+
+
 def test_a_counterexample_is_about_the_first_epochs_and_processes() -> None:
     """So that it is as easy to read as can be."""
     known = MUTANTS["stale-proposal-accepted"].theory()

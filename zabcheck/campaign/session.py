@@ -50,6 +50,7 @@ _ON_THIS_MACHINE = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.sql.shuffle.partitions": str(4 * (os.cpu_count() or 1)),
+    "spark.executorEnv.PYTHONSAFEPATH": "1",  # no `csv.py` of the current folder in place of Python's own
 }
 
 
@@ -137,7 +138,7 @@ def _started(named: str, master: str, short: bool) -> "SparkSession":
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _SHORT)  # of the Java that works out how to start the other
     if master.startswith("local"):
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-        settings |= {**_ON_THIS_MACHINE, "spark.driver.memory": _memory()}
+        settings |= {**_ON_THIS_MACHINE, **_of_a_checkout(), "spark.driver.memory": _memory()}
     elif address and "SPARK_LOCAL_IP" not in os.environ:
         settings["spark.driver.host"] = address
     conf = SparkConf().setAppName("zabcheck").setMaster(master).setAll(list(settings.items()))
@@ -200,6 +201,12 @@ def _java_options(short: bool) -> str:
     _to_delete.append(Path(name))
     given = os.environ.get("ZABCHECK_JAVA_OPTIONS", _SHORT if short else "")
     return f"-Dlog4j2.configurationFile=file:{name} {given}".strip()
+
+
+def _of_a_checkout() -> dict[str, str]:
+    """Return the setting that has tasks import this zabcheck, if it is not among the installed packages."""
+    folder = Path(__file__).parents[2]
+    return {} if folder.name in ("site-packages", "dist-packages") else {"spark.executorEnv.PYTHONPATH": str(folder)}
 
 
 def _memory() -> str:

@@ -20,8 +20,8 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
 from zabcheck.proof.conjuncts import CONJUNCTS
-from zabcheck.proof.mutants import MUTANTS, OUTSIDE, RELEASES
-from zabcheck.proof.obligations import Obligation, Theory, leave_out, obligations
+from zabcheck.proof.mutants import KNOWN, OUTSIDE, Subject
+from zabcheck.proof.obligations import Obligation, obligations
 from zabcheck.proof.properties import PROPERTIES
 from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text, counted
@@ -74,8 +74,9 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    theory = _theory(mutant, without)
-    wanted = _wanted(obligations(theory), step, conjunct, property)
+    subject = _subject(mutant, without)
+    every = obligations(subject.theory())
+    wanted = _wanted(every, step, conjunct, property)
     try:
         prover.load()
     except prover.NoSolver as error:
@@ -85,17 +86,26 @@ def prove(
     if out is not None:
         check_out(out)
     done = _decide(wanted, seconds)
-    code, why = _verdict(done)
+    code, why = _verdict(done, subject, len(every))
     fingerprint = None
     if certificate is not None and code == OK:
-        fingerprint = _write(certificate, done)
+        fingerprint = _write(certificate, done, subject)
     file = _write_page(out, done) if out is not None else None
     if format is Format.json:
         told = [
             {"name": d.obligation.name, "status": d.status, "seconds": d.seconds, "counterexample": _lines(d)}
             for d in done
         ]
-        print_json("prove", obligations=told, fingerprint=fingerprint, page=file, verdict=why)
+        print_json(
+            "prove",
+            mutant=subject.mutant,
+            without=subject.without,
+            obligations=told,
+            of=len(every),
+            fingerprint=fingerprint,
+            page=file,
+            verdict=why,
+        )
         return code
     console = make_console()
     _show(console, done)
@@ -106,18 +116,14 @@ def prove(
     return conclude(console, code, why, f"zabcheck verify {quote(str(certificate))}" if fingerprint else "")
 
 
-def _theory(mutant: str | None, left_out: str | None) -> Theory:
-    theory = Theory()
-    if mutant is not None:
-        if mutant in OUTSIDE:
-            raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
-        known = {**MUTANTS, **RELEASES}
-        if mutant not in known:
-            raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(known))}")
-        theory = known[mutant].theory()
+def _subject(mutant: str | None, left_out: str | None) -> Subject:
+    if mutant in OUTSIDE:
+        raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
+    if mutant is not None and mutant not in KNOWN:
+        raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(KNOWN))}")
     if left_out is not None:
-        theory = leave_out(theory, _one_of("--without", left_out, [each.name for each in CONJUNCTS]))
-    return theory
+        left_out = _one_of("--without", left_out, [each.name for each in CONJUNCTS])
+    return Subject(mutant, left_out)
 
 
 def _one_of(option: str, name: str, names: Collection[str]) -> str:
@@ -160,7 +166,7 @@ def _decide(wanted: Sequence[Obligation], seconds: float) -> list[prover.Decisio
     return done
 
 
-def _write(folder: Path, done: Sequence[prover.Decision]) -> str:
+def _write(folder: Path, done: Sequence[prover.Decision], subject: Subject) -> str:
     """Write the certificate, and return its fingerprint."""
     with progress(len(done), "certificate", "obligations") as advance, interrupts() as look_for_interrupt:
         entries: list[Entry] = []
@@ -169,7 +175,7 @@ def _write(folder: Path, done: Sequence[prover.Decision]) -> str:
             entries.append(entry(each))
             look_for_interrupt()
     with bad_path("--certificate", folder):
-        return write(folder, contents(entries))
+        return write(folder, contents(entries, subject))
 
 
 def _write_page(folder: Path, done: Sequence[prover.Decision]) -> str | None:
@@ -219,16 +225,18 @@ def _row(part: str, done: Sequence[prover.Decision]) -> list[str]:
     ]
 
 
-def _verdict(done: Sequence[prover.Decision]) -> tuple[int, str]:
-    """Return the exit code, and why."""
-    of: dict[str, list[str]] = {"refused": [], "not decided": [], "proved": []}
+def _verdict(done: Sequence[prover.Decision], subject: Subject, of: int) -> tuple[int, str]:
+    """Return the exit code, and why. What is proved of a part is named: no part is a proof of the protocol."""
+    names: dict[str, list[str]] = {"refused": [], "not decided": [], "proved": []}
     for each in done:
-        of[each.status].append(each.obligation.name)
-    if of["refused"]:
-        several = counted(len(of["refused"]), "obligation", "obligations")
-        return VIOLATED, f"{several} of {len(done)} refused: {named(of['refused'])}"
-    if of["not decided"]:
-        open_ = counted(len(of["not decided"]), "obligation", "obligations")
-        return INCONCLUSIVE, f"{open_} of {len(done)} not decided, which is no proof: {named(of['not decided'])}"
-    several = counted(len(done), "obligation", "obligations")
-    return OK, f"{several} proved, for any number of processes, epochs and transactions"
+        names[each.status].append(each.obligation.name)
+    if names["refused"]:
+        several = counted(len(names["refused"]), "obligation", "obligations")
+        return VIOLATED, f"{subject.name}: {several} of {len(done)} refused: {named(names['refused'])}"
+    if names["not decided"]:
+        open_ = f"{counted(len(names['not decided']), 'obligation', 'obligations')} of {len(done)} not decided"
+        return INCONCLUSIVE, f"{subject.name}: {open_}, which is no proof: {named(names['not decided'])}"
+    proved = subject.proved(len(done), of)
+    if len(done) < of:
+        return OK, f"{proved}, a part and no proof of the protocol: {named(names['proved'])}"
+    return OK, f"{proved}, for any number of processes, epochs and transactions"

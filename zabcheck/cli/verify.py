@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from zabcheck.cli.commands import BadInput, Format, Formats, command
+from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import interrupts, make_console, print_json, progress
 from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.proof import verifier
+from zabcheck.proof import certificate, verifier
+from zabcheck.proof.solvers import SOLVERS
 from zabcheck.text.words import counted
 
 
@@ -23,33 +24,41 @@ def verify(
 ) -> int:
     """Check the certificate of a proof with z3 and cvc5.
 
-    Nothing of the prover is trusted: only the files, their SHA-256 sums, and the solvers. What one of them proves is
-    proved; the table says what each decided.
+    Each file has to be, word for word, an obligation that this version of zabcheck states; nothing else is given to the
+    solvers, which run in a process that can write nothing. What one of them proves is proved; the table says what each
+    decided. A certificate that lacks obligations is a part, and no proof: exit code 3.
     """
-    try:
-        fingerprint, texts = verifier.read(folder)
-        solvers = list(verifier.solvers())
-    except (verifier.BadCertificate, verifier.SolverMissing) as error:
-        raise BadInput(str(error)) from None
+    with bad_input_for((certificate.BadCertificate, verifier.SolverMissing)):
+        read = certificate.read(folder)
+        verifier.look_for_solvers()
     done: list[verifier.Checked] = []
     with (
-        bad_input_for(verifier.BadCertificate, f"{folder}/"),
-        progress(len(texts), "verify", "files") as advance,
+        bad_input_for(verifier.SolverFailed, f"{folder}/"),
+        verifier.Verifier() as solvers,
+        progress(len(read.texts), "verify", "files") as advance,
         interrupts() as look_for_interrupt,
     ):
-        for each in verifier.check(texts, seconds):
+        for each in solvers.check(read.texts, seconds):
             done.append(each)
             advance(each.file, len(done))
             look_for_interrupt()
-    code, why = _verdict(done)
+    code, why = _verdict(done, read)
     if format is Format.json:
-        print_json("verify", fingerprint=fingerprint, files=done, verdict=why)
+        print_json(
+            "verify",
+            mutant=read.subject.mutant,
+            without=read.subject.without,
+            missing=read.missing,
+            fingerprint=read.fingerprint,
+            files=done,
+            verdict=why,
+        )
         return code
     console = make_console()
     console.print(
-        render_rows(("solver", "unsat", "sat", "unknown", "seconds", "longest"), [_row(s, done) for s in solvers])
+        render_rows(("solver", "unsat", "sat", "unknown", "seconds", "longest"), [_row(s, done) for s in SOLVERS])
     )
-    console.print(f"fingerprint of the index: {fingerprint}")
+    console.print(f"fingerprint of the index: {read.fingerprint}")
     return conclude(console, code, why)
 
 
@@ -61,16 +70,20 @@ def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
     return [solver, *figures, f"{taken:.1f}", f"{longest.file} {longest.seconds[solver]:.1f} s"]
 
 
-def _verdict(done: Sequence[verifier.Checked]) -> tuple[int, str]:
+def _verdict(done: Sequence[verifier.Checked], read: certificate.Certificate) -> tuple[int, str]:
     """Return the exit code, and why. What one solver refutes is refused, whatever the other says."""
+    about = f"{read.subject.name}: "
     sat = [each.file for each in done if "sat" in each.answers.values()]
     if sat:
-        return VIOLATED, f"{counted(len(sat), 'file', 'files')} of {len(done)} refused: {named(sat)}"
+        return VIOLATED, f"{about}{counted(len(sat), 'file', 'files')} of {len(done)} refused: {named(sat)}"
     neither = [each.file for each in done if "unsat" not in each.answers.values()]
     if neither:
-        return (
-            INCONCLUSIVE,
-            f"{counted(len(neither), 'file', 'files')} of {len(done)} decided by no solver: {named(neither)}",
-        )
+        several = counted(len(neither), "file", "files")
+        return INCONCLUSIVE, f"{about}{several} of {len(done)} decided by no solver: {named(neither)}"
     both = sum(list(each.answers.values()).count("unsat") == 2 for each in done)
-    return OK, f"{counted(len(done), 'obligation', 'obligations')} proved, {both} of them by both solvers"
+    proved = f"{read.subject.proved(len(done), len(done) + len(read.missing))}, {both} of them by both solvers"
+    if read.missing:
+        return INCONCLUSIVE, f"{proved}: a part, no proof; missing: {named(read.missing)}"
+    if read.subject.mutant:
+        return INCONCLUSIVE, f"{proved}: no proof of Zab itself"
+    return OK, proved

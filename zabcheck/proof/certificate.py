@@ -1,16 +1,29 @@
-"""Writes a proof to a folder: its obligations in SMT-LIB 2.6, which can be checked with any solver."""
+"""Writes a proof to a folder, and reads it: its obligations in SMT-LIB 2.6, which can be checked with any solver."""
 
 import hashlib
+import re
+from collections.abc import Mapping
+from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from zabcheck.proof import prover
-from zabcheck.proof.obligations import Obligation
-from zabcheck.proof.verifier import SUMS
+from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.mutants import KNOWN, Subject
+from zabcheck.proof.obligations import Obligation, obligations
 
-README = """# A proof of Zab, as obligations in SMT-LIB 2.6
+SUMS = "SHA256SUMS"
+"""The index: a line for each obligation's file, as `sha256sum` writes and checks it."""
+LINE = re.compile(r"([0-9a-f]{64})  ([\w.-]+\.smt2)")
+MANIFEST = "manifest.json"
+LARGEST = 1 << 20
+"""The most bytes that a file of a certificate may have; ours have some thousands."""
 
+README = """# {title}, in SMT-LIB 2.6
+{part}
 {files} files, one an obligation. A file gives what may be assumed, and denies what follows: a solver has to say
 `unsat`, as no state denies it. A comment before each assertion names it. `INDEX.tsv` says what each file shows, and
 from what: what a proof does not need is left out of its file.
@@ -19,9 +32,17 @@ from what: what a proof does not need is left out of its file.
     for s in 0 1 2 3; do for f in *.smt2; do echo "$f $(z3 -T:10 smt.random_seed=$s $f)"; done; done | sort -u | {sieve}
 
 The first line prints what was changed or is missing, the second how many files z3 decides, of {files}: how soon it ends
-depends on its random seed, hence four of them. `zabcheck verify .` does the same with z3 and cvc5.
+depends on its random seed, hence four of them. `zabcheck verify .` does the same with z3 and cvc5, and compares each
+file with the obligation that zabcheck states.
+"""
+PART = """
+This is no proof of the protocol, which takes all {of} obligations.
 """
 SIEVE = "grep -c ' unsat$'"
+
+
+class BadCertificate(Exception):
+    """The folder is no certificate of this version of zabcheck; the message is one line."""
 
 
 class Entry(Struct, frozen=True):
@@ -31,28 +52,162 @@ class Entry(Struct, frozen=True):
     uses: list[str]
 
 
+class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
+    """The subject of a certificate, how many of its obligations are there, and the version that wrote it."""
+
+    zabcheck: str
+    mutant: str | None
+    without: str | None
+    obligations: int
+    of: int
+
+    @property
+    def subject(self) -> Subject:
+        """The subject of the proof."""
+        return Subject(self.mutant, self.without)
+
+
+class Certificate(Struct, frozen=True):
+    """A certificate whose files are obligations, word for word: their texts by file, and the names of those missing."""
+
+    fingerprint: str
+    subject: Subject
+    texts: dict[str, str]
+    missing: list[str]
+
+
 def entry(decision: prover.Decision) -> Entry:
     """Return the entry of a proved obligation."""
     assert decision.status == "proved"
     return Entry(decision.obligation, prover.needed(decision))
 
 
-def contents(entries: list[Entry]) -> dict[str, str]:
+def contents(entries: list[Entry], subject: Subject) -> dict[str, str]:
     """Return the files of a certificate, by their names."""
     files = {each.obligation.file: each.obligation.script(each.uses) for each in entries}
     sums = [f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items())]
     shown = [f"{each.obligation.file}\t{each.obligation.name}\t{', '.join(each.uses)}\n" for each in entries]
+    of = len(obligations(subject.theory()))
+    manifest = Manifest(version("zabcheck"), subject.mutant, subject.without, len(files), of)
     about = {
         SUMS: "".join(sums),
         "INDEX.tsv": "file\twhat it shows\tfrom what\n" + "".join(shown),
-        "README.md": README.format(files=len(files), sieve=SIEVE),
+        "README.md": _readme(manifest),
+        MANIFEST: msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n",
     }
     return {**files, **about}
 
 
-def write(folder: Path, files: dict[str, str]) -> str:
+def _readme(manifest: Manifest) -> str:
+    title, part = f"A proof of {manifest.subject.name}", ""
+    if manifest.obligations < manifest.of:
+        title = f"{manifest.obligations} of the {manifest.of} obligations of a proof of {manifest.subject.name}"
+        part = PART.format(of=manifest.of)
+    return README.format(title=title, part=part, files=manifest.obligations, sieve=SIEVE)
+
+
+def write(folder: Path, files: Mapping[str, str]) -> str:
     """Write the files into a folder, which is created, and return the fingerprint. OSError if that cannot be done."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     return hashlib.sha256(files[SUMS].encode()).hexdigest()
+
+
+def read(folder: Path) -> Certificate:
+    """Read a certificate. BadCertificate unless each file of its index is there, and is an obligation of its subject.
+
+    The subject's obligations are stated anew, and compared with the files: a file may leave out what its proof does not
+    need, and has nothing that its obligation has not.
+    """
+    manifest = _manifest(folder)
+    every = {each.file: each for each in obligations(manifest.subject.theory())}
+    fingerprint, digests = _index(folder)
+    for extra in sorted(folder.glob("*.smt2")):
+        if extra.name not in digests:
+            raise BadCertificate(f"{extra}: not in {SUMS}")
+    counts, found = (manifest.obligations, manifest.of), (len(digests), len(every))
+    texts = {name: _text(folder / name, digest, every.get(name), manifest) for name, digest in digests.items()}
+    if counts != found:
+        said = f"expected {found[0]} of {found[1]} obligations, as in {SUMS}, found {counts[0]} of {counts[1]}"
+        raise BadCertificate(f"{folder / MANIFEST}: {said}{_other_version(manifest)}")
+    missing = [each.name for file, each in every.items() if file not in texts]
+    return Certificate(fingerprint, manifest.subject, texts, missing)
+
+
+def _manifest(folder: Path) -> Manifest:
+    """Read the manifest, whose mutant and conjunct have to be known."""
+    path = folder / MANIFEST
+    try:
+        found = msgspec.json.decode(_content(path), type=Manifest)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadCertificate(f"{path}: expected what `zabcheck prove --certificate` writes: {error}") from None
+    conjuncts = [each.name for each in CONJUNCTS]
+    for field, name, known in (("mutant", found.mutant, list(KNOWN)), ("without", found.without, conjuncts)):
+        if name is not None and name not in known:
+            raise BadCertificate(f"{path}: {field}: no `{name}`{_other_version(found)}")
+    return found
+
+
+def _index(folder: Path) -> tuple[str, dict[str, str]]:
+    """Return the fingerprint of the index, and the SHA-256 sum of each file that it names."""
+    path = folder / SUMS
+    index = _content(path)
+    digests: dict[str, str] = {}
+    for number, line in enumerate(index.decode(errors="replace").splitlines(), 1):
+        found = LINE.fullmatch(line)
+        if found is None:
+            raise BadCertificate(f"{path}:{number}: expected a SHA-256 sum, two blanks and a file's name")
+        digests[found[2]] = found[1]
+    if not digests:
+        raise BadCertificate(f"{path}: no file is in it")
+    return hashlib.sha256(index).hexdigest(), digests
+
+
+def _text(path: Path, digest: str, obligation: Obligation | None, manifest: Manifest) -> str:
+    """Return the obligation's text. BadCertificate at the first line of the file that is another."""
+    content = _content(path)
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise BadCertificate(f"{path}: changed: its SHA-256 sum is not that of {SUMS}")
+    if obligation is None:
+        said = f"{manifest.subject.name} has no obligation of this name"
+        raise BadCertificate(f"{path}: {said}{_other_version(manifest)}")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise BadCertificate(f"{path}: no UTF-8 at byte {error.start}") from None
+    stated = obligation.as_in(text)
+    for number, (found, expected) in enumerate(zip_longest(_lines(text), _lines(stated)), 1):
+        if found != expected:
+            said = f"expected {_shown(expected)} of the obligation, found {_shown(found)}"
+            raise BadCertificate(f"{path}:{number}: {said}{_other_version(manifest)}")
+    return stated
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n")
+
+
+def _shown(line: str | None) -> str:
+    return "the end" if line is None else f"`{line}`"
+
+
+def _other_version(manifest: Manifest) -> str:
+    """Return a hint if another version of zabcheck wrote the certificate, which may state its obligations otherwise."""
+    mine = version("zabcheck")
+    theirs = manifest.zabcheck
+    return "" if theirs == mine else f"; zabcheck {theirs} wrote it, this is {mine}: verify it with that version"
+
+
+def _content(path: Path) -> bytes:
+    """Return the content of a file of a certificate."""
+    try:
+        if path.exists() and not path.is_file():
+            raise BadCertificate(f"{path}: expected a file")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except OSError as error:
+        raise BadCertificate(f"{path}: missing: {error.strerror}") from None
+    if len(content) > LARGEST:
+        raise BadCertificate(f"{path}: expected at most {LARGEST:,} bytes")
+    return content

@@ -5,7 +5,7 @@ from msgspec import Struct, structs
 from zabcheck.proof import steps
 from zabcheck.proof.assumptions import ASSUMPTIONS
 from zabcheck.proof.logic import ZERO, Epoch, Node, Quorum, Transaction, epoch_of, every, member, same, some
-from zabcheck.proof.obligations import Theory
+from zabcheck.proof.obligations import Theory, leave_out
 from zabcheck.proof.relations import State
 from zabcheck.proof.steps import STEPS, Change, Step, add, add_all, step
 
@@ -188,6 +188,30 @@ RELEASES = {
     "zookeeper-3.9.5": Mutant(None, added=log_before_epoch),
 }
 """Releases of ZooKeeper, which take step f.2.1 in several writes: between two of them a server may crash."""
+KNOWN = {**MUTANTS, **RELEASES}
+
+
+class Subject(Struct, frozen=True):
+    """The subject of a proof: Zab, or a mutant or release of it, with all conjuncts or without one of them."""
+
+    mutant: str | None = None
+    without: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The subject in words: "Zab with quorum-off-by-one"."""
+        with_mutant = f" with {self.mutant}" if self.mutant else ""
+        return f"Zab{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
+
+    def proved(self, number: int, of: int) -> str:
+        """Return in words how many of the subject's obligations are proved: "Zab: all 262 obligations proved"."""
+        return f"{self.name}: {f'all {of}' if number == of else f'{number} of {of}'} obligations proved"
+
+    def theory(self) -> Theory:
+        """Return the theory to prove."""
+        theory = KNOWN[self.mutant].theory() if self.mutant else Theory()
+        return leave_out(theory, self.without) if self.without else theory
+
 
 OUTSIDE = {
     "duplicate-proposal": "a history is a set here, so what is accepted twice is there once",

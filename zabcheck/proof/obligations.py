@@ -105,6 +105,15 @@ class Obligation(Struct, frozen=True):
         conjuncts = {each.name for each in self.theory.conjuncts} - {self.claim.name, *likely}
         return [name for name in given if name not in conjuncts]
 
+    def comment(self, name: str) -> str:
+        """Return the comment before an assertion of what is given."""
+        return f"; {'assumed' if name in self.theory.assumptions else 'before'}: {name}"
+
+    def as_in(self, text: str) -> str:
+        """Return the script with the hypotheses that a text has, by their comments."""
+        lines = set(text.split("\n"))
+        return self.script([name for name in self.given() if self.comment(name) in lines])
+
     def script(self, only: Collection[str] | None = None) -> str:
         """Return the obligation in SMT-LIB: all that is given, and the negation of the goal. Expected: unsat.
 
@@ -115,13 +124,13 @@ class Obligation(Struct, frozen=True):
         names: smtlib.Names = {}
         for name in self.theory.assumptions:
             if name in used:
-                lines += [f"; assumed: {name}", f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
+                lines += [self.comment(name), f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
         if self.step is not None:
             constants, names = smtlib.declarations(self.step)
             lines += [f"; step {self.step.number}, {self.step.name}, is about:", *constants]
         for name, formula in self.hypotheses():
             if name in used:
-                lines += [f"; before: {name}", f"(assert {smtlib.text(formula, names)})"]
+                lines += [self.comment(name), f"(assert {smtlib.text(formula, names)})"]
         if self.step is not None:
             lines += [f"; the relations after {self.step.name}:", *smtlib.after(self.step, names)]
         negated = f"(not {smtlib.text(self.goal, names)})"

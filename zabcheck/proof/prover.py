@@ -80,17 +80,18 @@ def needed(decision: Decision) -> list[str]:
     """
     z3 = load()
     given, tries = list(decision.given), decision.tries
-    parsed = z3.Solver()
+    context = z3.Context()  # earlier queries would change the result
+    parsed = z3.Solver(ctx=context)
     parsed.from_string(decision.obligation.script(given))
     *hypotheses, negated = parsed.assertions()
     assert len(hypotheses) == len(given)
     for seed in range(tries - 1, tries + 3):
-        solver = z3.Solver()
+        solver = z3.Solver(ctx=context)
         solver.set("random_seed", seed)
         solver.set("rlimit", MORE)
         solver.add(negated)
         for number, each in enumerate(hypotheses):
-            solver.assert_and_track(each, f"given-{number}")
+            solver.assert_and_track(each, z3.Bool(f"given-{number}", context))
         if solver.check() == z3.unsat:
             used = {str(each) for each in solver.unsat_core()}
             return [name for number, name in enumerate(given) if f"given-{number}" in used]
