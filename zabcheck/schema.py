@@ -17,6 +17,7 @@ from zabcheck.protocols.external.wire import LINES
 from zabcheck.protocols.switch_settings import kinds
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Schedule, with_switches
+from zabcheck.text.words import as_document
 
 SCHEMAS: dict[str, tuple[Any, str]] = {
     "trace": (trace.Line, "A line of a trace of zabcheck: the header, an event, or the end"),
@@ -69,7 +70,7 @@ def _named(pattern: str) -> dict[str, Any]:
 
 def as_file(name: str) -> bytes:
     """Return the content of the file with the schema of this name."""
-    return msgspec.json.format(msgspec.json.encode(schema(name)), indent=2) + b"\n"
+    return as_document(schema(name))
 
 
 def _told(docstring: str) -> str:

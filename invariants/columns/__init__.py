@@ -20,7 +20,7 @@ other fields of the line. A column is null if the kind of event has no such fiel
 The rows of a run stand together in its order; a program that reads row groups apart orders them by `seq`. As Parquet,
 run and seq are delta encoded, the rest by dictionary: a stored run takes a few bytes an event.
 
-Needs pyarrow: `pip install zabcheck[parquet]`.
+Needs pyarrow: the extra `parquet`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -21,6 +21,7 @@ from zabcheck.campaign import session as sessions
 from zabcheck.campaign.part import Maker
 from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store
+from zabcheck.extras import pip_install
 from zabcheck.mutants.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
@@ -379,5 +380,5 @@ def test_without_the_extra_one_line_says_what_to_install(tmp_path: Path) -> None
         check=False,
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("zabcheck: this needs Spark: pip install 'zabcheck[spark]' (")
+    assert done.stderr.startswith(f"zabcheck: this needs Spark: {pip_install('spark')} (")
     assert done.stderr.count("\n") == 1

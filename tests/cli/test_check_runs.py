@@ -14,6 +14,7 @@ from tests.cli.conftest import Command
 from tests.invariants.builders import whole
 from tests.invariants.columns import parquet_of, table_of
 from zabcheck.cli import check
+from zabcheck.extras import pip_install
 
 GOOD = whole([*SENT, *DELIVERED], "global", processes=3)
 BAD = whole(DELIVERED, "global", processes=3)
@@ -181,7 +182,7 @@ def test_without_the_libraries_json_lines_are_read_and_parquet_is_refused(tmp_pa
         "from zabcheck import cli; from zabcheck.cli import check; check.LARGE = 0; "
         "sys.argv[0] = 'zabcheck'; cli.main()"
     )
-    for name, expected in (("t.jsonl", (0, "")), ("t.parquet", (2, "pip install 'zabcheck[parquet]'"))):
+    for name, expected in (("t.jsonl", (0, "")), ("t.parquet", (2, pip_install("parquet")))):
         command = [sys.executable, "-c", program, *argv("check", name)[3:]]
         done = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True, check=False)
         assert done.returncode == expected[0]

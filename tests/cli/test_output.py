@@ -11,6 +11,7 @@ from typing import BinaryIO
 import pytest
 from rich.cells import cell_len
 
+from invariants import Deliver, Txn, Zxid
 from tests.cli.command import (
     BROKEN_SCHEDULE,
     DELIVERED,
@@ -54,6 +55,31 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_bytes(trace_of(DELIVERED))
     gate = 'protocols = ["zab"]\nruns = 1\nsteps = 9\ngoals = ["all"]\nkills = ["counter-wraps"]\n'
     (tmp_path / "gate.toml").write_text(f"[tool.zabcheck]\n{gate}")
+
+
+OBEYED = "a\x9b31mRED\u202eEVIL\x85##[error]::error::"
+
+
+def test_no_value_reaches_the_terminal_as_it_is(zabcheck: Command, tmp_path: Path) -> None:
+    """Neither as text nor as JSON; a program that reads the JSON gets the value all the same."""
+    txn = Txn(Zxid(1, 1), OBEYED)
+    (tmp_path / "evil.jsonl").write_bytes(trace_of([Deliver(1, 0, txn), Deliver(2, 0, txn)]))
+    for command in ("check", "explain"):
+        for form in ("text", "json"):
+            result = zabcheck(command, "evil.jsonl", "--format", form)
+            assert result.code == 1
+            assert all(line.isprintable() and "##[" not in line for line in result.out.splitlines())
+    assert (
+        OBEYED
+        in zabcheck("check", "evil.jsonl", "--format", "json").json["traces"][0]["verdicts"][0]["violation"]["summary"]
+    )
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list", "mutants"], ["list"], ["check", "t.jsonl"], [*MUTANT_RUN, "--out", "r"]]
+)
+def test_no_line_ends_with_a_blank(arguments: list[str], zabcheck: Command) -> None:
+    assert [line for line in zabcheck(*arguments).out.splitlines() if line != line.rstrip()] == []
 
 
 @pytest.mark.parametrize(

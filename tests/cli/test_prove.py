@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from zabcheck.extras import pip_install
 from zabcheck.proof import prover
 from zabcheck.proof.obligations import Obligation
 
@@ -104,7 +105,7 @@ def test_what_is_not_decided_is_no_proof(zabcheck: Command, monkeypatch: pytest.
 def test_without_the_solver_one_line_names_the_extra(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "z3", None)
     done = zabcheck("prove")
-    assert (done.code, done.err) == (2, "zabcheck: z3 is not installed: pip install 'zabcheck[prove]'\n")
+    assert (done.code, done.err) == (2, f"zabcheck: z3 is not installed: {pip_install('prove')}\n")
 
 
 @pytest.mark.parametrize(

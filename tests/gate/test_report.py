@@ -1,5 +1,6 @@
 """What a gate found, as CI systems read it: values in it come from users' code and may hold anything."""
 
+import re
 from io import StringIO
 from xml.etree import ElementTree
 
@@ -12,7 +13,7 @@ from zabcheck.gate.checks import GateReport, Outcome, Status
 from zabcheck.gate.report import annotations, junit, markdown, render, totals, verdict
 from zabcheck.search.hunt import MutantSummary, Spread
 
-EVIL = "a]]>b<&>\"'|\n\r\x00\x1b[2J\u202e\ud800 ::error::%0A, `x` <details>"
+EVIL = "a]]>b<&>\"'|\n\r\x00\x1b[2J\u202e\ud800 ::error::%0A, `x` <details> [l](http://evil) @all \\| www.evil.org"
 STATUSES: tuple[Status, ...] = ("passed", "failed", "inconclusive", "error")
 ONE = Spread(1, 1, 1)
 KILL = MutantSummary("no-truncation", 1, 1, {"total order": 1}, ONE, ONE, ONE, ONE, ONE)
@@ -133,9 +134,8 @@ def test_in_markdown_each_cell_stays_in_its_cell() -> None:
     start = lines.index("|---|---|---|---|")
     rows = lines[start + 1 : start + 4]
     for row in rows:
-        assert row.replace("\\|", "").count("|") == 5
-        assert not {"<", ">"} & {*row}
-        assert "&lt;&amp;&gt;" in row
+        assert re.fullmatch(r"\| `[^`|]+` \| `[^`|]+` \| \w+ \| `[^`|]+` \|", row)  # in code nothing is a link
+        assert "b<&>" in row
         assert row.isprintable()
     assert lines[start + 4] == ""
 
@@ -143,10 +143,8 @@ def test_in_markdown_each_cell_stays_in_its_cell() -> None:
 def test_in_markdown_a_counterexample_is_folded_and_cannot_end_its_block() -> None:
     outcome = Outcome("zab", "seed 1", "failed", "it <broke>", "one\n```\ntwo\n", files=("a.json",))
     out = markdown(report_of(outcome, kills=(KILL,)), [*PROPERTIES])
-    assert (
-        "<details><summary>it &lt;broke&gt;</summary>\n\n```text\none\n'''\ntwo\n```\n\n`a.json`  \n\n</details>\n"
-        in out
-    )
+    folded = "```text\none\n'''\ntwo\n```\n\n`a.json`  \n\n</details>\n"
+    assert f"<details><summary><code>it &lt;broke&gt;</code></summary>\n\n{folded}" in out
     assert "### Known bugs\n\n| mutant | found | total order |" in out
 
 

@@ -15,7 +15,8 @@ WORKFLOW = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(enc
 
 
 def test_the_changelog_begins_with_this_version() -> None:
-    newest, *_ = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
+    """After what is not released yet, of which a release has nothing."""
+    newest, *_ = [title for title in re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE) if title != "Unreleased"]
     version, date = newest.split(" – ")
     assert version == PROJECT["version"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", date)
@@ -23,7 +24,9 @@ def test_the_changelog_begins_with_this_version() -> None:
 
 def test_the_newest_entry_can_be_read_at_once() -> None:
     entry = CHANGELOG.split("\n## ")[1]
-    assert re.findall(r"^### (.*)$", entry, re.MULTILINE) == ["Added", "Changed", "Fixed", "Removed"]
+    sections = ["Added", "Changed", "Fixed", "Removed"]
+    named = re.findall(r"^### (.*)$", entry, re.MULTILINE)
+    assert named == [section for section in sections if section in named]
     assert len(entry.splitlines()) <= 80
     assert [line for line in entry.splitlines() if len(line) > 200] == []
 
@@ -39,6 +42,8 @@ def test_the_workflow_publishes_what_it_has_tested_and_stores_no_password() -> N
     assert publish["permissions"] == {"id-token": "write"}
     assert WORKFLOW["permissions"] == {"contents": "read"}
     assert not re.search("secrets|password", str(WORKFLOW))
+    [checked] = [step["run"] for step in build["steps"] if step.get("name") == "The tag is the version"]
+    assert "! grep -q '^## Unreleased' CHANGELOG.md" in checked
     [tested] = [step["run"] for step in build["steps"] if "pytest" in step.get("run", "")]
     assert all((ROOT / file).is_file() for file in re.findall(r"tests/\S+", tested))
 

@@ -29,6 +29,7 @@ from zabcheck.search.swarm import drive
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.words import as_document
 
 FOLDER = "minimised"
 RUNS_A_PIECE = 4
@@ -198,5 +199,5 @@ def write_findings(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) 
                 )
             )
     findings.sort(key=lambda each: (each.mutant or "", -each.runs, each.steps, each.run))
-    store.write(INDEX, msgspec.json.format(msgspec.json.encode(findings), indent=2) + b"\n")
+    store.write(INDEX, as_document(findings))
     return findings

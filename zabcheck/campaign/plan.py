@@ -17,6 +17,7 @@ from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import run_seed
 from zabcheck.text.nodes import command_of
+from zabcheck.text.words import as_document
 
 VERSION: Final = 1
 
@@ -95,7 +96,7 @@ def runs_a_part(runs: int) -> int:
 
 def dump(plan: Plan) -> bytes:
     """Return the content of `campaign.json`."""
-    return msgspec.json.format(msgspec.json.encode(plan), indent=2) + b"\n"
+    return as_document(plan)
 
 
 def load(data: bytes, name: str) -> Plan:

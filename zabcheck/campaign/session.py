@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from zabcheck.campaign.java import java_home
 from zabcheck.campaign.shipped_code import is_connect, ship
 from zabcheck.campaign.spark_errors import one_line
+from zabcheck.extras import pip_install
 from zabcheck.java import NoJava
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def session(master: str | None = None, short: bool = False) -> "SparkSession":
     try:
         from pyspark.sql import SparkSession
     except ImportError as error:
-        raise NoSpark(f"this needs Spark: pip install 'zabcheck[spark]' ({error})") from None
+        raise NoSpark(f"this needs Spark: {pip_install('spark')} ({error})") from None
     named, master = _named(master)
     try:
         spark = SparkSession.getActiveSession()
@@ -186,7 +187,7 @@ def _check_connect(named: str, master: str) -> None:
         from pyspark.sql.connect.client.core import DefaultChannelBuilder
     except ImportError as error:
         missing = str(error).strip().splitlines()[0]
-        raise NoSpark(f"{named}: this needs Spark Connect: pip install 'zabcheck[connect]' ({missing})") from None
+        raise NoSpark(f"{named}: this needs Spark Connect: {pip_install('connect')} ({missing})") from None
     with DefaultChannelBuilder(master).toChannel() as channel:
         try:
             grpc.channel_ready_future(channel).result(TIMEOUT)

@@ -11,12 +11,13 @@ from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
+from zabcheck.extras import pip_install
 from zabcheck.papers.evaluation import plan as plans
 from zabcheck.papers.evaluation import report as evaluation
 from zabcheck.papers.evaluation.costs import MICROSECOND, MILLISECOND, Costs
 from zabcheck.papers.evaluation.plan import DISKS, Plan
 from zabcheck.papers.evaluation.results import Evaluation
-from zabcheck.text.words import as_text, counted
+from zabcheck.text.words import as_document, as_text, counted
 
 FEWEST_SERVERS, MOST_SERVERS = 2, 25
 MOST_TRANSACTIONS = 1_000_000
@@ -151,14 +152,14 @@ def load_plots() -> Callable[[Evaluation], Mapping[str, str]]:
     try:
         from zabcheck.papers.evaluation.plots import drawn
     except ImportError as error:
-        raise BadInput(f"--out: to draw plots, pip install 'zabcheck[png]' ({error})") from None
+        raise BadInput(f"--out: to draw plots, {pip_install('png')} ({error})") from None
     return drawn
 
 
 def written(out: Path, found: Evaluation, plots: Mapping[str, str]) -> list[Path]:
     """Write the plots and the figures to the folder, and return the files."""
     contents = {name: plot.encode() for name, plot in plots.items()}
-    contents["evaluation.json"] = msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n"
+    contents["evaluation.json"] = as_document(found)
     with bad_path("--out", out):
         out.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():

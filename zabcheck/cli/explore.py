@@ -43,6 +43,7 @@ from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
 from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
+from zabcheck.extras import pip_install
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
@@ -229,7 +230,7 @@ def explore(
             found = _explored(name, mutant, bounds, system, switch or (), how)
     if find_spec("numpy") is None and found.states >= _LARGE:
         more = "" if found.whole or found.interrupted or found.broken else ", and goes on when memory is used up"
-        typer.echo(f"so large a search is faster with numpy{more}: pip install 'zabcheck[fast]'", err=True)
+        typer.echo(f"so large a search is faster with numpy{more}: {pip_install('fast')}", err=True)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 

@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 from threading import Event, Thread, current_thread, main_thread
 from time import monotonic, process_time
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,8 @@ from rich.text import Text
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.protocols import step_limit
-from zabcheck.text.words import clean
+from zabcheck.text.pen import tame
+from zabcheck.text.words import as_document, clean
 
 OUTPUT_VERSION = 1
 PATIENCE = 0.5
@@ -47,13 +48,14 @@ def print_json(name: str, **fields: Any) -> None:
     document = {**msgspec.to_builtins(Output(OUTPUT_VERSION, name)), **msgspec.to_builtins(fields)}
     # JSON is UTF-8, whatever the terminal's encoding is.
     sys.stdout.flush()
-    sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
+    sys.stdout.buffer.write(as_document(document))
 
 
-def make_console() -> Console:
+def make_console(stderr: bool = False) -> Console:
     """Return standard output as a console, for a pipe as wide as a page; with NO_COLOR without any escape sequence."""
     width = get_terminal_size((TEXT_WIDTH, 25)).columns
-    return Console(width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+    colors: Literal["auto"] | None = None if os.environ.get("NO_COLOR") else "auto"
+    return tame(Console(width=width, highlight=False, color_system=colors, stderr=stderr))
 
 
 def print_path(console: Console, text: str, style: str = "") -> None:

@@ -10,6 +10,7 @@ from zabcheck.cli.files import bad_input_for
 from zabcheck.cli.output import print_path
 from zabcheck.cli.tables import render_counts, render_runs
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, named, unexercised
+from zabcheck.extras import pip_install
 from zabcheck.invariants import Event, TraceError, Verdict, Violation, select
 from zabcheck.text.words import as_text, counted
 
@@ -126,7 +127,7 @@ def open_parquet(source: BinaryIO, name: str) -> "File":
     try:
         from zabcheck.invariants.columns.parquet import File
     except ImportError:
-        raise BadInput(f"{name}: to read Parquet files, pip install 'zabcheck[parquet]'") from None
+        raise BadInput(f"{name}: to read Parquet files, {pip_install('parquet')}") from None
     if not source.seekable():
         raise BadInput(f"{name}: expected a Parquet file that can be read from its end, found a pipe")
     source.seek(0)

@@ -3,12 +3,12 @@
 It is a line of its own however long it is, so that `| tail -1` shows it whole; a terminal breaks it where it has to.
 """
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
 
+from zabcheck.cli.output import make_console
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, explaining_first, select
@@ -39,7 +39,7 @@ def conclude(console: Console, code: int, why: str, then: str = "") -> int:
 
 def conclude_on_standard_error(code: int, why: str, then: str = "") -> int:
     """Print the verdict of a command that has no result to print it under, as its last line; return the exit code."""
-    console = Console(stderr=True, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+    console = make_console(stderr=True)
     console.print(line(console, code, why, then), soft_wrap=True)
     return code
 

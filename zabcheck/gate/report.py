@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from xml.etree import ElementTree
 
 from rich.console import Group, RenderableType
@@ -66,7 +67,8 @@ def markdown(report: GateReport, properties: Sequence[str]) -> str:
             detail = each.detail.replace("```", "'''").rstrip()
             room -= len(detail.encode(errors="replace"))
             shown = detail if room >= 0 else "left out: it is too long for a summary"
-            lines += [f"<details><summary>{_cell(each.message)}</summary>", "", "```text", shown, "```", ""]
+            summary = f"<summary><code>{escape(clean(each.message))}</code></summary>"
+            lines += [f"<details>{summary}", "", "```text", shown, "```", ""]
             lines += [*(f"`{_code(file)}`  " for file in each.files), "", "</details>", ""]
     if report.kills:
         lines += ["### Known bugs", "", matrix(report.kills, properties)]
@@ -74,9 +76,8 @@ def markdown(report: GateReport, properties: Sequence[str]) -> str:
 
 
 def _cell(text: str) -> str:
-    """Return text for a table cell, without line ends and with everything escaped that is Markdown or HTML."""
-    text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return " ".join(text.replace("|", "\\|").split())
+    """Return text for a table cell, as code: no link, no mention, no other Markdown, and not the end of the cell."""
+    return f"`{_code(text)}`".replace("|", r"\x7c") if text else ""
 
 
 def _code(text: str) -> str:

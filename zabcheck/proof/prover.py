@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from zabcheck.extras import pip_install
 from zabcheck.proof.counterexample import Counterexample, Script, counterexample, script, universe_of
 from zabcheck.proof.finite import Thing
 from zabcheck.proof.obligations import Obligation
@@ -41,7 +42,7 @@ def load() -> Any:
     try:
         import z3
     except ImportError:
-        raise NoSolver("z3 is not installed: pip install 'zabcheck[prove]'") from None
+        raise NoSolver(f"z3 is not installed: {pip_install('prove')}") from None
     return z3
 
 

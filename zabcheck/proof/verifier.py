@@ -15,6 +15,7 @@ from time import monotonic
 
 from msgspec import Struct
 
+from zabcheck.extras import pip_install
 from zabcheck.proof import solvers
 from zabcheck.proof.solvers import SOLVERS, Answer
 
@@ -39,7 +40,7 @@ def look_for_solvers() -> None:
     """Raise SolverMissing if a solver is not installed."""
     for name in SOLVERS:
         if find_spec(name) is None:
-            raise SolverMissing(f"{name} is not installed: pip install 'zabcheck[prove]'")
+            raise SolverMissing(f"{name} is not installed: {pip_install('prove')}")
 
 
 class Verifier:

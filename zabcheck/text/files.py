@@ -2,11 +2,12 @@
 
 import errno
 import os
+import shutil
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO
 
 
@@ -34,16 +35,17 @@ def content(path: Path, most: int) -> bytes:
 
 @contextmanager
 def whole(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside `path`, and rename it to `path` if all goes well. OSError if that cannot be done."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
+    """Open a file in a folder beside `path`, and move it to `path` if all goes well. OSError if that cannot be done.
+
+    Its mode is that of the file that was there, else what the umask leaves.
+    """
+    with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        beside = Path(folder, path.name)
+        with beside.open("wb") as file:
             yield file
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        if path.exists():
+            shutil.copymode(path, beside)
+        os.replace(beside, path)
 
 
 def write(path: Path, content: bytes) -> Path:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from io import StringIO
 
 from msgspec import Struct
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook, RenderResult
+from rich.segment import Segment
 from rich.text import Text
 
 from zabcheck.text.words import LONGEST, clean
@@ -71,21 +72,53 @@ class Drawing:
         yield from self.draw(Pen(console, options.max_width, ascii_only))
 
 
+class _Tame(RenderHook):
+    """Ends each line that is printed where its text ends, and breaks what GitHub would take for a command."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_TameLines(each) for each in renderables]
+
+
+class _TameLines(Struct, frozen=True):
+    renderable: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line, ended in Segment.split_lines_terminator(console.render(self.renderable, options)):
+            while line and not line[-1].control and not line[-1].text.strip(" "):
+                line.pop()
+            if line and not line[-1].control:
+                line[-1] = line[-1]._replace(text=line[-1].text.rstrip(" "))
+            if "".join(each.text for each in line).lstrip().startswith("::"):
+                first = next(index for index, each in enumerate(line) if each.text.strip())
+                line[first] = line[first]._replace(text=line[first].text.replace(":", r"\x3a", 1))
+            yield from line
+            if ended:
+                yield Segment.line()
+
+
+def tame(console: Console) -> Console:
+    """Make a console print no blanks at the end of a line, and no line that begins like a command to GitHub."""
+    console.push_render_hook(_Tame())
+    return console
+
+
 def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -> str:
     """Render anything as text, without trailing blanks."""
-    console = Console(
-        file=StringIO(),
-        width=width,
-        height=25,  # given both, rich does not ask the environment for either
-        force_terminal=color,
-        color_system="standard" if color else None,
-        no_color=False,
-        legacy_windows=False,
-        highlight=False,
+    console = tame(
+        Console(
+            file=StringIO(),
+            width=width,
+            height=25,  # given both, rich does not ask the environment for either
+            force_terminal=color,
+            color_system="standard" if color else None,
+            no_color=False,
+            legacy_windows=False,
+            highlight=False,
+        )
     )
     with console.capture() as captured:
         console.print(renderable, crop=False)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().split("\n")).rstrip("\n") + "\n"
+    return captured.get().rstrip("\n") + "\n"
 
 
 def padded(text: Text, width: int) -> Text:

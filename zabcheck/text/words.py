@@ -1,11 +1,16 @@
 """The words of a report: events in the paper's words, and any text made safe for a terminal.
 
-Values come from users and from trace files. Whatever is printed goes through `clean`, so no value can move the cursor,
-change the reading direction, or fill the screen.
+Values come from users and from trace files. Whatever is printed goes through `clean`, or through `as_document` if it is
+JSON, so no value can move the cursor, change the reading direction, fill the screen, or give a CI system a command.
 """
 
+import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from zabcheck.invariants import (
     Accept,
@@ -62,9 +67,12 @@ _ASCII = {
     "”": '"',
 }
 
+_COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)")
+"""What GitHub, Azure or TeamCity take for the beginning of a command, wherever in a line it is."""
+
 
 def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
-    """Return `text` without anything that a terminal would obey: what cannot be seen becomes an escape, as `\\x1b`.
+    """Return `text` without anything that a terminal or CI would obey: it becomes an escape, as `\\x1b`.
 
     A text longer than `longest` loses its middle. With `ascii_only`, the paper's notation is transliterated too.
 
@@ -73,10 +81,18 @@ def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:
     >>> clean("f.p ⊥→1, zxid ⟨1,2⟩", ascii_only=True)
     'f.p _|_->1, zxid <1,2>'
     """
-    text = cut(text, longest)
+    text = _COMMAND.sub(r"#\\x23", cut(text, longest))
     if text.isprintable() and (text.isascii() or not ascii_only):
         return text
     return "".join(_character(character, ascii_only) for character in text)
+
+
+def as_document(content: Any) -> bytes:
+    """Return JSON in UTF-8 that is meant to be read; what `clean` would escape is escaped as JSON has it: `\\u009b`."""
+    text = msgspec.json.format(msgspec.json.encode(content), indent=2).decode()
+    unseen = sorted(each for each in {*text} if not each.isprintable() and each != "\n")
+    text = text.translate({ord(each): json.dumps(each)[1:-1] for each in unseen})
+    return _COMMAND.sub(r"#\\u0023", text).encode() + b"\n"
 
 
 def as_text(path: str | Path) -> str:

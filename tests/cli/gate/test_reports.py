@@ -26,7 +26,7 @@ def test_junit_and_markdown_are_written_and_named(gate: Gate, tmp_path: Path) ->
     assert ".schedule.json" in str(failure.text)
     summary = (tmp_path / "s.md").read_text(encoding="utf-8")
     assert summary.startswith("## zabcheck: failed\n")
-    assert "<details><summary>zxid uniqueness is violated: " in summary
+    assert "<details><summary><code>zxid uniqueness is violated: " in summary
     assert "◀W1" in summary
     assert names_of(tmp_path) == ["j.xml", "reports", "s.md"]
 
@@ -48,7 +48,7 @@ def test_values_of_users_code_do_no_harm(gate: Gate, tmp_path: Path, monkeypatch
     [failure] = ElementTree.parse(tmp_path / "j.xml").getroot().iter("failure")
     assert "]]>" in failure.attrib["message"]
     [row] = [line for line in (tmp_path / "s.md").read_text(encoding="utf-8").splitlines() if "| failed |" in line]
-    assert "]]&gt;\\|&lt;b&gt;&amp;" in row
+    assert "]]>\\x7c<b>&" in row
     assert [
         line for line in result.err.splitlines() if not line.startswith(("::error title=", "::warning title="))
     ] == []

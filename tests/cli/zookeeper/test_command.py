@@ -19,6 +19,7 @@ from tests.cli.conftest import Command
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.disk.disks import disk, zxid
 from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
+from zabcheck.extras import pip_install
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Ended
@@ -107,7 +108,7 @@ def test_no_client(zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path:
     for arguments in (["zookeeper"], ["replay", "s.json"]):
         result = zabcheck(*arguments)
         assert (result.code, result.out) == (2, "")
-        assert result.err == "zabcheck: kazoo is not installed: pip install 'zabcheck[zookeeper]'\n"
+        assert result.err == f"zabcheck: kazoo is not installed: {pip_install('zookeeper')}\n"
     shutil.copytree(HEALTHY, tmp_path / "run")
     assert zabcheck("zookeeper", "judge", "run").code == 0, "a recording is judged without it"
 

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.cli.conftest import Command, zabcheck
+from zabcheck.extras import pip_install
 from zabcheck.papers.evaluation.plots import Line, Plot, svg
 
 __all__ = ["zabcheck"]
@@ -62,4 +63,4 @@ def test_without_matplotlib_nothing_is_measured(zabcheck: Command, monkeypatch: 
     monkeypatch.delitem(sys.modules, "zabcheck.papers.evaluation.plots")
     result = zabcheck("evaluate", "--out", "x")
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
-    assert result.err.startswith("zabcheck: --out: to draw plots, pip install 'zabcheck[png]' (")
+    assert result.err.startswith(f"zabcheck: --out: to draw plots, {pip_install('png')} (")

@@ -20,6 +20,7 @@ from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.text.files import write
 from zabcheck.text.nodes import option_of
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from zabcheck.campaign.store import Store
 
 FOLDER = "tables"
-MISSING = "this needs Spark: pip install 'zabcheck[spark]'"
 
 
 def report(
@@ -124,7 +124,7 @@ def needed() -> Iterator[None]:
         with bad_input_for(NoJava), bad_input_for(NoSpark), bad_input_for(TaskFailed), bad_input_for(StoreError):
             yield
     except ImportError as error:
-        raise BadInput(f"{MISSING} ({error})") from None
+        raise BadInput(f"this needs Spark: {pip_install('spark')} ({error})") from None
 
 
 def load_page() -> Callable[["CampaignReport"], str]:
@@ -132,7 +132,7 @@ def load_page() -> Callable[["CampaignReport"], str]:
     try:
         from zabcheck.campaign.report.page import page
     except ImportError as error:
-        raise BadInput(f"{MISSING} ({error})") from None
+        raise BadInput(f"this needs Spark: {pip_install('spark')} ({error})") from None
     return page
 
 

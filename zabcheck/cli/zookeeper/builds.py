@@ -10,6 +10,7 @@ import typer
 
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.extras import pip_install
 from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
@@ -40,7 +41,7 @@ def found_distribution(java: Path | None, home: Path | None, classpath: str | No
     try:
         import kazoo  # noqa: F401  # it is an extra: said here, before anything is started
     except ImportError:
-        raise BadInput("kazoo is not installed: pip install 'zabcheck[zookeeper]'") from None
+        raise BadInput(f"kazoo is not installed: {pip_install('zookeeper')}") from None
     with bad_input_for(NoZooKeeper):
         return find(java, home, classpath)
 

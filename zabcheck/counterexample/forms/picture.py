@@ -10,6 +10,7 @@ from pathlib import Path
 from zabcheck.counterexample.forms.svg import size, to_svg
 from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Story
+from zabcheck.extras import pip_install
 
 ZOOM = 2.0
 """How many pixels of the picture make one of the diagram, so that small letters are sharp."""
@@ -27,7 +28,7 @@ def to_png(story: Story, labels: Labels) -> bytes:
         import matplotlib
         import resvg_py
     except ImportError as missing:
-        raise ImportError(f"to draw PNG pictures, pip install 'zabcheck[png]' ({missing})") from None
+        raise ImportError(f"to draw PNG pictures, {pip_install('png')} ({missing})") from None
     width, height = size(story, labels)
     fonts = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     return resvg_py.svg_to_bytes(

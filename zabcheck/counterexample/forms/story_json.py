@@ -11,12 +11,12 @@ import msgspec
 
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Moment, Story
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_document, as_text
 
 
 def to_json(story: Story) -> bytes:
     """Return `fields` as a JSON document in UTF-8."""
-    return msgspec.json.format(msgspec.json.encode(fields(story)), indent=2) + b"\n"
+    return as_document(fields(story))
 
 
 def fields(story: Story) -> dict[str, Any]:

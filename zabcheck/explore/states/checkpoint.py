@@ -13,7 +13,6 @@ search believes nothing of a small one, and of a large one not the first and the
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -32,6 +31,7 @@ from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
+from zabcheck.text.files import whole
 
 FORMAT = 8
 EVERY = 30.0
@@ -112,21 +112,14 @@ class CheckpointFile:
     def write(self, checkpoint: Checkpoint) -> None:
         """Write a checkpoint, whole or not at all. OSError if that fails. O(states), a second for some millions."""
         start = monotonic()
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
         digest = hashlib.sha256()
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for piece in self._pieces(checkpoint):
-                    digest.update(piece)
-                    file.write(piece)
-                file.write(digest.digest())
-                file.flush()
-                os.fsync(file.fileno())
-            os.chmod(name, 0o644)
-            os.replace(name, self.path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        with whole(self.path) as file:
+            for piece in self._pieces(checkpoint):
+                digest.update(piece)
+                file.write(piece)
+            file.write(digest.digest())
+            file.flush()
+            os.fsync(file.fileno())
         end = monotonic()
         self._due = end + max(self.every, (end - start) * _SHARE)
 

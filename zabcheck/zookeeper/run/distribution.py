@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+from zabcheck.extras import pip_install
 from zabcheck.java import NoJava, find_java, version_of
 
 OLDEST_JAVA = 8
@@ -74,7 +75,7 @@ def classpath_of(home: Path | None = None, classpath: str | None = None) -> str:
     if classpath == PYSPARK:
         classpath = os.pathsep.join(map(str, jars_of_pyspark()))
         if not classpath:
-            raise NoZooKeeper("PySpark is not installed: pip install 'zabcheck[spark]'")
+            raise NoZooKeeper(f"PySpark is not installed: {pip_install('spark')}")
     if classpath is None:
         classpath = of_home(home) if home is not None else default_classpath()
     entries = [os.path.abspath(entry) for entry in classpath.split(os.pathsep) if entry]
@@ -103,7 +104,7 @@ def default_classpath() -> str:
     if jars:
         return os.pathsep.join(map(str, jars))
     raise NoZooKeeper(
-        "found no ZooKeeper: apt-get install zookeeper libzookeeper-java, or pip install 'zabcheck[spark]', whose "
+        f"found no ZooKeeper: apt-get install zookeeper libzookeeper-java, or {pip_install('spark')}, whose "
         "PySpark brings one, or name one with --zookeeper-home or --classpath"
     )
 
