@@ -249,6 +249,14 @@ def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabche
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
 
 
+def test_a_search_says_what_a_fixed_switch_keeps_out(zabcheck: Command) -> None:
+    few = ("run", "--seed", "1", "--runs", "60", "--property", "integrity")
+    assert "left out" not in zabcheck(*few).out
+    last = zabcheck(*few, "--switch", "sync=atomic", "--switch", "histories=full").out.splitlines()[-1]
+    assert last.startswith("PASS: ")
+    assert "; left out: crashes that lose a write (sync=atomic); next: " in last
+
+
 @pytest.mark.parametrize(
     ("command", "switches", "said"),
     [

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from invariants import Event, select
 from invariants.quorums import Quorums, quorums_of
@@ -227,6 +228,20 @@ def test_a_fault_without_a_bound_needs_no_counter() -> None:
     assert unlimited.whole
     assert counted.states < unlimited.states
     assert unlimited.switched_off == {"epochs": unlimited.switched_off["epochs"]}
+
+
+@pytest.mark.parametrize("reduction", [False, True])
+@pytest.mark.parametrize(
+    "bounds", [Bounds(2, 2, 1, 0, 1, 0), Bounds(2, 2, 2, 1, 0, 0), Bounds(2, 1, 1, 0, 0, 1), Bounds(2, 9, 0, 1, 1, 0)]
+)
+def test_a_bound_limits_a_search_exactly_if_a_greater_one_adds_states(bounds: Bounds, reduction: bool) -> None:
+    def searched(wider: Bounds) -> SearchResult:
+        return Space(mutated("zab"), Quorums(2), ATOMIC, wider, PROPERTIES, reduction=reduction).explore()
+
+    few = searched(bounds)
+    for each in ("epochs", "txns", "timeouts", "crashes", "cuts"):
+        more = searched(structs.replace(bounds, **{each: getattr(bounds, each) + 1}))
+        assert (more.states > few.states) == (each in few.limiting), each
 
 
 def test_what_the_bounds_switch_off_is_counted() -> None:

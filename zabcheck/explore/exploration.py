@@ -37,7 +37,7 @@ from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, kept_out
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
@@ -445,6 +445,17 @@ def _is_real(found: _Result, replayed: Replay | None) -> bool:
     return replayed.verdicts[0].status == "violated"
 
 
+def _left_out(question: _Question, space: Space) -> tuple[str, ...]:
+    """Return what happens in no state because of the settings; without a disk, or a crash, no write is lost."""
+    schedule, several = question.schedule, question.bounds.processes > 1
+    crashes = question.bounds.crashes != 0 and space.components.writes
+    never = [*question.protocol.environment.never]
+    never += ([] if crashes else ["sync", "corrupt"]) + ([] if several else ["closing", "elections"])
+    weights = ("weighted quorums",) if schedule.quorums == MAJORITY and several else ()
+    altered = () if "corrupt" in never else ("altered records",)
+    return (*kept_out(structs.asdict(schedule.switches), never), *weights, *altered)
+
+
 def _exploration(question: _Question, found: _Result, replayed: Replay | None, seconds: float) -> Exploration:
     shortest, followed = found.shortest, found.followed
     explored, schedule = shortest.result, question.schedule
@@ -481,6 +492,8 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         goals=explored.goals,
         unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
         switched_off=explored.switched_off,
+        limits={name: getattr(question.bounds, name) for name in explored.limiting},
+        left_out=_left_out(question, shortest.space),
         seconds=round(seconds, 2),
         counterexample=replayed,
         interrupted=found.interrupted,
