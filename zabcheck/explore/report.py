@@ -156,6 +156,8 @@ def next_step(found: Exploration, bounds: Bounds | None) -> str:
 
     `bounds` are those of the search; None if a run was to be certified.
     """
+    if found.certified and found.tried == found.certified - 1:
+        return ""
     if not found.whole:
         return "more --memory, or smaller bounds"
     if bounds is None:
