@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
 from tempfile import TemporaryDirectory
@@ -29,13 +30,14 @@ from zabcheck.zookeeper.run.choices.servers import Kill, KillAll
 from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.class_archive import class_archive
 from zabcheck.zookeeper.run.clients import Client
+from zabcheck.zookeeper.run.debugged_process import opened, with_agent
 from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.ensemble import Ensemble
-from zabcheck.zookeeper.run.execute import UP_AT_FIRST, execute
+from zabcheck.zookeeper.run.execute import SESSION, UP_AT_FIRST, execute
 from zabcheck.zookeeper.run.forces import WATCHED
+from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.stops import Stops, with_agent
+from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.observe import observe_sorted
 from zabcheck.zookeeper.verdict.findings import findings
@@ -160,7 +162,7 @@ def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> N
     walls: list[float] = []
 
     def start() -> None:
-        with Ensemble(SERVERS, distribution, next(folders), lambda _: None) as ensemble:
+        with ProcessEnsemble(SERVERS, distribution, next(folders), lambda _: None) as ensemble:
             walls.append(until_served(ensemble))
 
     cpu = [spent(start) for _ in range(count)]
@@ -172,7 +174,7 @@ def starts(distribution: Distribution, folders: Iterator[Path], count: int) -> N
     )
 
 
-def until_served(ensemble: Ensemble, stops: Stops | None = None) -> float:
+def until_served(ensemble: ProcessEnsemble, stops: Stops | None = None) -> float:
     """Start an ensemble, with the debug agent if there are stops, and return the seconds until every server serves."""
     start = monotonic()
     for number in ensemble.servers:
@@ -241,11 +243,11 @@ def throughput(distribution: Distribution, folders: Iterator[Path], sizes: Sizes
 class Writers:
     """The clients of an ensemble, the first one at the leader, which write as fast as the answers allow."""
 
-    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+    def __init__(self, ensemble: ProcessEnsemble, record: Callable[[Record], None]) -> None:
         self._record = record
         self._room = {number: Semaphore(0) for number in ensemble.servers}
         servers = sorted(ensemble.servers.values(), key=lambda server: server.number != ensemble.leader())
-        self.clients = [Client(server.number, server.client_port, self._take) for server in servers]
+        self.clients = [Client(server.number, server.client_port, self._take, SESSION) for server in servers]
         connected = ensemble.await_all(UP_AT_FIRST, lambda: all(client.connected for client in self.clients))
         assert connected, f"a client is not connected in {UP_AT_FIRST:g} s"
 
@@ -282,8 +284,11 @@ def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Wr
     places = {name: located(name, classes).places for name in form.watched or ()}
     if form.watched is not None:
         distribution = with_agent(distribution)
-    with Ensemble(SERVERS, distribution, folder, recorder.record, form.proxied, form.deliveries) as ensemble:
-        stops = Stops(ensemble, places, recorder.record) if form.watched is not None else None
+    with ProcessEnsemble(SERVERS, distribution, folder, recorder.record, form.proxied, form.deliveries) as ensemble:
+        stops = None
+        if form.watched is not None:
+            watched = all(point in places for point in WATCHED)
+            stops = Stops(ensemble, recorder.record, partial(opened, ensemble, places), watched)
         until_served(ensemble, stops)
         writers = Writers(ensemble, recorder.record)
         try:

@@ -97,17 +97,6 @@ def test_a_compressed_snapshot_that_swells_is_not_read(zabcheck: Command, folder
     assert f"it holds more than {MOST_SWELLING} times its compressed size" in result.out.replace("\n", " ")
 
 
-def test_a_log_that_is_a_hole(zabcheck: Command, folder: Path) -> None:
-    """A terabyte of zeros that are on no disk; and something after them."""
-    disk(folder / "server", {1: log([create(1)])}, {0: real("snapshot.0")})
-    file = folder / "server/version-2/log.1"
-    os.truncate(file, 1 << 40)
-    assert "PASS: " in zabcheck("zookeeper", "logs", "server").out
-    with file.open("ab") as end:
-        end.write(b"x")
-    assert "zeros, and more after them" in refused(zabcheck, "zookeeper", "logs", "server")
-
-
 def test_a_multi_within_a_multi(zabcheck: Command, folder: Path) -> None:
     inner = number(1) + number(Operation.DELETE) + text(text("/x"))
     nested = txn(1, Operation.MULTI, number(1) + number(Operation.MULTI) + text(inner))

@@ -12,7 +12,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution
 from zabcheck.cli.zookeeper.on_servers import replay_on_servers
 from zabcheck.cli.zookeeper.replay import replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
@@ -68,6 +68,7 @@ def replay_(
     trace: TraceOut = None,
     times: Times = None,
     exact: Exact = False,
+    simulated: Simulated = False,
     on_zookeeper: OnZookeeper = False,
     save: Save = None,
     page: Page = None,
@@ -91,7 +92,9 @@ def replay_(
             raise BadInput(f"--{option}: only for a schedule of the simulator, which {file} is not")
         if trace is not None:
             check_trace(trace, file)
-        return replay_ensemble(data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact)
+        return replay_ensemble(
+            data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact, simulated
+        )
     if on_zookeeper:
         if protocol is not None or exec is not None or exact:
             option = "exact" if exact else "exec" if protocol is None else "protocol"
@@ -102,7 +105,14 @@ def replay_(
                 check_trace(out, file, option)
         found = found_distribution(java, home, classpath)
         return replay_on_servers(schedule, file, times or 1, found, save, trace, page, format)
-    options = {"times": times, "exact": exact or None, "java": java, "zookeeper-home": home, "classpath": classpath}
+    options = {
+        "times": times,
+        "exact": exact or None,
+        "simulated": simulated or None,
+        "java": java,
+        "zookeeper-home": home,
+        "classpath": classpath,
+    }
     for option, value in options.items():
         if value is not None:
             raise BadInput(f"--{option}: only for the schedule of a real ensemble, which {file} is not")

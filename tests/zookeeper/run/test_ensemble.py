@@ -8,16 +8,16 @@ import pytest
 
 from tests.zookeeper import fake_zookeeper
 from tests.zookeeper.processes import ports_of
-from zabcheck.zookeeper.run import ensemble as ensembles
+from zabcheck.zookeeper.run import processes
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.ensemble import LOWEST_PORT, Ensemble
+from zabcheck.zookeeper.run.processes import LOWEST_PORT, ProcessEnsemble
 
 
 @pytest.fixture
-def ensemble(tmp_path: Path) -> Iterator[Ensemble]:
+def ensemble(tmp_path: Path) -> Iterator[ProcessEnsemble]:
     """Three servers that are up."""
     distribution = Distribution("3.8.0", fake_zookeeper.java(tmp_path, "silent"), str(tmp_path))
-    with Ensemble(3, distribution, tmp_path, lambda _: None) as ensemble:
+    with ProcessEnsemble(3, distribution, tmp_path, lambda _: None) as ensemble:
         for number in ensemble.servers:
             ensemble.start(number)
         yield ensemble
@@ -25,19 +25,19 @@ def ensemble(tmp_path: Path) -> Iterator[Ensemble]:
 
 def test_ensembles_beside_each_other_have_their_own_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also while no server of them is up, and until they are closed."""
-    monkeypatch.setattr("zabcheck.zookeeper.run.ensemble.HIGHEST_PORT", LOWEST_PORT + 200)
+    monkeypatch.setattr("zabcheck.zookeeper.run.processes.HIGHEST_PORT", LOWEST_PORT + 200)
     distribution = Distribution("3.8.0", tmp_path / "java", "")
     with ExitStack() as open_ones:
         for number in range(12):
             (tmp_path / str(number)).mkdir()
-            open_ones.enter_context(Ensemble(1, distribution, tmp_path / str(number), lambda _: None))
+            open_ones.enter_context(ProcessEnsemble(1, distribution, tmp_path / str(number), lambda _: None))
         ports = [port for number in range(12) for port in ports_of(tmp_path / str(number))]
         assert len(ports) == len({*ports}) == 36
-        assert ensembles._ports_in_use.issuperset(ports)
-    assert not ensembles._ports_in_use.intersection(ports)
+        assert processes._ports_in_use.issuperset(ports)
+    assert not processes._ports_in_use.intersection(ports)
 
 
-def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: Ensemble) -> None:
+def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: ProcessEnsemble) -> None:
     assert ensemble.may_serve() == [1, 2, 3]
     ensemble.servers[2].pause()
     assert ensemble.may_serve() == [1, 3]
@@ -49,7 +49,7 @@ def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: Ensemble)
 
 def test_an_observer_is_in_no_quorum_and_may_serve_with_one(tmp_path: Path) -> None:
     distribution = Distribution("3.8.0", fake_zookeeper.java(tmp_path, "silent"), str(tmp_path))
-    with Ensemble(1, distribution, tmp_path, lambda _: None, observers=1) as ensemble:
+    with ProcessEnsemble(1, distribution, tmp_path, lambda _: None, observers=1) as ensemble:
         one, other = ((tmp_path / f"server-{number}/zoo.cfg").read_text() for number in (1, 2))
         assert [line.endswith(":observer") for line in one.splitlines() if line.startswith("server.")] == [False, True]
         assert ("peerType=observer\n" in one, "peerType=observer\n" in other) == (False, True)
@@ -61,7 +61,7 @@ def test_an_observer_is_in_no_quorum_and_may_serve_with_one(tmp_path: Path) -> N
         assert ensemble.may_serve() == [1]
 
 
-def test_a_server_that_reaches_no_quorum_may_not_serve(ensemble: Ensemble) -> None:
+def test_a_server_that_reaches_no_quorum_may_not_serve(ensemble: ProcessEnsemble) -> None:
     """One direction is enough to keep two servers apart. Who leads needs a link to each of a quorum."""
     ensemble.proxy.cut(1, 2)
     assert ensemble.may_serve() == [1, 2, 3], "server 3 may lead the others"

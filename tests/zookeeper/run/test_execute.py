@@ -28,15 +28,15 @@ from zabcheck.zookeeper.recording.records import (
     Stopped,
     Wiped,
 )
-from zabcheck.zookeeper.run import ensemble as ensembles
-from zabcheck.zookeeper.run import execute, running
+from zabcheck.zookeeper.run import execute, processes, running
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Await, Cut, Hold, Isolate, Mend, Release
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, free_ports
+from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.minimise import idle_in
+from zabcheck.zookeeper.run.processes import ProcessEnsemble, free_ports
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import Server
 from zabcheck.zookeeper.trace.notes import NotComplete
@@ -116,10 +116,10 @@ def test_an_ensemble_that_does_not_come_up(
 
     For what they do at once it stands still throughout: how a server ended may be seen after what it wrote.
     """
-    start, leader = monotonic(), Ensemble.leader
+    start, leader = monotonic(), ProcessEnsemble.leader
     is_time_up = Event()
 
-    def asked(ensemble: Ensemble) -> int | None:
+    def asked(ensemble: ProcessEnsemble) -> int | None:
         is_time_up.set()
         return leader(ensemble)
 
@@ -132,8 +132,8 @@ def test_an_ensemble_that_does_not_come_up(
         return monotonic() if is_time_up.is_set() else 0.0
 
     monkeypatch.setattr(execute, "UP_AT_FIRST", seconds)
-    monkeypatch.setattr(ensembles, "monotonic", time)
-    monkeypatch.setattr(Ensemble, "leader", asked)  # when all of them serve
+    monkeypatch.setattr(processes, "monotonic", time)
+    monkeypatch.setattr(ProcessEnsemble, "leader", asked)  # when all of them serve
     with pytest.raises(EnsembleError) as raised:
         execute.execute(schedule(), fake(tmp_path, behaviour), run)
     assert re.match(message, str(raised.value))
@@ -146,16 +146,16 @@ def test_a_fresh_server_that_leads_nobody_is_started_again(
     tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would wait for followers for minutes, while the others serve."""
-    waits = Ensemble.await_all
+    waits = ProcessEnsemble.await_all
 
-    def await_all(ensemble: Ensemble, seconds: float, condition: Callable[[], bool]) -> bool:
+    def await_all(ensemble: ProcessEnsemble, seconds: float, condition: Callable[[], bool]) -> bool:
         if seconds != execute.ALONE_AT_FIRST:
             return waits(ensemble, seconds, condition)
         begun = ensemble.servers[2].folder.rglob  # only then it behaves otherwise when it is started again
         waits(ensemble, WAITED, lambda: bool(ensemble.served(1) and ensemble.served(3) and [*begun("again")]))
         return condition()
 
-    monkeypatch.setattr(Ensemble, "await_all", await_all)
+    monkeypatch.setattr(ProcessEnsemble, "await_all", await_all)
     execute.execute(schedule(), fake(tmp_path, "alone"), run)
     started = [(record.server, record.incarnation) for record in read(run) if isinstance(record, Started)]
     assert started == [(1, 0), (2, 0), (3, 0), (2, 1)]
@@ -323,8 +323,8 @@ def test_a_recording_for_which_there_is_no_room(tmp_path: Path, run: Path, monke
 def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        monkeypatch.setattr("zabcheck.zookeeper.run.ensemble.LOWEST_PORT", port - 100)
-        monkeypatch.setattr("zabcheck.zookeeper.run.ensemble.HIGHEST_PORT", port + 100)
+        monkeypatch.setattr("zabcheck.zookeeper.run.processes.LOWEST_PORT", port - 100)
+        monkeypatch.setattr("zabcheck.zookeeper.run.processes.HIGHEST_PORT", port + 100)
         ports = free_ports(150)
         assert port not in ports
         assert len({*ports}) == 150

@@ -1,15 +1,13 @@
 """What of a server's folder is on the disk for certain, as the threads that force it are seen; and power that fails."""
 
-from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
 from invariants import Crash
 from tests.zookeeper.disk.disks import LOG_HEADER, create, log, record, zxid
-from zabcheck.zookeeper.debugger.debugger import Debugger, Held
-from zabcheck.zookeeper.debugger.jdwp import Location
 from zabcheck.zookeeper.disk.power_loss import FileCut
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Disk, PowerLost, Reached, Record
@@ -19,7 +17,7 @@ from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.distribution import DEBIAN, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
-from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
+from zabcheck.zookeeper.run.forces import Forces, Kept
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.run.undone import LessKept, NotApplicable
@@ -32,38 +30,25 @@ SIZES = [len(LOG_HEADER) + sum(len(record(txn)) for txn in TXNS[:count]) for cou
 NAME = "log.100000001"
 
 
-class Threads:
-    """Stands in for a debugger: threads come to the points that are watched when a test says so."""
-
-    def __init__(self) -> None:
-        self._watches: dict[str, Callable[[Held], None]] = {}
-
-    def watch(self, places: Any, then: Callable[[Held], None]) -> None:
-        self._watches[places] = then
-
-    def come(self, point: str, thread: int = 1) -> None:
-        self._watches[point](Held(thread, "", Location(1, 1, 1, 0)))
-
-
 class Server:
-    """A server's folder, and its threads."""
+    """A server's folder, to which threads write."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "version-2"
         self.folder.mkdir()
-        self.forces = Forces(folder)
-        self.threads = Threads()
+        self.data = folder
+        self.forces = Forces(cast(Any, self))
         self.start()
 
     def start(self) -> None:
-        self.forces.watch(cast(Debugger, self.threads), cast(Any, {name: name for name in WATCHED}))
+        self.forces.begin_incarnation()
 
     def write(self, count: int, name: str = NAME) -> None:
         (self.folder / name).write_bytes(log(TXNS[:count]))
 
     def force(self, thread: int = 1) -> None:
-        self.threads.come("log-force", thread)
-        self.threads.come("log-forced", thread)
+        self.forces.come("log-force", thread)
+        self.forces.come("log-forced", thread)
 
 
 @pytest.fixture
@@ -75,16 +60,16 @@ def test_a_force_that_has_returned_is_never_undone_and_one_that_has_not_may_be(s
     server.write(2)
     server.force()
     server.write(3)
-    server.threads.come("log-force")
+    server.forces.come("log-force", 1)
     assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[2], 1),)
     assert server.forces.cut(Kept()).cuts == ()
 
 
 def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: Server) -> None:
     server.write(1)
-    server.threads.come("log-force")
+    server.forces.come("log-force", 1)
     server.write(2)
-    server.threads.come("log-forced", 2)  # of another thread, which forced nothing
+    server.forces.come("log-forced", 2)  # of another thread, which forced nothing
     assert server.forces.cut(Kept(1)).lost == 1
     server.write(2)
     server.force()
@@ -114,7 +99,7 @@ def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(s
 def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -> None:
     temporary = server.folder / "snapshot.100000001.tmp"
     temporary.write_bytes(b"ZKSN")
-    server.threads.come("file-synced")
+    server.forces.come("file-synced", 1)
     temporary.rename(server.folder / "snapshot.100000001")
     (server.folder / "snapshot.0").write_bytes(b"ZKSN")
     assert server.forces.cut(Kept()).cuts == ()
@@ -126,7 +111,7 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
 
 
 def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
-    assert Forces(tmp_path).cut(Kept()).cuts == ()
+    assert Forces(cast(Any, SimpleNamespace(data=tmp_path))).cut(Kept()).cuts == ()
 
 
 def run_of(folder: Path, *choices: Choice, exact: bool = False) -> Path:
@@ -182,6 +167,9 @@ class Stub:
         self.incarnation = 0
         self.up = self.paused = False
 
+    def now(self) -> int:
+        return 0
+
     def kill(self) -> None:
         """It is down already."""
 
@@ -190,7 +178,7 @@ def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
     """So no server is started from a folder that is cut in part."""
     stub = Stub(tmp_path)
     records: list[Record] = []
-    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    stops = Stops(cast(Any, stub), records.append, lambda *_: None, watched=True)
     (tmp_path / "version-2" / NAME).mkdir()
     with pytest.raises(EnsembleError, match=r"^the folder of server 1 cannot be cut: .*Is a directory"):
         stops.cut_power(1, Kept())
@@ -200,7 +188,7 @@ def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
 def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
     stub = Stub(tmp_path)
     records: list[Record] = []
-    stops = Stops(cast(Any, stub), dict.fromkeys(WATCHED, ()), records.append)
+    stops = Stops(cast(Any, stub), records.append, lambda *_: None, watched=True)
     (tmp_path / "version-2" / NAME).write_bytes(log(TXNS[:2]))
     short = "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
     with pytest.raises(LessKept, match=f"^{short}$") as less:

@@ -7,6 +7,8 @@ import tracemalloc
 from pathlib import Path
 from struct import pack
 from time import monotonic
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -292,7 +294,7 @@ def test_a_trap_is_sprung_once_when_its_packet_is_read_and_the_packet_passes() -
     with pair() as servers:
         one, two = servers.connection()
         sprung: list[int] = []
-        servers.proxy.trap(1, 2, "ACK", lambda: sprung.append(len(servers.passed())))
+        servers.proxy.trap(1, 2, "ACK", cast(Any, SimpleNamespace(kill=lambda: sprung.append(len(servers.passed())))))
         one.sendall(PING + ACK + ACK + COMMIT)
         assert receive(two, 80) == PING + ACK + ACK + COMMIT
         assert sprung == [0]

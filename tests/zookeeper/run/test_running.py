@@ -12,7 +12,7 @@ E1 = [zxid(1, counter) for counter in range(1, 11)]
 
 def test_a_disk_as_a_record(tmp_path: Path) -> None:
     damaged = log([create(each) for each in E1]) + b"more"
-    found = read_disk(disk(tmp_path, {E1[0]: damaged}, {0: snapshot(), 5: snapshot()[:-3]}, 2, None), 3, 1)
+    found = read_disk(disk(tmp_path, {E1[0]: damaged}, {0: snapshot(), 5: snapshot()[:-3]}, 2, None), 3, 1, 0)
     assert (found.server, found.incarnation, found.snapshots) == (3, 1, (0,))
     assert (found.accepted_epoch, found.current_epoch) == (2, None)
     assert [each.zxid for each in found.log] == E1

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -28,9 +27,10 @@ from zabcheck.zookeeper.run.choices.sessions import (
 from zabcheck.zookeeper.run.choices.writes import Settle
 from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.execute import execute
+from zabcheck.zookeeper.run.execute import SESSION, execute
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.session_client import SessionClient
 from zabcheck.zookeeper.run.undone import NotApplicable, Undone
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
@@ -46,7 +46,6 @@ class Servers:
         state = State()
         self.records: list[Record] = []
         self.services = {1: Service(state, fault), 2: Service(state)}
-        self.servers = {number: SimpleNamespace(client_port=each.port) for number, each in self.services.items()}
         self.proxy = None
         self.running = Running(cast(Ensemble, self), self.records.append)
         self.running.roles = {"A": 1, "B": 2}
@@ -60,6 +59,12 @@ class Servers:
             sleep(0.002)
         return True
 
+    def session_client(self, number: int, server: int) -> SessionClient:
+        return SessionClient(number, server, self.client_port(server), self.records.append)
+
+    def client_port(self, number: int) -> int:
+        return self.services[number].port
+
     def may_serve(self) -> list[int]:
         return [*self.services]
 
@@ -72,7 +77,7 @@ class Servers:
     def read(self, *others: Service) -> None:
         """Read what these servers have in the end, which are the two if no others are named."""
         for number, service in enumerate(others or self.services.values(), start=1):
-            client = Client(number, service.port, [].append)
+            client = Client(number, service.port, [].append, SESSION)
             assert self.await_all(PATIENCE, partial(getattr, client, "connected"))
             read = client.read_all(PATIENCE)
             client.close()

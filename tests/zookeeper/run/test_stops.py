@@ -24,7 +24,7 @@ from zabcheck.zookeeper.recording.records import (
     ZxidSet,
 )
 from zabcheck.zookeeper.report.runs import what_was_done
-from zabcheck.zookeeper.run import stops
+from zabcheck.zookeeper.run import debugged_process
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, ReadFields, RollOver, Step, Stop
 from zabcheck.zookeeper.run.choices.servers import Elected, Pause, Resume, Start
@@ -72,7 +72,7 @@ def test_a_java_without_the_agent_is_told(tmp_path: Path, run: Path) -> None:
 
 
 def test_an_agent_that_does_not_come_up_is_told(tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stops, "AGENT_UP", 0.01)
+    monkeypatch.setattr(debugged_process, "AGENT_UP", 0.01)
     with pytest.raises(EnsembleError, match=r"the debug agent of server 1 was not there in 0\.01 s"):
         execute(schedule(Stop("A", "ack")), fake(tmp_path, "silent"), run)
 

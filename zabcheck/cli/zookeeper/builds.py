@@ -46,13 +46,22 @@ def found_distribution(java: Path | None, home: Path | None, classpath: str | No
         return find(java, home, classpath)
 
 
+Simulated = Annotated[
+    bool,
+    typer.Option("--simulated", help="Simulate the servers in one JVM, in virtual time: same seed, same bytes."),
+]
+
+
 @contextmanager
-def quick_to_start(distribution: Distribution, runs: int) -> Iterator[Distribution]:
-    """Yield the same build, made quicker to start if there are enough runs for that to pay."""
+def quick_to_start(distribution: Distribution, runs: int, simulated: bool = False) -> Iterator[Distribution]:
+    """Yield the same build, made quicker to start if there are enough runs for that to pay; or simulated."""
     from zabcheck.zookeeper.run.class_archive import class_archive
+    from zabcheck.zookeeper.simulated import pool
 
     with ExitStack() as stack:
-        if runs >= WORTH_AN_ARCHIVE:
+        if simulated:
+            distribution = stack.enter_context(pool.simulated(distribution))
+        elif runs >= WORTH_AN_ARCHIVE:
             with bad_path("a folder for classes", Path(gettempdir())):
                 distribution = stack.enter_context(class_archive(distribution))
         yield distribution

@@ -13,7 +13,7 @@ from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.builds import Java, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import Java, Simulated, found_distribution, quick_to_start
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.text.words import counted
@@ -39,6 +39,7 @@ def catalogue(
         list[str] | None, bugs_option("Only this bug (4643, ack-before-trunc); repeat it for several.")
     ] = None,
     times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
+    simulated: Simulated = False,
     java: Java = None,
     home: Annotated[
         list[Path] | None,
@@ -59,7 +60,7 @@ def catalogue(
     """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
     chosen = bugs_named(bug) if bug else list(bugs.BUGS)
     check_out(out)
-    executing = _Executing(chosen, _builds(java, home or (), classpath or ()), times, out)
+    executing = _Executing(chosen, _builds(java, home or (), classpath or ()), times, out, simulated)
     interrupted = False
     try:
         executing.run()
@@ -98,12 +99,15 @@ def bugs_named(names: Sequence[str]) -> list[Bug]:
 class _Executing:
     """The executions of all `bugs` on all builds: a version after the other, `times` for each bug."""
 
-    def __init__(self, bugs: Sequence[Bug], distributions: Sequence[Distribution], times: int, out: Path) -> None:
+    def __init__(
+        self, bugs: Sequence[Bug], distributions: Sequence[Distribution], times: int, out: Path, simulated: bool
+    ) -> None:
         self.executed: list[Executed] = []
         self._bugs = bugs
         self._distributions = distributions
         self._times = times
         self._out = out
+        self._simulated = simulated
         self._done = 0
 
     def run(self) -> None:
@@ -116,7 +120,7 @@ class _Executing:
             for distribution in self._distributions:
                 with ExitStack() as stack:
                     runs = self._times * len(self._bugs)
-                    quick = stack.enter_context(quick_to_start(distribution, runs))
+                    quick = stack.enter_context(quick_to_start(distribution, runs, self._simulated))
                     for bug in self._bugs:
                         executed = Executed(bug, distribution.version)
                         self.executed.append(executed)

@@ -14,7 +14,7 @@ from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Propertie
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution, quick_to_start
 from zabcheck.cli.zookeeper.recordings import SCHEDULE, keep, save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
@@ -61,6 +61,7 @@ def ensemble(
         bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
     ] = False,
     observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
+    simulated: Simulated = False,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
@@ -96,7 +97,7 @@ def ensemble(
         check_out(out)
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
-        with quick_to_start(distribution, runs) as quick:
+        with quick_to_start(distribution, runs, simulated) as quick:
             searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers)
             return searching.search(range(first, first + runs), minimise, format)
 

@@ -32,6 +32,7 @@ def replay_ensemble(
     trace: Path | None,
     format: Format,
     exact: bool = False,
+    simulated: bool = False,
 ) -> int:
     """Execute a schedule `times` times, and say what was wrong each time; return the exit code.
 
@@ -42,7 +43,7 @@ def replay_ensemble(
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
     replays = _Replays(schedule, distribution.version)
-    interrupted = repeat(schedule, distribution, times, replays.take, trace, exact=exact)
+    interrupted = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
     if format is Format.json:
         print_json(
             "replay",
@@ -116,6 +117,7 @@ def repeat(
     trace: Path | None,
     *,
     exact: bool = False,
+    simulated: bool = False,
 ) -> bool:
     """Execute a schedule `times` times, or until Ctrl-C comes; return whether it came.
 
@@ -128,7 +130,7 @@ def repeat(
     shown = 0
     with (
         tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
-        quick_to_start(distribution, times) as quick,
+        quick_to_start(distribution, times, simulated) as quick,
         progress(times, "running") as advance,
     ):
         run = Path(folder, "run")

@@ -15,7 +15,7 @@ from zabcheck.zookeeper.wire.zxids import COUNTER, shown
 PEER = "org/apache/zookeeper/server/quorum/QuorumPeer"
 _COUNT = "count.value"
 """The length of a LinkedBlockingQueue."""
-_LAST_ZXID = ("leader", "zk", "hzxid", "value")
+LAST_ZXID = ("leader", "zk", "hzxid", "value")
 """The zxid that a leader gave last."""
 
 
@@ -127,12 +127,17 @@ def set_zxid(jvm: Jvm, left: int) -> tuple[int, int] | None:
     broadcast one.
     """
     peer = jvm.thread_of(PEER)
-    before = None if peer is None else jvm.value(peer, _LAST_ZXID)
+    before = None if peer is None else jvm.value(peer, LAST_ZXID)
     if peer is None or before is None:
         return None
-    after = (int(before) | COUNTER) - left - 1
-    jvm.set_long(peer, _LAST_ZXID, after)
+    after = rolled(int(before), left)
+    jvm.set_long(peer, LAST_ZXID, after)
     return int(before), after
+
+
+def rolled(zxid: int, left: int) -> int:
+    """Return the zxid of the same epoch after which `left` transactions are left until the counter rolls over."""
+    return (zxid | COUNTER) - left - 1
 
 
 def _read(jvm: Jvm, peer: int, field: Field) -> int | None:

@@ -10,7 +10,6 @@ FileTxnLog): where "B" is not what ends a record, or a length is 0, it takes the
 what follows; where a checksum is wrong, it does not start.
 """
 
-import errno
 import os
 import struct
 import zlib
@@ -40,7 +39,6 @@ _ZEROS = bytes(_CHUNK)
 _NEXT_RECORD = b"B\0\0\0\0"  # the end of a record and the upper half of a checksum: it has 32 bits in a long
 _DIGEST_VERSION = 2
 _64_BITS = (1 << 64) - 1
-_MOST_ZEROS = 1 << 30  # a file is made 64 MiB longer at a time, unless preAllocSize says more
 _MOST_FLAWS = 100
 """The number of flaws after which the rest of a file is left out: each flaw costs a search through the rest."""
 _TORN = "the first part of a record, and nothing after it"
@@ -279,36 +277,17 @@ def _after_acl(data: bytes, at: int) -> int:
 
 
 def _rest(file: BinaryIO, offset: int) -> bytes:
-    """Read the file from `offset` on, without the zeros at its end; quick if there is nothing else.
-
-    LogError if there are so many zeros in between that no server has written them.
-    """
+    """Read the file from `offset` on, without the zeros at its end; quick if there is nothing else."""
     file.seek(offset)
     chunks: list[bytes] = []
     zeros = 0  # the number of zeros after `chunks`
     while chunk := file.read(_CHUNK):
         if chunk == _ZEROS[: len(chunk)]:
-            hole = _hole(file)
-            file.seek(hole, os.SEEK_CUR)
-            zeros += len(chunk) + hole
+            zeros += len(chunk)
         else:
-            if zeros > _MOST_ZEROS:
-                raise LogError(f"{file.name}, byte {offset}: {zeros:,} zeros, and more after them")
             chunks += (bytes(zeros), chunk)
             zeros = 0
     return b"".join(chunks).rstrip(b"\0")
-
-
-def _hole(file: BinaryIO) -> int:
-    """Return how many bytes from the present place of the file on are on no disk, and so are zeros."""
-    at, handle = file.tell(), file.fileno()
-    read = os.lseek(handle, 0, os.SEEK_CUR)  # the buffer is ahead
-    try:
-        return os.lseek(handle, at, os.SEEK_DATA) - at
-    except OSError as error:  # a hole up to the end of the file, or a system that does not tell
-        return max(0, os.fstat(handle).st_size - at) if error.errno == errno.ENXIO else 0
-    finally:
-        os.lseek(handle, read, os.SEEK_SET)
 
 
 def _torn(file: BinaryIO, offset: int) -> Flaw | None:

@@ -11,7 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.processes import ProcessEnsemble
 
 PATIENCE = 20.0
 """Seconds that a server gets to come up, and to end, when the file is written. Each takes it about 1."""
@@ -36,7 +37,7 @@ def _make(archive: Path, distribution: Distribution, folder: Path) -> bool:
     """
     options = ("-Xshare:on", f"-XX:ArchiveClassesAtExit={archive}")
     try:
-        with Ensemble(1, distribution._replace(options=options), folder, lambda _: None) as ensemble:
+        with ProcessEnsemble(1, distribution._replace(options=options), folder, lambda _: None) as ensemble:
             ensemble.start(1)
             server = ensemble.servers[1]
             ensemble.await_all(PATIENCE, lambda: not server.up or ensemble.leader() is not None)

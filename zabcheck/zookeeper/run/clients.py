@@ -5,7 +5,6 @@ looked for on every server at the end, and be named by its path.
 """
 
 import logging
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -29,16 +28,9 @@ from zabcheck.zookeeper.recording.records import (
     Session,
     Unanswered,
 )
+from zabcheck.zookeeper.run.tree import OURS, WINDOW
 from zabcheck.zookeeper.wire.client import content_of
 
-WINDOW = 100
-"""Writes of one client that may wait for an answer. (kazoo would block the caller at some 280.)"""
-SESSION = 10.0
-"""Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
-LONG_SESSION = 300.0
-"""The same where servers are kept in step with the model, and stand still for long."""
-_OURS = re.compile(r"[cemr]\d")
-"""The beginnings of the names of nodes that clients and sessions create."""
 _POLL = 0.05
 """Seconds until a client whose session has expired looks for its next one."""
 
@@ -51,7 +43,7 @@ for _logger in (_quiet, logging.getLogger("kazoo")):
 class Client:
     """Client `number`, of the server with the same number; until it is closed it connects again and again."""
 
-    def __init__(self, number: int, port: int, record: Callable[[Record], None], session: float = SESSION) -> None:
+    def __init__(self, number: int, port: int, record: Callable[[Record], None], session: float) -> None:
         """`session`: seconds after which the leader forgets the client."""
         self.number = number
         self._record = record
@@ -122,7 +114,7 @@ class Client:
 
         answer(self._kazoo.sync_async("/"))
         reached = self._kazoo.last_zxid
-        names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if _OURS.match(name))
+        names = sorted(name for name in answer(self._kazoo.get_children_async("/")) if OURS.match(name))
         asked = [(f"/{name}", self._kazoo.get_async(f"/{name}")) for name in names]
         states = []
         for path, result in asked:

@@ -11,10 +11,14 @@ import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
+from threading import Event
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zabcheck.extras import pip_install
 from zabcheck.java import NoJava, find_java, version_of
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
 OLDEST_JAVA = 8
 PATIENCE = 60
@@ -43,13 +47,26 @@ class NoZooKeeper(Exception):
     """No ZooKeeper can be run here as asked. The message is one line."""
 
 
+class Simulation(Protocol):
+    """Executes schedules on simulated servers; see `zookeeper.simulated`."""
+
+    def execute(
+        self, schedule: "EnsembleSchedule", folder: Path, stop: Event | None, exact: bool
+    ) -> "EnsembleSchedule":
+        """Execute a schedule, leave its recording in a folder, and return it with the order of threads it had."""
+
+
 class Distribution(NamedTuple):
-    """A build of ZooKeeper: its version ("3.8.0"), and how Java starts it, with which options of its own."""
+    """A build of ZooKeeper: its version ("3.8.0"), and how Java starts it, with which options of its own.
+
+    With `simulation` its servers are simulated, else they are processes.
+    """
 
     version: str
     java: Path
     classpath: str
     options: tuple[str, ...] = ()
+    simulation: Simulation | None = None
 
 
 def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:

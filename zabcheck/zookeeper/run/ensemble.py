@@ -1,42 +1,13 @@
-"""An ensemble of servers on 127.0.0.1, with a proxy on every link between two of them.
+"""An ensemble as a schedule sees it, whether its servers are processes of their own or simulated in one."""
 
-Whatever happens to zabcheck itself, kill -9 included, no server outlives it: all JVMs are in the process group of a
-*reaper*, a small process that waits for the end of its standard input and then kills its group.
-"""
-
-import os
-import re
-import signal
-import socket
-import subprocess
-import sys
-from collections.abc import Callable, Collection, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from random import SystemRandom
-from threading import Event, Lock
-from time import monotonic, sleep
-from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol
 
-from zabcheck.zookeeper.recording.records import Record
-from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.proxy import Proxy
-from zabcheck.zookeeper.run.server import Server, write_log_settings
-
-HOST = "127.0.0.1"
-LOWEST_PORT, HIGHEST_PORT = 10_000, 32_000
-"""Ports are below those that systems hand out for outgoing connections: a port must still be free after a restart."""
-
-_REAPER = "import os, signal, sys; sys.stdin.read(); os.killpg(0, signal.SIGKILL)"
-_POLL = 0.02
-"""Seconds between two checks of a condition that is waited for."""
-_ANSWER = 2.0
-"""Seconds that a server gets to say whether it leads."""
-
-
-_ports_lock = Lock()
-_ports_in_use: set[int] = set()
-"""The ports of this process's ensembles: while a server is down nobody listens on its ports, so they look free."""
+from zabcheck.zookeeper.recording.records import NotRead, Read, Record
+from zabcheck.zookeeper.wire import client as wire
+from zabcheck.zookeeper.wire.jute import JuteError
 
 
 class EnsembleError(Exception):
@@ -50,124 +21,169 @@ class Served(NamedTuple):
     epoch: int
 
 
-class Ensemble:
-    """`size` servers that vote, numbered from 1, and then `observers` that do not.
+class AnyServer(Protocol):
+    """Server `number`; everything that happens to it is recorded."""
 
-    To be used in a `with` block, at whose end everything is stopped.
+    number: int
+    incarnation: int
+    """-1 before it was started."""
+    folder: Path
+    """The folder of the recording, with the server's logs."""
 
-    Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
-    Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
-    say what they deliver: both are for measuring costs. `patient` servers wait long for each other (see
-    `configuration`), and `settings` are further lines of it. Once `stop` is set, all that waits here is interrupted as
-    by Ctrl-C, which reaches the main thread only.
-    """
+    @property
+    def data(self) -> Path:
+        """The data directory."""
 
-    def __init__(
-        self,
-        size: int,
-        distribution: Distribution,
-        folder: Path,
-        record: Callable[[Record], None],
-        proxied: bool = True,
-        deliveries: bool = True,
-        stop: Event | None = None,
-        patient: bool = False,
-        observers: int = 0,
-        settings: Sequence[str] = (),
-    ) -> None:
-        """EnsembleError if the system has no ports, processes or files left for it."""
-        numbers = range(1, size + observers + 1)
-        self.observers = numbers[size:]
-        self._stop = stop
-        options = write_log_settings(folder, deliveries)
-        self._ports = _take_ports(3 * len(numbers))
-        ports = iter(self._ports)
-        real = {number: (next(ports), next(ports)) for number in numbers}
-        self.proxy = Proxy(real, record)
-        self._proxied = proxied
-        self._reaper: subprocess.Popen[bytes] | None = None
-        try:
-            self._start_proxy()
-            members = {number: self._members(number, real) for number in numbers}
-            form = distribution, options, folder, record, patient, self.observers, settings
-            self.servers = {number: Server(number, next(ports), members[number], *form) for number in numbers}
-            self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
-        except OSError as error:
-            self.close()
-            raise EnsembleError(f"cannot start an ensemble: {error}") from None
-        except BaseException:
-            self.close()
-            raise
+    @property
+    def paused(self) -> bool:
+        """True if it stands still."""
 
-    def _start_proxy(self) -> None:
-        try:
-            self.proxy.start()
-        except Exception as error:
-            raise EnsembleError(f"the proxy failed: {error!r}") from error
+    @property
+    def up(self) -> bool:
+        """True if it was started, and has not ended since."""
 
-    def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """Return the addresses of all servers as server `number` is to see them."""
-        if not self._proxied:
-            return real
-        through = self.proxy.port
-        return {
-            other: ports if other == number else (through(number, other, "quorum"), through(number, other, "election"))
-            for other, ports in real.items()
-        }
+    def kill(self, over: bool = False) -> None:
+        """kill -9. Does nothing if it is not up. `over`: the run is over, so this is no fault."""
 
-    def __enter__(self) -> Self:
-        return self
+    def pause(self) -> None:
+        """Let it stand still, while its connections stay open."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
+    def resume(self) -> None:
+        """Let it go on."""
 
-    def start(self, number: int) -> None:
-        """Start a server that is not up. EnsembleError if the system cannot."""
-        assert self._reaper is not None
-        try:
-            self.servers[number].start(self._reaper.pid)
-        except OSError as error:
-            raise EnsembleError(f"cannot start server {number}: {error}") from None
+    def wipe(self) -> None:
+        """Remove what it has stored, so that it starts as a fresh one. It must not be up."""
+
+    def log(self) -> str:
+        """Return what the present incarnation has printed so far."""
+
+
+class AnyNetwork(Protocol):
+    """The links between servers. A link is one direction; `run.proxy` says what each method does."""
+
+    def cut(self, sender: int, receiver: int) -> None: ...
+    def mend(self, sender: int, receiver: int) -> None: ...
+    def hold(self, sender: int, receiver: int, kind: str) -> None: ...
+    def release(self, sender: int, receiver: int) -> None: ...
+    def trap(self, sender: int, receiver: int, kind: str, victim: AnyServer) -> None: ...
+    def delay(self, sender: int, receiver: int, milliseconds: int) -> None: ...
+    def reset(self, one: int, other: int) -> None: ...
+    def heal(self) -> None: ...
+    def gate(self) -> None: ...
+    def meet(self, servers: Collection[int], around: int | None = None) -> None: ...
+    def under_way(self, sender: int, receiver: int, client: int) -> list[tuple[str, int | None]]: ...
+    def let_through(self, sender: int, receiver: int, client: int) -> bool: ...
+    def close_ends(self, server: int, peer: int, ended: bool) -> bool: ...
+    def lose(self, one: int, other: int) -> None: ...
+    def wait_held(self, sender: int, receiver: int, seconds: float) -> bool: ...
+    def blocked(self) -> set[tuple[int, int]]: ...
+
+
+class AnyClient(Protocol):
+    """A client that writes, of the server with the same number."""
+
+    number: int
+
+    @property
+    def connected(self) -> bool:
+        """True while requests reach its server."""
+
+    @property
+    def outstanding(self) -> int:
+        """The number of writes that wait for an answer."""
+
+    @property
+    def may_write(self) -> bool:
+        """True if there is room for one more."""
+
+    def write(self, size: int) -> None:
+        """Ask for the creation of a node with `size` bytes in it; the answer is recorded when it comes."""
+
+    def read_all(self, seconds: float) -> Read | NotRead:
+        """Do a sync, then read the nodes that clients created. Takes `seconds` at most."""
 
     def close(self) -> None:
-        """Kill every server, and close every connection, even if that cannot be recorded."""
-        try:
-            if self._reaper is not None:
-                for server in self.servers.values():
-                    server.kill()
-        finally:
-            if self._reaper is not None:
-                os.killpg(self._reaper.pid, signal.SIGKILL)
-                self._reaper.communicate()
-                self._reaper = None
-            self.proxy.close()
-            _give_back(self._ports)
+        """Close the connection."""
 
+
+class AnySessionClient(Protocol):
+    """A client whose session moves, falls silent and ends as it is told; `run.session_client` says more."""
+
+    number: int
+    server: int
+    session: int
+    versions: dict[str, int]
+    error: JuteError | None
+
+    @property
+    def outstanding(self) -> int: ...
+    @property
+    def settled(self) -> bool: ...
+    @property
+    def next_number(self) -> int: ...
+    def asked_to(self, what: str, path: str) -> int: ...
+    def begins(self) -> bool: ...
+    def send(self, what: str, paths: tuple[str, ...], part: wire.Part, version: int = -1, content: int = 0) -> bool: ...
+    def move(self, server: int, port: int) -> None: ...
+    def fall_silent(self) -> None: ...
+    def leave(self) -> None: ...
+
+
+class Ensemble(ABC):
+    """Servers that vote, numbered from 1, then `observers` that do not, and the network between them."""
+
+    observers: Sequence[int]
+    record: Callable[[Record], None]
+
+    @property
+    @abstractmethod
+    def servers(self) -> Mapping[int, AnyServer]:
+        """The servers by number."""
+
+    @property
+    @abstractmethod
+    def proxy(self) -> AnyNetwork:
+        """The links between them."""
+
+    @abstractmethod
+    def start(self, number: int) -> None:
+        """Start a server that is not up. EnsembleError if that cannot be."""
+
+    @abstractmethod
+    def served(self, number: int) -> Served | None:
+        """Ask a server whether it serves clients, and as what; None if it does not."""
+
+    @abstractmethod
     def check(self) -> None:
-        """EnsembleError if the proxy has failed, KeyboardInterrupt if the run is to stop."""
-        if self._stop is not None and self._stop.is_set():
-            raise KeyboardInterrupt
-        if self.proxy.error is not None:
-            raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
+        """EnsembleError if the ensemble has failed, KeyboardInterrupt if the run is to stop."""
 
-    def served(self, number: int) -> "Served | None":
-        """Ask a server whether it serves clients, and as what; None if it does not. Takes 2 seconds at most."""
-        server = self.servers[number]
-        if not server.up or server.paused:
-            return None
-        try:
-            until = monotonic() + _ANSWER
-            with socket.create_connection((HOST, server.client_port), timeout=_ANSWER) as connection:
-                connection.sendall(b"srvr")
-                answer = b""
-                while monotonic() < until and (part := connection.recv(4096)):
-                    answer += part
-        except OSError:
-            return None
-        found = re.search(rb"Zxid: 0x([0-9a-f]+)\nMode: (leader|follower|observer)", answer)
-        return None if found is None else Served(found[2] == b"leader", int(found[1], 16) >> 32)
+    @abstractmethod
+    def client(self, number: int, session: float) -> AnyClient:
+        """Let a client connect to a server, for sessions of `session` seconds."""
+
+    @abstractmethod
+    def session_client(self, number: int, server: int) -> AnySessionClient:
+        """Make client `number`, whose sessions begin at `server`."""
+
+    @abstractmethod
+    def client_port(self, number: int) -> int:
+        """Return the port at which a server's clients connect."""
+
+    @abstractmethod
+    def clock(self) -> float:
+        """Return the present time in seconds, for what is waited for."""
+
+    @abstractmethod
+    def now(self) -> int:
+        """Return the present time in microseconds since 1970, for records."""
+
+    @abstractmethod
+    def pass_time(self) -> None:
+        """Let some time go by, in which the ensemble goes on."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Let servers do what they can do at once."""
 
     def leader(self, other_than: Collection[int] = ()) -> int | None:
         """Find the server that serves as leader; if two do, the one of the later epoch."""
@@ -191,43 +207,11 @@ class Ensemble:
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
-        """Wait until `condition` holds, `seconds` at most. Return True if it does. EnsembleError if the proxy fails."""
-        until = monotonic() + seconds
+        """Wait until `condition` holds, `seconds` at most. Return True if it does. EnsembleError as of `check`."""
+        until = self.clock() + seconds
         while not condition():
             self.check()
-            if monotonic() > until:
+            if self.clock() > until:
                 return False
-            sleep(_POLL)
+            self.pass_time()
         return True
-
-
-def _take_ports(count: int) -> list[int]:
-    """Find ports for an ensemble, which no other one of this process gets. EnsembleError if there are not enough."""
-    with _ports_lock:
-        ports = free_ports(count, other_than=_ports_in_use)
-        _ports_in_use.update(ports)
-    return ports
-
-
-def _give_back(ports: Collection[int]) -> None:
-    with _ports_lock:
-        _ports_in_use.difference_update(ports)
-
-
-def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:
-    """Find different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
-    ports: list[int] = []
-    candidates = range(LOWEST_PORT, HIGHEST_PORT)
-    for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
-        if port in other_than:
-            continue
-        with socket.socket() as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                trial.bind((HOST, port))
-            except OSError:
-                continue
-        ports.append(port)
-        if len(ports) == count:
-            return ports
-    raise EnsembleError(f"expected {count} free ports between {LOWEST_PORT} and {HIGHEST_PORT}, found {len(ports)}")

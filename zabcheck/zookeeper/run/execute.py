@@ -1,27 +1,34 @@
 """The execution of a schedule on a real ensemble, which leaves a folder with the recording."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 import msgspec
 
 from zabcheck.zookeeper.recording.folder import Recorder, log_file, now
-from zabcheck.zookeeper.recording.records import Cast, Chose, Ended, NotRead, Read, Run
+from zabcheck.zookeeper.recording.records import Cast, Chose, Ended, NotRead, Read, Record, Run
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES, Choice
-from zabcheck.zookeeper.run.clients import LONG_SESSION, SESSION, Client
+from zabcheck.zookeeper.run.debugged_process import opened, with_agent
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
+from zabcheck.zookeeper.run.forces import WATCHED
 from zabcheck.zookeeper.run.places import found_places
+from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.run.proxy import ProxyError
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import IN_STEP, reason
-from zabcheck.zookeeper.run.stops import Stops, with_agent
+from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.run.undone import NotApplicable, Undone
 from zabcheck.zookeeper.trace.server_log import State, read_log
 
+SESSION = 10.0
+"""Seconds after which the leader forgets a client; the longest that the servers' tick allows."""
+LONG_SESSION = 300.0
+"""The same where servers are kept in step with the model, and stand still for long."""
 UP_AT_FIRST = 30.0
 """Seconds that a fresh ensemble gets to elect a leader."""
 ALONE_AT_FIRST = 12.0
@@ -29,6 +36,9 @@ ALONE_AT_FIRST = 12.0
 been elected by one that then followed another, and would wait for followers for minutes if the ensemble is patient."""
 UP_AT_LAST = 60.0
 """Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy."""
+ONE_LEADS_AT_LAST = 10.0
+"""Seconds that a leader which was cut off gets to notice that another one leads: until then it answers a sync itself,
+with what it had."""
 STARTS_AT_LAST = 3
 """Times that servers which end by themselves are started in the end."""
 ANSWERED_AT_LAST = 5.0
@@ -40,7 +50,11 @@ READ_AT_LAST = 30.0
 
 
 def execute(
-    schedule: EnsembleSchedule, distribution: Distribution, folder: Path, stop: Event | None = None, exact: bool = False
+    schedule: EnsembleSchedule,
+    distribution: Distribution,
+    folder: Path,
+    stop: Event | None = None,
+    exact: bool = False,
 ) -> None:
     """Execute `schedule`, and write the recording into `folder`, which has to be empty.
 
@@ -54,50 +68,67 @@ def execute(
     debugged = schedule.needs_agent
     places = found_places(schedule, distribution) if debugged else {}
     with (
-        _recorder(schedule, distribution, folder) as recorder,
-        Ensemble(
+        recorded(schedule, distribution.version, folder, now) as record,
+        ProcessEnsemble(
             schedule.servers,
             with_agent(distribution) if debugged else distribution,
             folder,
-            recorder.record,
+            record,
             stop=stop,
             patient=debugged and schedule.patient,
             observers=schedule.observers,
             settings=IN_STEP if schedule.in_step else (),
         ) as ensemble,
     ):
-        stops = Stops(ensemble, places, recorder.record) if debugged else None
-        exact = exact or schedule.in_step
-        execution = Execution(Running(ensemble, recorder.record, stops, exact, schedule.in_step))
+        stops = None
+        if debugged:
+            stops = Stops(
+                ensemble, record, partial(opened, ensemble, places), all(point in places for point in WATCHED)
+            )
         try:
-            execution.begin()
-            for number, choice in enumerate(schedule.choices):
-                execution.choose(number, choice)
-            if not schedule.in_step:
-                execution.await_stops()
-            execution.finish()
-        finally:
-            execution.close()
+            execute_on(ensemble, schedule, stops, record, exact)
+        except ProxyError as failure:
+            raise EnsembleError(str(failure)) from None
+
+
+def execute_on(
+    ensemble: Ensemble,
+    schedule: EnsembleSchedule,
+    stops: Stops | None,
+    record: Callable[[Record], None],
+    exact: bool,
+) -> None:
+    """Execute a schedule on an ensemble of which nothing was started, and end all of it. Raises as `execute` does."""
+    exact = exact or schedule.in_step
+    execution = Execution(Running(ensemble, record, stops, exact, schedule.in_step))
+    try:
+        execution.begin()
+        for number, choice in enumerate(schedule.choices):
+            execution.choose(number, choice)
+        if not schedule.in_step:
+            execution.await_stops()
+        execution.finish()
+    finally:
+        execution.close()
 
 
 @contextmanager
-def _recorder(schedule: EnsembleSchedule, distribution: Distribution, folder: Path) -> Iterator[Recorder]:
-    """Record a run from its first record to its last. EnsembleError if the proxy fails."""
+def recorded(
+    schedule: EnsembleSchedule, version: str, folder: Path, clock: Callable[[], int]
+) -> Iterator[Callable[[Record], None]]:
+    """Record a run into a folder, from its first record to its last, whose time `clock` tells."""
     recorder = Recorder(folder)
     servers, observers = schedule.servers + schedule.observers, schedule.observers
-    recorder.record(Run(1, distribution.version, servers, msgspec.to_builtins(schedule), observers))
+    recorder.record(Run(1, version, servers, msgspec.to_builtins(schedule), observers))
     error = "interrupted"
     try:
-        yield recorder
+        yield recorder.record
         error = ""
     except EnsembleError as failure:
         error = str(failure)
         raise
-    except ProxyError as failure:
-        error = str(failure)
-        raise EnsembleError(error) from None
     finally:
-        recorder.record(Ended(now(), not error, error))
+        recorder.record(Ended(clock(), not error, error))
         recorder.close()
 
 
@@ -166,12 +197,9 @@ class Execution:
     def _cast(self, numbers: list[int], session: float) -> None:
         """Cast the roles, in this order, and let clients connect for sessions of `session` seconds."""
         roles: dict[str, int] = dict(zip(ROLES, numbers, strict=False))
-        self.running.record(Cast(now(), roles))
+        self.running.record(Cast(self.ensemble.now(), roles))
         self.running.roles = roles
-        self.running.clients = {
-            number: Client(number, server.client_port, self.running.record, session)
-            for number, server in self.ensemble.servers.items()
-        }
+        self.running.clients = {number: self.ensemble.client(number, session) for number in self.ensemble.servers}
 
     def choose(self, number: int, choice: Choice) -> None:
         """Execute a choice, or pass over it and record why. EnsembleError if an exact execution cannot go on."""
@@ -187,10 +215,12 @@ class Execution:
                 leads = self.running.role_of(leader)
                 words += f" ({LEADER} is {leads})"
                 self.running.roles[LEADER] = leader
-            self.running.record(Chose(now(), number, words, leader=leads))
+            self.running.record(Chose(self.ensemble.now(), number, words, leader=leads))
             choice.apply(self.running)
+            if self.running.agents is not None:
+                self.ensemble.settle()
         except Undone as undone:
-            self.running.record(Chose(now(), number, words, str(undone), undone.idle, leads))
+            self.running.record(Chose(self.ensemble.now(), number, words, str(undone), undone.idle, leads))
             if self.running.exact and undone.ends_exact:
                 raise EnsembleError(f"choice {number}, {words}: {undone}{self._standing()}") from None
         finally:
@@ -231,6 +261,7 @@ class Execution:
             self.ensemble.await_all(UP_AT_LAST, serve)
             if all(server.up for server in self.ensemble.servers.values()):
                 break
+        self.ensemble.await_all(ONE_LEADS_AT_LAST, self.running.one_leads)
         self.ensemble.await_all(ANSWERED_AT_LAST, self.running.all_answered)
         self.ensemble.await_all(SETTLED_AT_LAST, self.running.sessions.all_settled)
         for number in self.ensemble.servers:
@@ -241,9 +272,9 @@ class Execution:
         server = self.ensemble.servers[number]
         if not server.up:
             why = reason(server.log())
-            return NotRead(now(), number, f"ended by itself each time that it was started: {why}")
+            return NotRead(self.ensemble.now(), number, f"ended by itself each time that it was started: {why}")
         if not self.ensemble.await_all(READ_AT_LAST, lambda: self.running.serves(number)):
-            return NotRead(now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
+            return NotRead(self.ensemble.now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
         return self.running.clients[number].read_all(READ_AT_LAST)
 
     def close(self) -> None:

@@ -7,16 +7,15 @@ until then are never on the disk for certain.
 """
 
 from contextlib import suppress
-from pathlib import Path
 from typing import NamedTuple
 
-from zabcheck.zookeeper.debugger.debugger import Debugger
-from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.disk.contents import version_directory
 from zabcheck.zookeeper.disk.power_loss import Plan, apply, end_of_records, log_files, plan, snapshot_files
 from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
+from zabcheck.zookeeper.run.ensemble import AnyServer
 
-WATCHED = ("log-force", "log-forced", "file-synced")
+BEGINS, ENDS = "log-force", "log-forced"
+WATCHED = (BEGINS, ENDS, "file-synced")
 """The points at which forces are seen."""
 
 
@@ -35,8 +34,8 @@ class Kept(NamedTuple):
 class Forces:
     """The forced part of the data folder of one server, over all its incarnations."""
 
-    def __init__(self, data: Path) -> None:
-        self._data = data
+    def __init__(self, server: AnyServer) -> None:
+        self._server = server
         self._logs: dict[str, int] = {}
         """Bytes of each log file that are on the disk, by its name."""
         self._begun: dict[int, dict[str, int]] = {}
@@ -46,20 +45,26 @@ class Forces:
         self._snapshots: set[str] = set()
         """The snapshots that are on the disk, by name: forced, or of an earlier incarnation, which is long ago."""
 
-    def watch(self, debugger: Debugger, places: dict[str, tuple[Place, ...]]) -> None:
-        """Watch the forces of a new incarnation. AgentError as of the debugger."""
+    def begin_incarnation(self) -> None:
+        """Note that the server starts: it will not force what it finds in its log."""
         self._begun.clear()
         self._forget_what_is_not_there()
         self._old = {name for name, written in self._written().items() if written > HEADER_SIZE}  # others are made anew
-        folder = version_directory(self._data)
+        folder = version_directory(self._server.data)
         self._snapshots.update(path.name for path in (snapshot_files(folder) if folder is not None else ()))
-        debugger.watch(places["log-force"], lambda held: self._begin(held.thread))
-        debugger.watch(places["log-forced"], lambda held: self._end(held.thread))
-        debugger.watch(places["file-synced"], lambda _: self._sync())
+
+    def come(self, point: str, thread: int) -> None:
+        """Note that a thread has come to one of the watched points. It stands still meanwhile."""
+        if point == BEGINS:
+            self._begun[thread] = {name: end for name, end in self._written().items() if name not in self._old}
+        elif point == ENDS:
+            self._end(thread)
+        else:
+            self._sync()
 
     def cut(self, kept: Kept) -> Plan:
         """Let the power fail: cut the folder of a server that has ended. OSError as of files."""
-        folder = version_directory(self._data)
+        folder = version_directory(self._server.data)
         if folder is None:
             return Plan(())
         made = plan(folder, self._logs, kept.records, kept.bytes, None if kept.snapshots else self._snapshots)
@@ -73,15 +78,12 @@ class Forces:
 
     def _written(self) -> dict[str, int]:
         """Return where the whole records of each log file end."""
-        folder = version_directory(self._data)
+        folder = version_directory(self._server.data)
         written = {}
         for path in log_files(folder) if folder is not None else ():
             with suppress(FileNotFoundError):  # a TRUNC removes files
                 written[path.name] = end_of_records(path)
         return written
-
-    def _begin(self, thread: int) -> None:
-        self._begun[thread] = {name: end for name, end in self._written().items() if name not in self._old}
 
     def _end(self, thread: int) -> None:
         """Note that a force has returned. If it was of one of two files, both count: too much is safe."""
@@ -89,6 +91,6 @@ class Forces:
             self._logs[name] = max(self._logs.get(name, 0), written)
 
     def _sync(self) -> None:
-        folder = version_directory(self._data)
+        folder = version_directory(self._server.data)
         for path in folder.glob("*.tmp") if folder is not None else ():
             self._snapshots.add(path.name.removesuffix(".tmp"))

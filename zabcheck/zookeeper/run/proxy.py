@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeVar
 from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Fault, Record
 from zabcheck.zookeeper.run.connections import LOOPBACK, Connection, End
+from zabcheck.zookeeper.run.ensemble import AnyServer
 from zabcheck.zookeeper.run.links import Link, Pipe, numbers
 from zabcheck.zookeeper.wire.jute import PacketType
 from zabcheck.zookeeper.wire.streams import FIRST_ACK, ElectionStream, QuorumStream, RawStream, Stream
@@ -121,8 +122,8 @@ class Proxy:
 
         self._change("release", sender, receiver, release)
 
-    def trap(self, sender: int, receiver: int, kind: str, action: Callable[[], None]) -> None:
-        """Call `action`, once, in the proxy's thread, when the next packet of this kind is read, before it passes.
+    def trap(self, sender: int, receiver: int, kind: str, victim: AnyServer) -> None:
+        """Kill a server, in the proxy's thread, when the next packet of this kind is read, before it passes.
 
         The packet passes then, as what is in the network does when its sender dies. A link has one trap; `heal` removes
         it.
@@ -130,7 +131,7 @@ class Proxy:
         assert kind in KINDS, kind
 
         def trap(link: Link) -> None:
-            link.trap = kind, action
+            link.trap = kind, victim.kill
 
         self._change("trap", sender, receiver, trap, kind)
 

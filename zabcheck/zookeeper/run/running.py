@@ -3,15 +3,11 @@
 from collections.abc import Callable, Collection
 from math import inf
 from pathlib import Path
-from time import monotonic
 
 from zabcheck.zookeeper.disk.contents import DiskError, scan, version_directory
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding
-from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Disk, Record
-from zabcheck.zookeeper.run.clients import Client
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.server import Server
+from zabcheck.zookeeper.run.ensemble import AnyClient, AnyServer, Ensemble, EnsembleError
 from zabcheck.zookeeper.run.sessions import Sessions
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.wire.jute import LoggedTxn
@@ -45,7 +41,7 @@ class Running:
         self.proxy = ensemble.proxy
         self.record = record
         self.sessions = Sessions(ensemble, record)
-        self.clients: dict[int, Client] = {}
+        self.clients: dict[int, AnyClient] = {}
         """The clients that write, by the number of their server."""
         self.roles: dict[str, int] = {}
         """The number of the server that plays each role; "leader" only while a choice is executed that names it."""
@@ -66,7 +62,7 @@ class Running:
         """Return the number of the server that plays this role."""
         return self.roles[role]
 
-    def server(self, role: str) -> Server:
+    def server(self, role: str) -> AnyServer:
         """Return the server that plays this role."""
         return self.ensemble.servers[self.roles[role]]
 
@@ -108,9 +104,9 @@ class Running:
         server = self.ensemble.servers[number]
         try:
             if version_directory(server.data) is None:
-                self.record(Disk(now(), number, server.incarnation, ()))
+                self.record(Disk(self.ensemble.now(), number, server.incarnation, ()))
             else:
-                self.record(read_disk(server.data, number, server.incarnation))
+                self.record(read_disk(server.data, number, server.incarnation, self.ensemble.now()))
         except (DiskError, OSError) as error:
             raise EnsembleError(f"the disk of server {number} cannot be read: {error}") from None
 
@@ -130,7 +126,7 @@ class Running:
 
     # Waiting.
 
-    def await_connected(self, clients: Collection[Client]) -> None:
+    def await_connected(self, clients: Collection[AnyClient]) -> None:
         """Wait until these clients are connected, `CONNECTED_AT_FIRST` seconds at most."""
         self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in clients))
 
@@ -152,13 +148,13 @@ class Running:
             nonlocal came, until
             came = condition()
             if not came:
-                until = inf if possible() else min(until, monotonic() + GIVEN_UP)
-            return came or monotonic() >= until
+                until = inf if possible() else min(until, self.ensemble.clock() + GIVEN_UP)
+            return came or self.ensemble.clock() >= until
 
         self.ensemble.await_all(seconds, over)
         return came
 
-    def window_opens(self, client: Client) -> bool:
+    def window_opens(self, client: AnyClient) -> bool:
         """Wait until the client may write again. Return False if it still may not, or if its server cannot answer."""
         if client.may_write:
             return True
@@ -183,17 +179,22 @@ class Running:
         """Return True if a server serves clients."""
         return self.ensemble.served(number) is not None
 
+    def one_leads(self) -> bool:
+        """Return True if one server serves as leader, and no more than one."""
+        served = map(self.ensemble.served, self.ensemble.servers)
+        return sum(each is not None and each.leads for each in served) == 1
+
     def all_serve_that_are_up(self) -> bool:
         """Return True if each server serves clients, or is down."""
         return all(self.serves(number) or not server.up for number, server in self.ensemble.servers.items())
 
 
-def read_disk(data_dir: Path, server: int, incarnation: int) -> Disk:
+def read_disk(data_dir: Path, server: int, incarnation: int, time: int) -> Disk:
     """Return the record of what is in a server's data directory. DiskError as `scan` says; memory O(transactions)."""
     log: list[LoggedTxn] = []
     disk = scan(data_dir, visit=lambda _, record: log.append(record.txn))
     return Disk(
-        now(),
+        time,
         server,
         incarnation,
         tuple(log),

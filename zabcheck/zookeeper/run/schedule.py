@@ -33,6 +33,21 @@ SIZES = (3, 5)
 """Servers that vote."""
 
 
+class ThreadOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The order of threads in a simulated execution: drawn from `seed`, or as `decisions` has it.
+
+    "uniform": of 1000 points at which another thread may go on, it does at `first`. "priorities": the thread with the
+    highest priority goes on, and of a million points `first` take its priority away. Of a million points the thread
+    stands still at `second`. Decisions are the ones that are not the default: `number:decision,…`.
+    """
+
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    strategy: Literal["uniform", "priorities"] = "uniform"
+    first: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
+    second: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+    decisions: Annotated[str, Meta(pattern=r"^(\d+:\d+(,\d+:\d+)*)?$")] | None = None
+
+
 class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A schedule for a real ensemble of `servers` servers that vote, and of `observers` that do not.
 
@@ -49,6 +64,8 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     finds: str = ""
     patient: bool = True
     observers: Annotated[int, Meta(ge=0, le=2)] = 0
+    simulated: ThreadOrder | None = None
+    """The order of threads in simulated servers; None: it is drawn."""
 
     @property
     def points(self) -> tuple[str, ...]:

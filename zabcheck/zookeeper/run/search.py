@@ -50,7 +50,10 @@ def attempt(
     stop: Event | None = None,
     exact: bool = False,
 ) -> Attempt:
-    """Execute and judge a schedule; the recording is in `folder`, which is made anew. Takes seconds to a minute.
+    """Execute and judge a schedule; the recording is in `folder`, which is made anew.
+
+    Takes seconds to a minute as processes, a tenth of a second simulated; then the attempt's schedule has the order of
+    threads that it had.
 
     If the ensemble fails, the attempt has an `error`; if Ctrl-C came or `stop` was set, it is `interrupted`, which the
     caller has to act on. The recording is partial then. The servers' data directories are removed, unless `keep_data`:
@@ -62,7 +65,10 @@ def attempt(
     error = ""
     interrupted = False
     try:
-        execute(schedule, distribution, folder, stop, exact)
+        if distribution.simulation is not None:
+            schedule = distribution.simulation.execute(schedule, folder, stop, exact)
+        else:
+            execute(schedule, distribution, folder, stop, exact)
     except EnsembleError as failure:
         error = str(failure)
     except KeyboardInterrupt:

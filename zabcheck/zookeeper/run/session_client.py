@@ -40,10 +40,13 @@ class _Pending(NamedTuple):
     path: str
 
 
-class SessionClient:
-    """Client `number`: one session at a time, the first of which begins at `server`, whose port is `port`."""
+class SessionRequests:
+    """The requests of client `number`, one session at a time, and what has become of them; without a connection.
 
-    def __init__(self, number: int, server: int, port: int, record: Callable[[Record], None]) -> None:
+    `server` is where the session is, or begins. `now` tells the time for records.
+    """
+
+    def __init__(self, number: int, server: int, record: Callable[[Record], None], now: Callable[[], int]) -> None:
         self.number = number
         self.server = server
         self.session = NOBODY
@@ -51,13 +54,79 @@ class SessionClient:
         """The versions of nodes as last heard of."""
         self.error: JuteError | None = None
         """The reason why a message of a server is no answer, if one was not."""
-        self._port = port
         self._record = record
+        self._now = now
         self._asked = 0
         self._pending: deque[_Pending] = deque()
-        self._socket: socket.socket | None = None
         self._closing = False
         self._wanted = False
+
+    @property
+    def outstanding(self) -> int:
+        """Count the requests that wait for an answer."""
+        return len(self._pending)
+
+    @property
+    def next_number(self) -> int:
+        """Return the number of the next request."""
+        return self._asked + 1
+
+    def asked_to(self, what: str, path: str) -> int:
+        """Count such requests for this node that wait for an answer."""
+        return sum((each.what, each.path) == (what, path) for each in self._pending)
+
+    def _ask(self, what: str, paths: tuple[str, ...], version: int, content: int) -> int:
+        """Record a request that is sent now, and return its number."""
+        self._closing = what == "close"
+        self._asked += 1
+        self._record(Requested(self._now(), self.number, self.session, self._asked, what, paths, version, content))
+        self._pending.append(_Pending(self._asked, what, paths[-1] if paths else ""))
+        return self._asked
+
+    def _began(self, session: int) -> None:
+        """Record a session that has begun."""
+        self.session = session
+        self._record(Session(self._now(), self.number, session, self.server))
+
+    def _lose(self) -> None:
+        """Give up the answers that have not come: the connection is gone."""
+        self._closing = False
+        while self._pending:
+            self._record(Replied(self._now(), self.number, self._pending.popleft().number, LOST))
+
+    def _ended(self) -> None:
+        """Note that the session has ended."""
+        self.session = NOBODY
+        self._wanted = self._closing = False
+
+    def _take(self, answer: wire.Answered) -> None:
+        """Note an answer. It has the number of its request, whether or not that is the next one. JuteError."""
+        found = next((each for each in self._pending if each.number == answer.xid), None)
+        if found is None:
+            raise JuteError(0, f"an answer to request {answer.xid}, which was not asked")
+        self._pending.remove(found)
+        error, node = answer.error, None
+        if not error:
+            if found.what == "multi":
+                error = wire.error_of_multi(answer)
+            elif found.what == "get":
+                data, stat = wire.data_of(answer)
+                self.versions[found.path] = stat.version
+                node = NodeState(found.path, stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner)
+            elif found.what == "set":
+                self.versions[found.path] = wire.stat_of(Reader(answer.body)).version
+        self._record(Replied(self._now(), self.number, answer.xid, error, answer.zxid, node))
+        if found.what == "close" and not error:
+            self._ended()
+
+
+class SessionClient(SessionRequests):
+    """Client `number`: one session at a time, the first of which begins at `server`, whose port is `port`."""
+
+    def __init__(self, number: int, server: int, port: int, record: Callable[[Record], None]) -> None:
+        super().__init__(number, server, record, now)
+        self._port = port
+        self._socket: socket.socket | None = None
         self._silent_until = 0.0
         self._password = bytes(16)
         self._seen = 0
@@ -72,24 +141,13 @@ class SessionClient:
         return self._socket is not None and not self._closing
 
     @property
-    def outstanding(self) -> int:
-        """Count the requests that wait for an answer."""
-        return len(self._pending)
-
-    @property
     def settled(self) -> bool:
         """Return True if the session is known to go on, or there is none."""
         return not self._wanted or self.ready
 
     def asked_to(self, what: str, path: str) -> int:
-        """Count such requests for this node that wait for an answer."""
         with self._lock:
-            return sum((each.what, each.path) == (what, path) for each in self._pending)
-
-    @property
-    def next_number(self) -> int:
-        """Return the number of the next request."""
-        return self._asked + 1
+            return super().asked_to(what, path)
 
     def begins(self) -> bool:
         """Have a session begin, unless there is one. Return True if it is ready."""
@@ -102,11 +160,7 @@ class SessionClient:
         with self._lock:
             if self._socket is None or self._closing:
                 return False
-            self._closing = what == "close"
-            self._asked += 1
-            self._record(Requested(now(), self.number, self.session, self._asked, what, paths, version, content))
-            self._pending.append(_Pending(self._asked, what, paths[-1] if paths else ""))
-            self._send(wire.request(self._asked, part))
+            self._send(wire.request(self._ask(what, paths, version, content), part))
             return True
 
     def _send(self, message: bytes) -> None:
@@ -162,12 +216,9 @@ class SessionClient:
             self._over.wait(RETRY)
 
     def _lose(self) -> None:
-        """Give up the answers that have not come: the connection is gone."""
         with self._lock:
             self._socket = None
-            self._closing = False
-            while self._pending:
-                self._record(Replied(now(), self.number, self._pending.popleft().number, LOST))
+            super()._lose()
 
     def _talk(self, connection: socket.socket, port: int) -> None:
         """Take the session up at the server with this port, and read answers until connection or session end."""
@@ -178,8 +229,8 @@ class SessionClient:
             self._ended()
             return
         if self.session == NOBODY:
-            self.session, self._password = hello.session, hello.password
-            self._record(Session(now(), self.number, self.session, self.server))
+            self._password = hello.password
+            self._began(hello.session)
         connection.settimeout(PING)
         with self._lock:
             if self._port != port or monotonic() < self._silent_until:
@@ -202,32 +253,12 @@ class SessionClient:
 
     def _ended(self) -> None:
         with self._lock:
-            self.session = NOBODY
-            self._wanted = self._closing = False
+            super()._ended()
             self._socket = None
 
     def _take(self, answer: wire.Answered) -> None:
-        """Note an answer. It has the number of its request, whether or not that is the next one."""
         with self._lock:
-            found = next((each for each in self._pending if each.number == answer.xid), None)
-            if found is None:
-                raise JuteError(0, f"an answer to request {answer.xid}, which was not asked")
-            self._pending.remove(found)
-            error, node = answer.error, None
-            if not error:
-                if found.what == "multi":
-                    error = wire.error_of_multi(answer)
-                elif found.what == "get":
-                    data, stat = wire.data_of(answer)
-                    self.versions[found.path] = stat.version
-                    node = NodeState(
-                        found.path, stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner
-                    )
-                elif found.what == "set":
-                    self.versions[found.path] = wire.stat_of(Reader(answer.body)).version
-            self._record(Replied(now(), self.number, answer.xid, error, answer.zxid, node))
-            if found.what == "close" and not error:
-                self._ended()
+            super()._take(answer)
 
 
 class _Messages:

@@ -8,8 +8,8 @@ from collections import deque
 from collections.abc import Callable
 
 from zabcheck.zookeeper.recording.records import Record
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.session_client import NOBODY, SessionClient
+from zabcheck.zookeeper.run.ensemble import AnySessionClient, Ensemble, EnsembleError
+from zabcheck.zookeeper.run.session_client import NOBODY
 from zabcheck.zookeeper.wire import client as wire
 
 FIRST = 10
@@ -26,16 +26,16 @@ class Sessions:
     def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
         self._ensemble = ensemble
         self._record = record
-        self._clients: dict[int, SessionClient] = {}
+        self._clients: dict[int, AnySessionClient] = {}
         self._deletable: dict[int, deque[str]] = {}
 
-    def begun(self, home: int) -> SessionClient | None:
+    def begun(self, home: int) -> AnySessionClient | None:
         """Return the session of a server, if it has begun and not ended. EnsembleError as of `check`."""
         self.check()
         client = self._clients.get(home)
         return None if client is None or client.session == NOBODY else client
 
-    def ready(self, home: int) -> SessionClient | None:
+    def ready(self, home: int) -> AnySessionClient | None:
         """Return the session of a server once requests can be sent, with a new one if there is none.
 
         None if they still cannot after `OPENS` seconds, or if the session's server cannot answer. EnsembleError as of
@@ -47,23 +47,22 @@ class Sessions:
             return None
         return client if self._ensemble.await_all(OPENS, client.begins) else None
 
-    def move(self, client: SessionClient, server: int) -> None:
+    def move(self, client: AnySessionClient, server: int) -> None:
         """Let a session go on at another server."""
-        client.move(server, self._ensemble.servers[server].client_port)
+        client.move(server, self._ensemble.client_port(server))
 
-    def _new(self, home: int) -> SessionClient:
-        port = self._ensemble.servers[home].client_port
-        client = self._clients[home] = SessionClient(FIRST + home, home, port, self._record)
+    def _new(self, home: int) -> AnySessionClient:
+        client = self._clients[home] = self._ensemble.session_client(FIRST + home, home)
         self._deletable[home] = deque()
         return client
 
     # Requests; each returns True if it could be sent.
 
-    def create_ephemeral(self, client: SessionClient) -> bool:
+    def create_ephemeral(self, client: AnySessionClient) -> bool:
         """Create a node that is to be gone when the session ends."""
         return self._create(client, f"/e{_of_its_own(client)}", True)
 
-    def set_data(self, client: SessionClient, path: str, size: int, versioned: bool) -> bool:
+    def set_data(self, client: AnySessionClient, path: str, size: int, versioned: bool) -> bool:
         """Set `size` bytes at a node, which is created before if that has not been done."""
         if not self._is_there(client, path):
             return False
@@ -72,7 +71,7 @@ class Sessions:
         part = wire.set_data(path, data, version)
         return client.send("set", (path,), part, version, wire.content_of(data))
 
-    def multi(self, client: SessionClient, home: int) -> bool:
+    def multi(self, client: AnySessionClient, home: int) -> bool:
         """Create a node, and set the own node of the session of server `home`, in one transaction."""
         own = own_node(home)
         if not self._is_there(client, own):
@@ -82,27 +81,27 @@ class Sessions:
         parts = wire.multi([wire.create(new, data), wire.set_data(own, data)])
         return client.send("multi", (new, own), parts, content=wire.content_of(data))
 
-    def delete(self, client: SessionClient, home: int) -> bool:
+    def delete(self, client: AnySessionClient, home: int) -> bool:
         """Delete the oldest of the nodes that multis created, if there is one."""
         if not self._deletable[home]:
             return False
         path = self._deletable[home].popleft()
         return client.send("delete", (path,), wire.delete(path))
 
-    def get(self, client: SessionClient, path: str) -> bool:
+    def get(self, client: AnySessionClient, path: str) -> bool:
         """Read a node."""
         return client.send("get", (path,), wire.get_data(path))
 
-    def close(self, client: SessionClient) -> bool:
+    def close(self, client: AnySessionClient) -> bool:
         """End the session."""
         return client.send("close", (), wire.close())
 
-    def _create(self, client: SessionClient, path: str, ephemeral: bool = False) -> bool:
+    def _create(self, client: AnySessionClient, path: str, ephemeral: bool = False) -> bool:
         data = _data(client, 10)
         what = "ephemeral" if ephemeral else "create"
         return client.send(what, (path,), wire.create(path, data, ephemeral), content=wire.content_of(data))
 
-    def _is_there(self, client: SessionClient, path: str) -> bool:
+    def _is_there(self, client: AnySessionClient, path: str) -> bool:
         """Create the node at `path` before it is set for the first time. Return False if that could not be sent."""
         # In this order: an answer that comes meanwhile takes a request away, and then the version is known.
         if client.asked_to("create", path) or client.asked_to("set", path) or path in client.versions:
@@ -141,10 +140,10 @@ def own_node(server: int) -> str:
     return f"/r{FIRST + server}"
 
 
-def _of_its_own(client: SessionClient) -> str:
+def _of_its_own(client: AnySessionClient) -> str:
     return f"{client.number}-{client.next_number}"
 
 
-def _data(client: SessionClient, size: int) -> bytes:
+def _data(client: AnySessionClient, size: int) -> bytes:
     """Return data that no other request writes, as far as `size` allows."""
     return f"{client.number}.{client.next_number}".encode().ljust(size, b".")[: max(size, 1)]

@@ -1,59 +1,107 @@
-"""Threads of the servers that a schedule stops at named points, by the debug agent of each server's JVM.
+"""Threads of the servers that a schedule stops at named points.
 
-The agent is started only for a schedule that has stops, or reads fields. While a JVM waits for zabcheck at its start,
-what is to be stopped in it is set, so that nothing happens before. When a server ends, its stops end with it.
+In a process that is done by the debug agent of its JVM (`run.debugged_process`), and by the scheduler of simulated
+servers. When a server ends, its stops end with it.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import monotonic, sleep
-from typing import Literal
+from typing import Literal, Protocol
 
-from zabcheck.zookeeper.debugger.agent import OPTION, AgentError, AgentGone, port_told
-from zabcheck.zookeeper.debugger.class_path import SERVER
-from zabcheck.zookeeper.debugger.debugger import Debugger, Held, Trap
-from zabcheck.zookeeper.debugger.fields import PEER, read_fields, set_zxid
+from zabcheck.zookeeper.debugger.agent import AgentError, AgentGone
 from zabcheck.zookeeper.debugger.jvm import Blocked
-from zabcheck.zookeeper.debugger.points import Place
-from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
-from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.forces import WATCHED, Forces, Kept
+from zabcheck.zookeeper.run.forces import Forces, Kept
 from zabcheck.zookeeper.run.undone import LessKept, NotApplicable, NothingCame
 
-AGENT_UP = 60.0
-"""Seconds that a JVM gets to say where its agent listens; it takes a tenth of one."""
-_NO_AGENT = "agent library jdwp"
-"""The complaint of a Java that comes without the agent."""
-_POLL = 0.01
-FAILURE = ("java/io/IOException", "No space left on device")
-"""The exception of a call that is to fail."""
-
-Act = Literal["held", "killed", "failed"] | Kept
+What = Literal["held", "killed", "failed", "lost"]
 """The fate of a thread that comes to a point, of its server, of the call there, or of the server's power."""
+Act = Literal["held", "killed", "failed"] | Kept
 
 
-def with_agent(distribution: Distribution) -> Distribution:
-    """Return the same build, whose servers wait for a debugger."""
-    return distribution._replace(options=(*distribution.options, OPTION))
+class AnyTrap(Protocol):
+    """A stop that was set in a server."""
+
+    @property
+    def done(self) -> bool:
+        """True if the thread has come: it is held, or its action is done."""
+
+    @property
+    def over(self) -> bool:
+        """True if the thread that was held goes on, or none can be held any more."""
+
+    @property
+    def name(self) -> str | None:
+        """The name of the thread that is held; None if none is."""
+
+
+class Debugged(Protocol):
+    """One incarnation of a server, whose threads can be stopped and whose memory can be read.
+
+    Its methods raise AgentGone once the server has ended, and AgentError if they cannot do it.
+    """
+
+    @property
+    def error(self) -> AgentError | None:
+        """Why it could not do what was to be done when a thread came."""
+
+    def stop(self, point: str, nth: int, what: What, come: Callable[[str], None]) -> AnyTrap:
+        """Stop the nth thread from now on that comes to a point; `come` is called then, with its name."""
+
+    def step(self, trap: AnyTrap) -> None:
+        """Let a held thread go on by a line."""
+
+    def go(self, trap: AnyTrap) -> None:
+        """Let a held thread go on."""
+
+    def begin(self) -> None:
+        """Let a server begin whose stops are set."""
+
+    def close(self) -> None:
+        """Handle what was under way in a server that has ended, and take all stops away."""
+
+    def fields(self, names: Sequence[str]) -> dict[str, int | None]:
+        """Read fields of memory by name (docs/zookeeper-points.md#fields); None for one that is not there."""
+
+    def set_zxid(self, left: int) -> tuple[int, int] | None:
+        """Leave a leader `left` transactions until its counter rolls over; None if it does not lead.
+
+        Returns the zxids of the last transaction before and after that.
+        """
+
+    def interrupt(self) -> None:
+        """Interrupt the main thread."""
+
+    def blocked(self) -> Sequence[Blocked]:
+        """Return which threads wait for monitors that others have."""
+
+    def main_place(self) -> str | None:
+        """Return the method in which the main thread is, if known."""
 
 
 class Stops:
-    """Stops that are wanted, and threads that are held, in each server of an ensemble. Points are those of `places`."""
+    """Stops that are wanted, and threads that are held, in each server of an ensemble.
+
+    `opened` gives access to a server that was just started; None if it ended by itself. With `watched` it is known what
+    each server has forced to its disk.
+    """
 
     def __init__(
-        self, ensemble: Ensemble, places: dict[str, tuple[Place, ...]], record: Callable[[Record], None]
+        self,
+        ensemble: Ensemble,
+        record: Callable[[Record], None],
+        opened: Callable[[int, Forces | None], Debugged | None],
+        watched: bool,
     ) -> None:
         self._ensemble = ensemble
-        self._places = places
         self._record = record
-        self._debuggers: dict[int, Debugger] = {}
+        self._opened = opened
+        self._debuggers: dict[int, Debugged] = {}
         self._wanted: dict[tuple[int, str], tuple[int, Act]] = {}
         """Stops to be set when a server that is down starts."""
-        self._traps: dict[tuple[int, str], Trap] = {}
-        watched = all(point in places for point in WATCHED)
-        self._forces = {number: Forces(server.data) for number, server in ensemble.servers.items()} if watched else {}
+        self._traps: dict[tuple[int, str], AnyTrap] = {}
+        self._forces = {number: Forces(server) for number, server in ensemble.servers.items()} if watched else {}
         """The data that each server has forced to its disk, if the power of one is to fail."""
         self._unable = ""
         """The reason why a folder could not be cut."""
@@ -61,29 +109,19 @@ class Stops:
         """The first power failure that found less of a log than was to be kept."""
 
     def attach(self, number: int) -> None:
-        """Set the wanted stops in a server that was just started, and let it begin. EnsembleError without an agent."""
-        server = self._ensemble.servers[number]
+        """Set the wanted stops in a server that was just started, and let it begin. EnsembleError if that cannot be."""
         self.forget(number)
-        until = monotonic() + AGENT_UP
-        while (port := port_told(server.log())) is None:
-            self._ensemble.check()
-            up = server.up
-            if not up and _NO_AGENT in server.log():
-                raise EnsembleError("a schedule with stops needs the JDK's debug agent, and this Java comes without it")
-            if not up:
-                return  # it ended by itself, as servers may
-            if monotonic() > until:
-                raise EnsembleError(f"the debug agent of server {number} was not there in {AGENT_UP:g} s")
-            sleep(_POLL)
+        forces = self._forces.get(number)
         try:
-            self._debuggers[number] = Debugger(port)
-            if self._forces:
-                self._forces[number].watch(self._debuggers[number], self._places)
+            debugger = self._opened(number, forces)
+            if debugger is None:
+                return
+            self._debuggers[number] = debugger
             for (of, point), (nth, act) in [*self._wanted.items()]:
                 if of == number:
                     del self._wanted[of, point]
                     self._set(number, point, nth, act)
-            self._debuggers[number].begin()
+            debugger.begin()
         except AgentGone:
             return  # it was killed, or ended by itself
         except AgentError as error:
@@ -137,7 +175,7 @@ class Stops:
     def step(self, number: int, point: str) -> None:
         """Let a held thread go on by a line. NotApplicable if none is held there."""
         trap = self._traps.get((number, point))
-        if trap is None or trap.held is None:
+        if trap is None or trap.name is None:
             raise NotApplicable("no thread is held there")
         self._ask(number, lambda debugger: debugger.step(trap))
 
@@ -150,35 +188,33 @@ class Stops:
 
     def read(self, number: int, fields: tuple[str, ...]) -> None:
         """Record fields of a server's memory. NotApplicable if the server is not there to be asked."""
-        self._ask(number, lambda debugger: self._record(FieldsRead(now(), number, read_fields(debugger.jvm, fields))))
+
+        def look(debugger: Debugged) -> None:
+            self._record(FieldsRead(self._ensemble.now(), number, debugger.fields(fields)))
+
+        self._ask(number, look)
 
     def fields(self, number: int, names: Sequence[str]) -> dict[str, int | None] | None:
         """Return fields of a server's memory; None if the server has ended."""
         found: list[dict[str, int | None]] = []
         with suppress(NotApplicable):
-            self._ask(number, lambda debugger: found.append(read_fields(debugger.jvm, names)))
+            self._ask(number, lambda debugger: found.append(debugger.fields(names)))
         return found[0] if found else None
 
     def interrupt(self, number: int) -> None:
         """Interrupt the main thread of a server, if the server is there."""
-
-        def interrupt(debugger: Debugger) -> None:
-            main = debugger.jvm.thread_of(PEER)
-            if main is not None:
-                debugger.jvm.interrupt(main)
-
         with suppress(NotApplicable):
-            self._ask(number, interrupt)
+            self._ask(number, lambda debugger: debugger.interrupt())
 
     def roll_over(self, number: int, left: int) -> None:
         """Leave a leader `left` transactions until its counter rolls over. NotApplicable if it does not lead."""
         done: list[bool] = []
 
-        def set_it(debugger: Debugger) -> None:
-            jump = set_zxid(debugger.jvm, left)
+        def set_it(debugger: Debugged) -> None:
+            jump = debugger.set_zxid(left)
             if jump is not None:
                 done.append(True)
-                self._record(ZxidSet(now(), number, *jump))
+                self._record(ZxidSet(self._ensemble.now(), number, *jump))
 
         self._ask(number, set_it)
         if not done:
@@ -191,17 +227,17 @@ class Stops:
     def waiting(self) -> str:
         """Describe who waits for whom, in servers in which a thread is held."""
         found: list[Blocked] = []
-        for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.held is not None):
+        for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.name is not None):
             with suppress(NotApplicable):
-                self._ask(number, lambda each: found.extend(each.jvm.blocked()))
+                self._ask(number, lambda each: found.extend(each.blocked()))
         return "".join(f"; {each.thread} waits for a monitor that {each.owner} has" for each in found)
 
     def standing(self) -> str:
         """Describe the held threads, who waits for them, and where each server's main thread is."""
         said = [
-            f"server {number}: {trap.held.name} is held at {point}"
+            f"server {number}: {trap.name} is held at {point}"
             for (number, point), trap in self._traps.items()
-            if trap.held is not None
+            if trap.name is not None
         ]
         for number, server in self._ensemble.servers.items():
             said += self._doing(number) if server.up else [f"server {number} is down"]
@@ -211,10 +247,9 @@ class Stops:
         """Describe who waits for whom in a server that is up, and where its main thread is."""
         said: list[str] = []
 
-        def look(debugger: Debugger) -> None:
-            said.extend(f"{each.thread} waits for a monitor that {each.owner} has" for each in debugger.jvm.blocked())
-            main = debugger.jvm.thread_of(PEER)
-            where = None if main is None else debugger.jvm.where(main, SERVER)
+        def look(debugger: Debugged) -> None:
+            said.extend(f"{each.thread} waits for a monitor that {each.owner} has" for each in debugger.blocked())
+            where = debugger.main_place()
             if where is not None:
                 said.append(f"its main thread is in {where}")
 
@@ -243,20 +278,16 @@ class Stops:
             self.forget(number)
 
     def _set(self, number: int, point: str, nth: int, act: Act) -> None:
-        debugger = self._debuggers[number]
+        what: What = "lost" if isinstance(act, Kept) else act
 
-        def come(held: Held) -> None:
-            what = "lost" if isinstance(act, Kept) else act
-            self._record(Reached(now(), number, point, held.name, what))
+        def come(thread: str) -> None:
+            self._record(Reached(self._ensemble.now(), number, point, thread, what))
+            if what in ("killed", "lost"):
+                self._ensemble.servers[number].kill()
             if isinstance(act, Kept):
-                self._ensemble.servers[number].kill()
                 self._cut(number, act)
-            elif act == "killed":
-                self._ensemble.servers[number].kill()
-            elif act == "failed":
-                debugger.jvm.throw(held.thread, *FAILURE)
 
-        self._traps[number, point] = debugger.stop(self._places[point], nth, come, hold=act == "held")
+        self._traps[number, point] = self._debuggers[number].stop(point, nth, what, come)
 
     def _cut(self, number: int, kept: Kept) -> None:
         """Cut the folder of a server that was killed."""
@@ -268,9 +299,9 @@ class Stops:
         if plan.short and self.short is None:
             self.short = LessKept(number, plan.short)
         files = {cut.file: cut.keep for cut in plan.cuts}
-        self._record(PowerLost(now(), number, plan.lost, files, plan.short))
+        self._record(PowerLost(self._ensemble.now(), number, plan.lost, files, plan.short))
 
-    def _ask(self, number: int, ask: Callable[[Debugger], object]) -> None:
+    def _ask(self, number: int, ask: Callable[[Debugged], object]) -> None:
         """Ask a server's debugger for something. NotApplicable if it cannot be asked, EnsembleError if it refuses."""
         if self._ensemble.servers[number].paused:
             raise NotApplicable("it stands still")
@@ -284,7 +315,7 @@ class Stops:
         except AgentError as error:
             raise EnsembleError(f"server {number}: {error}") from None
 
-    def _is_over(self, trap: Trap) -> bool:
+    def _is_over(self, trap: AnyTrap) -> bool:
         """Return True if a thread has come, and all is done that was to be done then; or if the server has ended."""
         self.check()
         return trap.done or trap.over

@@ -17,8 +17,8 @@ PING = -2
 """The xid of a ping, and of its answer."""
 NOTHING_EXPECTED = -1
 """The version that matches any."""
-GET_DATA, SYNC = 4, 9
-"""The types of two requests that become no transaction."""
+GET_DATA, GET_CHILDREN, SYNC = 4, 8, 9
+"""The types of requests that become no transaction."""
 LONGEST = 1 << 24
 """The longest answer that is accepted, in bytes."""
 
@@ -124,6 +124,16 @@ def get_data(path: str) -> Part:
     return Part(GET_DATA, _buffer(path.encode()) + b"\0")
 
 
+def sync(path: str) -> Part:
+    """Make a request after whose answer the server has what was acknowledged before it was asked."""
+    return Part(SYNC, _buffer(path.encode()))
+
+
+def get_children(path: str) -> Part:
+    """Make a request for the names of a node's children, without a watch."""
+    return Part(GET_CHILDREN, _buffer(path.encode()) + b"\0")
+
+
 def multi(parts: Iterable[Part]) -> Part:
     """Make a request to do all of these, or none."""
     body = b"".join(_MULTI.pack(part.type, False, -1) + part.body for part in parts)
@@ -162,6 +172,12 @@ def data_of(answer: Answered) -> tuple[bytes, NodeStat]:
     """Decode the answer to `get_data`. Raises JuteError if it is none."""
     reader = Reader(answer.body)
     return reader.buffer("the data") or b"", stat_of(reader)
+
+
+def children_of(answer: Answered) -> list[str]:
+    """Decode the answer to `get_children`. Raises JuteError if it is none."""
+    reader = Reader(answer.body)
+    return [reader.string("a name") or "" for _ in range(reader.int32("the number of children"))]
 
 
 def error_of_multi(answer: Answered) -> str:

@@ -32,6 +32,9 @@ class Servers:
             close_ends=lambda *ends, ended: self.asked.append(("close", *ends, ended)),
         )
 
+    def now(self) -> int:
+        return 0
+
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
         return condition()
 

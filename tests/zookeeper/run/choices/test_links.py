@@ -26,23 +26,20 @@ A, B, C = 3, 2, 1
 
 
 class Asked:
-    """Notes what is asked of it: the names of methods, with their arguments. What it is to call later it calls at once.
+    """Notes what is asked of it: the names of methods, with their arguments.
 
     `answer` is what each method returns.
     """
 
     def __init__(self, asked: list[tuple[Any, ...]], *about: int, answer: object = None, **known: object) -> None:
         self._asked = asked
-        self._about = about
+        self.about = about
         self._answer = answer
         self.__dict__.update(known)
 
     def __getattr__(self, name: str) -> Any:
         def ask(*arguments: object) -> object:
-            self._asked.append((name, *self._about, *(each for each in arguments if not callable(each))))
-            for each in arguments:
-                if callable(each):
-                    each()
+            self._asked.append((name, *self.about, *arguments))
             return self._answer
 
         return ask
@@ -56,6 +53,7 @@ class Ensemble:
         state = {"up": True, "paused": False, "incarnation": -1, **known}
         servers = {number: Asked(self.asked, number, **state) for number in (1, 2, 3)}
         proxy = Asked(self.asked, answer=known.get("held", True))
+        proxy.trap = lambda *trap: self.asked.append(("trap", *trap[:3], trap[3].about[0]))
         ensemble = SimpleNamespace(
             servers=servers, proxy=proxy, start=lambda number: self.asked.append(("start", number))
         )
@@ -76,7 +74,7 @@ class Ensemble:
         (Isolate("B"), [("cut", B, C), ("cut", C, B), ("cut", B, A), ("cut", A, B)]),
         (Reset("A", "leader"), [("reset", A, B)]),
         (Hold("A", "B", "ACK"), [("hold", A, B, "ACK")]),
-        (KillAt("C", "A", "B", "ACK"), [("trap", A, B, "ACK"), ("kill", C)]),
+        (KillAt("C", "A", "B", "ACK"), [("trap", A, B, "ACK", C)]),
         (Await("A", "B", 2.0), [("wait_held", A, B, 2.0)]),
         (Release("A", "B"), [("release", A, B)]),
         (Delay("A", "B", 50), [("delay", A, B, 50)]),

@@ -12,7 +12,6 @@ from msgspec import Meta, field
 
 from zabcheck.zookeeper.debugger.fields import FIELDS
 from zabcheck.zookeeper.disk.contents import DiskError, scan
-from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Differed
 from zabcheck.zookeeper.run.choices.choice import Choice, Role
 from zabcheck.zookeeper.run.ensemble import EnsembleError
@@ -242,7 +241,7 @@ class Expect(InStepChoice, frozen=True):
 
 def _differ(run: "Running", server: Role, difference: Deviation) -> None:
     """Record where a server differs from the model. Raises Apart."""
-    run.record(Differed(now(), run.number(server), *difference))
+    run.record(Differed(run.ensemble.now(), run.number(server), *difference))
     field, model, seen = difference
     raise Apart(f"{server}: {field}: the model has {model}, the server {seen}")
 

@@ -115,7 +115,7 @@ class KillAt(Choice, frozen=True):
         return f"kill -9 of {self.server} at the next {self.kind} on {self.sender} → {self.receiver}"
 
     def apply(self, run: "Running") -> None:
-        run.proxy.trap(*_link(run, self.sender, self.receiver), self.kind, run.server(self.server).kill)
+        run.proxy.trap(*_link(run, self.sender, self.receiver), self.kind, run.server(self.server))
 
 
 class Await(Choice, frozen=True):

@@ -14,8 +14,8 @@ from zabcheck.zookeeper.run.sessions import WINDOW, own_node
 from zabcheck.zookeeper.run.undone import NotApplicable, OnlySome
 
 if TYPE_CHECKING:
+    from zabcheck.zookeeper.run.ensemble import AnySessionClient
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
-    from zabcheck.zookeeper.run.session_client import SessionClient
 
 _Count = Annotated[int, Meta(ge=1, le=100)]
 NO_CONNECTION = "no server has the session"
@@ -32,7 +32,7 @@ class Requests(SessionChoice, frozen=True):
 
     count: _Count = 1
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         """Send one request. Return False if it cannot be sent."""
         raise NotImplementedError
 
@@ -60,7 +60,7 @@ class SetData(Requests, frozen=True):
         times = _times(self.count)
         return f"the session of {self.server} sets {self.size} bytes at the node of {node}{times}, at {version}"
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         path = own_node(run.number(self.of or self.server))
         return run.sessions.set_data(client, path, self.size, self.versioned)
 
@@ -71,7 +71,7 @@ class Multi(Requests, frozen=True):
     def words(self) -> str:
         return f"the session of {self.server} creates a node and sets its own at once{_times(self.count)}"
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         return run.sessions.multi(client, run.number(self.server))
 
 
@@ -81,7 +81,7 @@ class Delete(Requests, frozen=True):
     def words(self) -> str:
         return f"the session of {self.server} deletes {self.count} of its nodes"
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         return run.sessions.delete(client, run.number(self.server))
 
 
@@ -91,7 +91,7 @@ class Ephemeral(Requests, frozen=True):
     def words(self) -> str:
         return f"the session of {self.server} creates {self.count} ephemeral nodes"
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         return run.sessions.create_ephemeral(client)
 
 
@@ -103,7 +103,7 @@ class Get(Requests, frozen=True):
     def words(self) -> str:
         return f"the session of {self.server} reads the node of {self.of or self.server}{_times(self.count)}"
 
-    def ask(self, run: "Running", client: "SessionClient") -> bool:
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         return run.sessions.get(client, own_node(run.number(self.of or self.server)))
 
 

@@ -1,0 +1,189 @@
+"""Schedules on simulated servers: unmodified ones of 3.9.5, which PySpark brings."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from zabcheck.zookeeper.bugs.catalogue import named
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Acknowledged, Chose, Exited, Paused, PowerLost, Read, Replied, Wiped
+from zabcheck.zookeeper.run.choices.choice import Choice
+from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, PowerLoss, ReadFields, Step, Stop
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData
+from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
+from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
+from zabcheck.zookeeper.run.search import attempt
+from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
+from zabcheck.zookeeper.simulated.pool import simulated
+from zabcheck.zookeeper.simulated.simulator import Simulator
+from zabcheck.zookeeper.verdict.judge import Judged, judge
+
+
+@pytest.fixture(scope="module")
+def build() -> Distribution:
+    return find(classpath=PYSPARK)
+
+
+@pytest.fixture(scope="module")
+def simulator(build: Distribution) -> Iterator[Simulator]:
+    simulator = Simulator(build)
+    yield simulator
+    simulator.close()
+
+
+class Run:
+    """An execution: its folder, what it came to, and the verdict."""
+
+    def __init__(self, simulator: Simulator, folder: Path, schedule: EnsembleSchedule, order: ThreadOrder) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.ended: SimulatedRun = execute(schedule, simulator, folder, order)
+        self.records = list(read(folder))
+
+    @property
+    def judged(self) -> Judged:
+        return judge(self.folder)
+
+    @property
+    def bytes(self) -> str:
+        """A hash of the recording and of the servers' logs."""
+        files = [self.folder / "recording.jsonl", *sorted(self.folder.glob("*.log"))]
+        return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+
+    @property
+    def undone(self) -> list[str]:
+        return [record.note for record in self.records if isinstance(record, Chose) and record.note]
+
+
+def run_of(simulator: Simulator, folder: Path, *choices: Choice, observers: int = 0, seed: int = 1) -> Run:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, choices, observers=observers)
+    return Run(simulator, folder, schedule, ThreadOrder(seed))
+
+
+@pytest.mark.parametrize("name", ["4837", "trunc-keeps-one", "2832"])
+def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> None:
+    """By threads that are held; by power that fails; in step with a run of the model."""
+    run = Run(simulator, tmp_path / "run", named(name).schedule(), ThreadOrder(1))
+    assert "final agreement" in run.judged.wrong
+    assert run.undone == []
+    assert run.ended.leaked == 0
+
+
+def test_the_same_order_gives_the_same_bytes(simulator: Simulator, tmp_path: Path) -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (Write("A", 20), Kill("leader"), Elected(), Start("A"), Write("A")))
+    order = ThreadOrder(7, "uniform", 100, 1000)
+    first, second = (Run(simulator, tmp_path / name, schedule, order) for name in ("first", "second"))
+    assert first.bytes == second.bytes
+    assert Run(simulator, tmp_path / "other", schedule, ThreadOrder(8)).bytes != first.bytes
+    decided = msgspec.structs.replace(order, decisions=first.ended.decisions)
+    assert first.ended.decisions
+    assert Run(simulator, tmp_path / "decided", schedule, decided).bytes == first.bytes
+    assert Run(simulator, tmp_path / "default", schedule, ThreadOrder(7, decisions="")).ended.decisions == ""
+
+
+def test_links(simulator: Simulator, tmp_path: Path) -> None:
+    run = run_of(
+        simulator,
+        tmp_path / "run",
+        Hold("A", "B", "COMMIT"),
+        Write("A"),
+        Wait(0.5),
+        Release("A", "B"),
+        Delay("A", "C", 50),
+        Write("B", 5),
+        Settle(5),
+        Isolate("A"),
+        Elected(10),
+        KillAt("leader", "leader", "C", "PROPOSAL"),
+        Write("B", 5),
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    assert sum(isinstance(record, Acknowledged) for record in run.records) >= 6
+
+
+def test_servers_and_observers(simulator: Simulator, tmp_path: Path) -> None:
+    run = run_of(
+        simulator, tmp_path / "run", Pause("B"), Write("D"), Settle(5), Resume("B"), Kill("D"), Start("D"), observers=1
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    assert any(isinstance(record, Paused) for record in run.records)
+    assert len([record for record in run.records if isinstance(record, Read)]) == 4
+
+
+def test_sessions(simulator: Simulator, tmp_path: Path) -> None:
+    run = run_of(
+        simulator,
+        tmp_path / "run",
+        SetData("A", 3),
+        Ephemeral("B", 2),
+        Settle(5),
+        Move("A", "C"),
+        SetData("A"),
+        EndSession("B", "expire"),
+        Wait(5),
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    assert [record.error for record in run.records if isinstance(record, Replied)] == [""] * 7
+
+
+def test_points(simulator: Simulator, tmp_path: Path) -> None:
+    run = run_of(
+        simulator,
+        tmp_path / "run",
+        Stop("B", "sync-append"),
+        Write("A"),
+        AwaitStop("B", "sync-append"),
+        ReadFields("B", ("currentEpoch", "syncQueue", "lastProcessedZxid")),
+        Step("B", "sync-append"),
+        Go("B", "sync-append"),
+        PowerLoss("C", "log-force"),
+        Write("A"),
+        AwaitStop("C", "log-force"),
+        Start("C"),
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    [lost] = [record for record in run.records if isinstance(record, PowerLost)]
+    assert lost.lost == 1
+
+
+def test_a_server_that_cannot_start_is_told(simulator: Simulator, tmp_path: Path) -> None:
+    run = Run(simulator, tmp_path / "run", named("1653").schedule(), ThreadOrder(1))
+    assert "could not start" in run.judged.wrong
+    assert any(isinstance(record, Exited) and record.code for record in run.records)
+    assert not any(isinstance(record, Wiped) for record in run.records)
+
+
+def test_attempts_draw_an_order_each(build: Distribution, tmp_path: Path) -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (Write("A"), Settle(5)), seed=3)
+    with simulated(build) as servers:
+        first, second = (attempt(schedule, servers, tmp_path / "run") for _ in range(2))
+        assert first.schedule.simulated is not None
+        assert first.schedule.simulated != second.schedule.simulated
+        again = attempt(first.schedule, servers, tmp_path / "run")
+    assert again.schedule == first.schedule
+    assert not first.judged.wrong
+    assert {path.name for path in (tmp_path / "run").iterdir()} >= {"recording.jsonl", "server-1.0.log"}
+
+
+def test_jars_that_are_no_zookeeper_are_told(build: Distribution, tmp_path: Path) -> None:
+    with pytest.raises(EnsembleError, match=r"cannot start a simulation: .*expected a class org\.apache\.zookeeper"):
+        Simulator(build._replace(classpath=str(tmp_path)))
+
+
+def test_a_jvm_that_dies_is_told(build: Distribution, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    other = Simulator(build)
+    other.close()
+    with pytest.raises(EnsembleError, match="the simulation failed"):
+        execute(EnsembleSchedule(2, "zookeeper", 3, ()), other, tmp_path / "run", ThreadOrder())

@@ -1,0 +1,29 @@
+"""The jar of the simulation, which is kept with its sources."""
+
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from zabcheck.zookeeper.simulated.simulator import JARS
+
+SIMULATION, ASM = JARS
+
+
+@pytest.mark.kits
+def test_the_sources_give_this_jar_byte_by_byte(tmp_path: Path) -> None:
+    built = tmp_path / "simulation.jar"
+    subprocess.run([sys.executable, SIMULATION.parent / "build.py", built], check=True)
+    assert built.read_bytes() == SIMULATION.read_bytes()
+
+
+def test_what_is_of_others_keeps_its_licence_and_meets_no_other_copy() -> None:
+    with ZipFile(ASM) as jar:
+        licence = jar.read("META-INF/LICENSE.txt").decode()
+        others = [name for name in jar.namelist() if not name.startswith(("zabcheck/simulated/asm/", "META-INF/"))]
+    assert "INRIA, France Telecom" in licence
+    assert others == []
+    with ZipFile(SIMULATION) as jar:
+        assert [name for name in jar.namelist() if not name.startswith("zabcheck/simulated/")] == []

@@ -1,0 +1,225 @@
+"""An ensemble of processes on 127.0.0.1, with a proxy on every link between two of them.
+
+Whatever happens to zabcheck itself, kill -9 included, no server outlives it: all JVMs are in the process group of a
+*reaper*, a small process that waits for the end of its standard input and then kills its group.
+"""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from random import SystemRandom
+from threading import Event, Lock
+from time import monotonic, sleep
+from types import TracebackType
+from typing import Self
+
+from zabcheck.zookeeper.recording.folder import now
+from zabcheck.zookeeper.recording.records import Record
+from zabcheck.zookeeper.run.clients import Client
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, Served
+from zabcheck.zookeeper.run.proxy import Proxy
+from zabcheck.zookeeper.run.server import Server, write_log_settings
+from zabcheck.zookeeper.run.session_client import SessionClient
+
+HOST = "127.0.0.1"
+LOWEST_PORT, HIGHEST_PORT = 10_000, 32_000
+"""Ports are below those that systems hand out for outgoing connections: a port must still be free after a restart."""
+
+_REAPER = "import os, signal, sys; sys.stdin.read(); os.killpg(0, signal.SIGKILL)"
+_POLL = 0.02
+"""Seconds between two checks of a condition that is waited for."""
+_ANSWER = 2.0
+"""Seconds that a server gets to say whether it leads."""
+
+
+_ports_lock = Lock()
+_ports_in_use: set[int] = set()
+"""The ports of this process's ensembles: while a server is down nobody listens on its ports, so they look free."""
+
+
+class ProcessEnsemble(Ensemble):
+    """`size` servers that vote, numbered from 1, and then `observers` that do not.
+
+    To be used in a `with` block, at whose end everything is stopped.
+
+    Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
+    Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
+    say what they deliver: both are for measuring costs. `patient` servers wait long for each other (see
+    `configuration`), and `settings` are further lines of it. Once `stop` is set, all that waits here is interrupted as
+    by Ctrl-C, which reaches the main thread only.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        distribution: Distribution,
+        folder: Path,
+        record: Callable[[Record], None],
+        proxied: bool = True,
+        deliveries: bool = True,
+        stop: Event | None = None,
+        patient: bool = False,
+        observers: int = 0,
+        settings: Sequence[str] = (),
+    ) -> None:
+        """EnsembleError if the system has no ports, processes or files left for it."""
+        numbers = range(1, size + observers + 1)
+        self.observers = numbers[size:]
+        self.record = record
+        self._stop = stop
+        options = write_log_settings(folder, deliveries)
+        self._ports = _take_ports(3 * len(numbers))
+        ports = iter(self._ports)
+        real = {number: (next(ports), next(ports)) for number in numbers}
+        self._proxy = Proxy(real, record)
+        self._proxied = proxied
+        self._reaper: subprocess.Popen[bytes] | None = None
+        try:
+            self._start_proxy()
+            members = {number: self._members(number, real) for number in numbers}
+            form = distribution, options, folder, record, patient, self.observers, settings
+            self._servers = {number: Server(number, next(ports), members[number], *form) for number in numbers}
+            self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
+        except OSError as error:
+            self.close()
+            raise EnsembleError(f"cannot start an ensemble: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_proxy(self) -> None:
+        try:
+            self.proxy.start()
+        except Exception as error:
+            raise EnsembleError(f"the proxy failed: {error!r}") from error
+
+    def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
+        """Return the addresses of all servers as server `number` is to see them."""
+        if not self._proxied:
+            return real
+        through = self.proxy.port
+        return {
+            other: ports if other == number else (through(number, other, "quorum"), through(number, other, "election"))
+            for other, ports in real.items()
+        }
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def start(self, number: int) -> None:
+        """Start a server that is not up. EnsembleError if the system cannot."""
+        assert self._reaper is not None
+        try:
+            self.servers[number].start(self._reaper.pid)
+        except OSError as error:
+            raise EnsembleError(f"cannot start server {number}: {error}") from None
+
+    def close(self) -> None:
+        """Kill every server, and close every connection, even if that cannot be recorded."""
+        try:
+            if self._reaper is not None:
+                for server in self.servers.values():
+                    server.kill()
+        finally:
+            if self._reaper is not None:
+                os.killpg(self._reaper.pid, signal.SIGKILL)
+                self._reaper.communicate()
+                self._reaper = None
+            self.proxy.close()
+            _give_back(self._ports)
+
+    def check(self) -> None:
+        """EnsembleError if the proxy has failed, KeyboardInterrupt if the run is to stop."""
+        if self._stop is not None and self._stop.is_set():
+            raise KeyboardInterrupt
+        if self.proxy.error is not None:
+            raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
+
+    def served(self, number: int) -> "Served | None":
+        """Ask a server whether it serves clients, and as what; None if it does not. Takes 2 seconds at most."""
+        server = self.servers[number]
+        if not server.up or server.paused:
+            return None
+        try:
+            until = monotonic() + _ANSWER
+            with socket.create_connection((HOST, server.client_port), timeout=_ANSWER) as connection:
+                connection.sendall(b"srvr")
+                answer = b""
+                while monotonic() < until and (part := connection.recv(4096)):
+                    answer += part
+        except OSError:
+            return None
+        found = re.search(rb"Zxid: 0x([0-9a-f]+)\nMode: (leader|follower|observer)", answer)
+        return None if found is None else Served(found[2] == b"leader", int(found[1], 16) >> 32)
+
+    @property
+    def servers(self) -> Mapping[int, Server]:
+        return self._servers
+
+    @property
+    def proxy(self) -> Proxy:
+        return self._proxy
+
+    def client_port(self, number: int) -> int:
+        return self._servers[number].client_port
+
+    def clock(self) -> float:
+        return monotonic()
+
+    def now(self) -> int:
+        return now()
+
+    def settle(self) -> None:
+        """Servers have clocks of their own, and do it before anybody can look."""
+
+    def pass_time(self) -> None:
+        sleep(_POLL)
+
+    def client(self, number: int, session: float) -> Client:
+        return Client(number, self.client_port(number), self.record, session)
+
+    def session_client(self, number: int, server: int) -> SessionClient:
+        return SessionClient(number, server, self.client_port(server), self.record)
+
+
+def _take_ports(count: int) -> list[int]:
+    """Find ports for an ensemble, which no other one of this process gets. EnsembleError if there are not enough."""
+    with _ports_lock:
+        ports = free_ports(count, other_than=_ports_in_use)
+        _ports_in_use.update(ports)
+    return ports
+
+
+def _give_back(ports: Collection[int]) -> None:
+    with _ports_lock:
+        _ports_in_use.difference_update(ports)
+
+
+def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:
+    """Find different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
+    ports: list[int] = []
+    candidates = range(LOWEST_PORT, HIGHEST_PORT)
+    for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
+        if port in other_than:
+            continue
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind((HOST, port))
+            except OSError:
+                continue
+        ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise EnsembleError(f"expected {count} free ports between {LOWEST_PORT} and {HIGHEST_PORT}, found {len(ports)}")

@@ -1,0 +1,88 @@
+"""The simulators of one build, which stay warm while a command executes schedules, and the orders that they draw."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from threading import Event, Lock
+
+from msgspec.structs import replace
+
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
+from zabcheck.zookeeper.simulated.execute import execute
+from zabcheck.zookeeper.simulated.simulator import Simulator
+
+PLAIN = ThreadOrder()
+"""The order of threads for schedules that say themselves which are held: seldom another than the first goes on."""
+STRATEGIES = (
+    PLAIN,
+    ThreadOrder(strategy="uniform", first=100),
+    ThreadOrder(strategy="uniform", first=100, second=300),
+    ThreadOrder(strategy="uniform", first=30, second=1000),
+    ThreadOrder(strategy="priorities", first=2000),
+    ThreadOrder(strategy="priorities", first=500, second=1000),
+)
+"""The strategies of drawn runs; each run has one of them."""
+
+
+class Simulators:
+    """Simulators of a build, as many as are used at a time. See `run.distribution.Simulation`."""
+
+    def __init__(self, distribution: Distribution) -> None:
+        self._distribution = distribution
+        self._lock = Lock()
+        self._free: list[Simulator] = []
+        self._executed: Counter[bytes] = Counter()
+
+    def execute(self, schedule: EnsembleSchedule, folder: Path, stop: Event | None, exact: bool) -> EnsembleSchedule:
+        order = schedule.simulated or self._drawn(schedule)
+        simulator = self._taken()
+        try:
+            ended = execute(schedule, simulator, folder, order, stop, exact)
+        finally:
+            self._give_back(simulator)
+        return replace(schedule, simulated=replace(order, decisions=ended.decisions))
+
+    def _drawn(self, schedule: EnsembleSchedule) -> ThreadOrder:
+        """Draw an order of threads: another one each time that a schedule is executed.
+
+        A drawn schedule, which is to find something, gets one of the strategies; one written by hand the plain one.
+        """
+        key = encode(schedule)
+        with self._lock:
+            self._executed[key] += 1
+            number = self._executed[key]
+        if schedule.seed is None:
+            return replace(PLAIN, seed=number)
+        draw = Random(f"{schedule.seed} {number}")
+        return replace(draw.choice(STRATEGIES), seed=draw.getrandbits(48))
+
+    def _taken(self) -> Simulator:
+        with self._lock:
+            if self._free:
+                return self._free.pop()
+        return Simulator(self._distribution)
+
+    def _give_back(self, simulator: Simulator) -> None:
+        if simulator.alive:
+            with self._lock:
+                self._free.append(simulator)
+        else:
+            simulator.close()
+
+    def close(self) -> None:
+        """End all of them."""
+        while self._free:
+            self._free.pop().close()
+
+
+@contextmanager
+def simulated(distribution: Distribution) -> Iterator[Distribution]:
+    """Yield the same build, whose servers are simulated. EnsembleError if that cannot be."""
+    simulators = Simulators(distribution)
+    try:
+        yield distribution._replace(simulation=simulators)
+    finally:
+        simulators.close()
