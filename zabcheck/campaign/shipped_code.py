@@ -34,8 +34,12 @@ def ship(spark: "SparkSession") -> None:
 
 
 def module_folders(spark: "SparkSession") -> list[str]:
-    """Return the folders that tasks have to add to `sys.path`: the current directory, if they run on this machine."""
-    return [str(Path.cwd())] if runs_here(spark) else []
+    """Return the folders that tasks have to add to `sys.path`.
+
+    It is the current directory, if they run on this machine, and if the driver looks there: it does for a user's class.
+    """
+    here = Path.cwd()
+    return [str(here)] if runs_here(spark) and any(Path(each).absolute() == here for each in sys.path) else []
 
 
 def runs_here(spark: "SparkSession") -> bool:
