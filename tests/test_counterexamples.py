@@ -37,12 +37,6 @@ def test_its_schedule_fails_as_a_test(found: zabcheck.Counterexample) -> None:
         zabcheck.assert_schedule(schedules.dump(found.schedule))
 
 
-def test_the_same_seed_gives_the_same_counterexample(found: zabcheck.Counterexample) -> None:
-    again = zabcheck.search(mutant="commit-on-own-ack")
-    assert again is not None
-    assert again.schedule == found.schedule
-
-
 def test_it_is_shown_by_print_by_rich_and_in_a_notebook(found: zabcheck.Counterexample) -> None:
     assert str(found).startswith("chosen is violated\n")
     console = Console(width=100, no_color=True)

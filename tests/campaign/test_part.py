@@ -44,14 +44,6 @@ def test_one_row_a_run_in_order(mixed: Store) -> None:
     assert [row["mutant"] for row in found] == [None, "no-truncation"] * 15
 
 
-def test_a_part_that_is_made_twice_is_the_same_twice(mixed: Store, tmp_path: Path) -> None:
-    again = made(tmp_path, plan_of(30, None, "no-truncation"))
-    assert rows(again) == rows(mixed)
-    for part in range(3):
-        name = name_of(EVENTS_FOLDER, part)
-        assert again.read(name) == mixed.read(name)
-
-
 def test_a_run_is_the_one_that_its_seed_makes_anywhere(mixed: Store) -> None:
     """`zabcheck run --engine swarm --runs 1 --seed SEED` is the same run."""
     for row in rows(mixed)[:6]:

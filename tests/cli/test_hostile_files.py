@@ -67,14 +67,14 @@ def device(path: Path) -> None:
     path.symlink_to("/dev/zero")
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, device], ids=["FIFO", "device"])
+@pytest.mark.parametrize("make", [os.mkfifo, device, Path.mkdir], ids=["FIFO", "device", "folder"])
 def test_a_folder_holds_what_has_no_end(zabcheck: Command, folder: Path, make: Callable[[Path], None]) -> None:
     make(folder / "run/recording.jsonl")
     assert "expected a regular file" in refused(zabcheck, "zookeeper", "judge", "run")
     make(folder / "campaign/campaign.json")
     assert "expected a regular file" in refused(zabcheck, "campaign", "report", "campaign")
     make(folder / "it.jar")
-    assert "expected a regular file" in refused(zabcheck, "zookeeper", "points", "--classpath", "it.jar")
+    assert "it.jar: expected a" in refused(zabcheck, "zookeeper", "points", "--classpath", "it.jar")
     disk(folder / "server", {1: real("log.100000001")}, {0: real("snapshot.0")})
     (folder / "server/version-2/currentEpoch").unlink()
     make(folder / "server/version-2/currentEpoch")

@@ -82,10 +82,6 @@ def test_processes_that_do_not_matter_are_left_out(minimal: Schedule) -> None:
     assert len(minimal.choices) < executed.steps / 3
 
 
-def test_the_same_schedule_is_minimised_to_the_same(minimal: Schedule) -> None:
-    assert minimised(noisy(), "total order") == minimal
-
-
 def test_what_is_minimal_stays_as_it_is(minimal: Schedule) -> None:
     assert minimised(minimal, "total order") == minimal
 

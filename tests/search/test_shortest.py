@@ -56,12 +56,6 @@ def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
 
 
 @pytest.mark.slow
-def test_the_same_schedule_leads_to_the_same() -> None:
-    schedule = found("keep-own-history", 1, "primary integrity")
-    assert shortened(schedule, "primary integrity") == shortest(named_by(schedule), schedule, "primary integrity")
-
-
-@pytest.mark.slow
 def test_what_is_kept_is_kept() -> None:
     schedule = found("no-truncation", 1, "primary integrity", processes=5)
     short = shortened(schedule, "primary integrity", keep=("sync", "quorums"))

@@ -118,7 +118,6 @@ def test_those_that_know_it_are_asked() -> None:
         "zab",
         "ladis",
         "ladis-2008",
-        "zookeeper",
     ]
 
 

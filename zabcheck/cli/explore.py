@@ -414,7 +414,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             console.print(terminal.render(story, quote(str(files[0]))), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
-        then = "" if code == OK else report.next_step(found, bounds)
+        then = report.next_step(found, bounds)
         if files:
             then = f"zabcheck explain {quote(str(files[0]))} --step{option_of(found.protocol)}"
         if found.interrupted and checkpoint is not None:

@@ -32,7 +32,7 @@ from zabcheck.cli.commands import (
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
-from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise, without
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
@@ -190,7 +190,6 @@ def _sums(tally: Tally) -> dict[str, Any]:
         "faults": tally.faults,
         "unseen": tally.unseen,
         "undelivered": tally.undelivered,
-        "exits": tally.exits,
     }
 
 
@@ -273,8 +272,7 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
     judged = [each.property for each in summary.properties]
     broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
-    ended = "" if summary.exits is None else f"; in {summary.exits.runs:,} of them a process ended for good"
-    return f"{what} {broke} in {covered}{ended}", to_explore(summary.protocol)
+    return f"{what} {broke} in {covered}{without(summary.protocol, summary.switches)}", to_explore(summary.protocol)
 
 
 def to_deliver(summary: Summary) -> str:

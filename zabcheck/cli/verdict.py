@@ -4,6 +4,7 @@ It is a line of its own however long it is, so that `| tail -1` shows it whole; 
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -12,6 +13,8 @@ from zabcheck.cli.output import make_console
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, explaining_first, select
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import kept_out
 from zabcheck.text.words import clean, counted
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
@@ -97,6 +100,13 @@ def on_story(story: Story, asked: Collection[str] = ()) -> tuple[int, str]:
     if story.raised is not None:
         return VIOLATED, f"{story.protocol} has an error: {story.raised.error}"
     return on_verdicts(story.verdicts, asked)
+
+
+def without(protocol: str, switches: Mapping[str, Any]) -> str:
+    """Return what happened in no run of a search because these switches had one value in all, behind a semicolon."""
+    known = PROTOCOLS.get(protocol)
+    left_out = kept_out(switches, () if known is None else known.environment.never)
+    return f"; left out: {', '.join(left_out)}" if left_out else ""
 
 
 def to_exercise(names: Collection[str]) -> str:

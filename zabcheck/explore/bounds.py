@@ -17,7 +17,8 @@ REQUEST, TIMEOUT, CRASH, CUT, SNAPSHOT = (1 << _BITS * place for place in range(
 All together have 32, as a state has no more for them (`compact`). So the last one has 4.
 """
 
-COSTS = (REQUEST, TIMEOUT, CRASH, CUT, SNAPSHOT)
+COSTS = {REQUEST: "txns", TIMEOUT: "timeouts", CRASH: "crashes", CUT: "cuts", SNAPSHOT: "snapshots"}
+"""By cost: the bound that it is paid from."""
 
 MOST_SNAPSHOTS = (1 << 32 - _BITS * 4) - 1
 """The greatest bound for snapshots."""
@@ -44,8 +45,8 @@ class Bounds(Struct, frozen=True):
     def affordable(self, used: int) -> int:
         """Return the sum of the costs that can still be paid when `used` was used. O(1)."""
         sum_ = 0
-        bounds = self.txns, self.timeouts, self.crashes, self.cuts, self.snapshots
-        for cost, most in zip(COSTS, bounds, strict=True):
+        for cost, name in COSTS.items():
+            most = getattr(self, name)
             if most == UNLIMITED or used // cost & _MOST < most:
                 sum_ += cost
         return sum_

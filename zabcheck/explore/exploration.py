@@ -26,18 +26,18 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
-from zabcheck.explore.results import Exits, Exploration, Progress
+from zabcheck.explore.results import Exploration, Progress
 from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
-from zabcheck.invariants import EpochProgress, Halt, Integrity, Invariant, select
+from zabcheck.invariants import EpochProgress, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, kept_out
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
@@ -445,14 +445,15 @@ def _is_real(found: _Result, replayed: Replay | None) -> bool:
     return replayed.verdicts[0].status == "violated"
 
 
-def _exits(space: Space) -> Exits | None:
-    """Count the states in which a process has ended by itself. O(states) if any process has."""
-    processes, made_of = space.components.processes, space.local_states.made_of
-    ended = {number for number, (process, *_) in enumerate(made_of) if processes[process].halted}
-    size = len(space.components.ids)
-    states = sum(1 for row in space.rows() if not ended.isdisjoint(row[:size])) if ended else 0
-    reasons = (event.reason for events in space.components.events for event in events if isinstance(event, Halt))
-    return Exits(states, next(reasons, "")) if states else None
+def _left_out(question: _Question, space: Space) -> tuple[str, ...]:
+    """Return what happens in no state because of the settings; without a disk, or a crash, no write is lost."""
+    schedule, several = question.schedule, question.bounds.processes > 1
+    crashes = question.bounds.crashes != 0 and space.components.writes
+    never = [*question.protocol.environment.never]
+    never += ([] if crashes else ["sync", "corrupt"]) + ([] if several else ["closing", "elections"])
+    weights = ("weighted quorums",) if schedule.quorums == MAJORITY and several else ()
+    altered = () if "corrupt" in never else ("altered records",)
+    return (*kept_out(structs.asdict(schedule.switches), never), *weights, *altered)
 
 
 def _exploration(question: _Question, found: _Result, replayed: Replay | None, seconds: float) -> Exploration:
@@ -491,7 +492,8 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         goals=explored.goals,
         unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
         switched_off=explored.switched_off,
-        exits=_exits(shortest.space) if explored.whole else None,
+        limits={name: getattr(question.bounds, name) for name in explored.limiting},
+        left_out=_left_out(question, shortest.space),
         seconds=round(seconds, 2),
         counterexample=replayed,
         interrupted=found.interrupted,

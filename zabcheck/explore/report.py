@@ -12,6 +12,8 @@ from zabcheck.text.words import counted
 
 CHAIN_BITS = 63
 """The bits of the hash that distinguishes two histories."""
+MOST_WIDER = 4
+"""How many wider searches are named at most."""
 
 
 _TRAPS = {
@@ -58,21 +60,13 @@ def sentences(found: Exploration) -> list[str]:
             else f"it is the first of the states in which a leader does not get on; {pairs} tried"
         )
     if found.whole:
-        said.append(
-            "moves that the bounds switched off, besides what they count: "
-            + ", ".join(f"{name} {n:,}" for name, n in found.switched_off.items())
-            if found.switched_off
-            else "the bounds switched nothing off but what they count"
-        )
+        said.append(_bounds_that_matter(found))
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
             f"{components} that has a chance of less than {_chance(found.components):.0e}"
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
-        if found.exits is not None:
-            states, why = counted(found.exits.states, "state", "states"), found.exits.reason
-            said.append(f"gone for good: a process has ended by itself in {states}, for instance: {why}")
         if found.interrupted:
             said.append("what leaders come to was not followed to its end, and nothing is proved of it")
     return said
@@ -107,8 +101,7 @@ def result(found: Exploration) -> str:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
     if not found.unexercised:
         proved = counted(len(found.exercised), "property", "properties")
-        ended = "" if found.exits is None else f"; in {found.exits.states:,} of them a process has ended for good"
-        return f"proved: {what} violates none of {proved} in any state within the bounds{ended}"
+        return f"proved: {what} violates none of {proved} in any state within the bounds" + _without(found)
     idle = ", ".join(found.unexercised)
     if not found.exercised:
         return f"nothing is proved: no state of {what} within the bounds exercised {idle}"
@@ -119,15 +112,59 @@ def result(found: Exploration) -> str:
     )
 
 
+_BOUNDS = {
+    "timeouts": "time-outs",
+    "cuts": "connections that break",
+    "crashes": "crashes",
+    "snapshots": "snapshots by choice",
+    "epochs": "epochs",
+    "txns": "transactions",
+}
+"""The bounds but that on processes, each with what it counts."""
+
+
+def _without(found: Exploration) -> str:
+    """Return what happens in no state within the bounds, although it could."""
+    none = [what for name, what in _BOUNDS.items() if found.limits.get(name) == 0]
+    without = [*none, *found.left_out]
+    return f"; left out: {', '.join(without)}" if without else ""
+
+
+def _bounds_that_matter(found: Exploration) -> str:
+    """Return which bounds kept something from happening, and which ones one would raise for nothing."""
+    if not found.limits:
+        return "the bounds left out nothing but more processes: wider ones add no state"
+    idle = [f"--{name}" for name in _BOUNDS if name not in found.limits]
+    none = f"; a greater {' or '.join(idle)} alone adds no state" if idle else ""
+    return f"the bounds left out more {', '.join(_BOUNDS[name] for name in found.limits)}{none}"
+
+
+_FINER = {"sync=atomic": "--switch sync=separate", "closing=abrupt": "--switch closing=graceful"}
+"""By the setting of a search: the option that lets happen what the setting keeps out."""
+
+
+def wider(found: Exploration) -> list[str]:
+    """Return options, each of which lets happen what happens in no state yet; those that find most bugs come first."""
+    finer = [option for setting, option in _FINER.items() if any(f"({setting})" in each for each in found.left_out)]
+    raised = [f"--{name} {found.limits[name] + 1}" for name in _BOUNDS if found.limits.get(name, -1) >= 0]
+    lossy = [option for option in finer if "sync" in option]
+    return [*lossy, *raised, *(option for option in finer if option not in lossy)]
+
+
 def next_step(found: Exploration, bounds: Bounds | None) -> str:
-    """Return advice after a search that proves less than it was asked to; nothing if it proves all.
+    """Return advice after a search: how to prove what it was asked to, or a wider one; nothing if none is wider.
 
     `bounds` are those of the search; None if a run was to be certified.
     """
+    if found.certified and found.tried == found.certified - 1:
+        return ""
     if not found.whole:
         return "more --memory, or smaller bounds"
-    if not found.unexercised or bounds is None:
+    if bounds is None:
         return ""
+    if not found.unexercised:
+        options = wider(found)[:MOST_WIDER]
+        return f"the same, one at a time, with {', '.join(options)}" if options else ""
     raised = [f"{option} {enough}" for option, now, enough in _enough(bounds) if 0 <= now < enough]
     more = "wider bounds yet: --txns, --epochs, --timeouts, --crashes" if not raised else ", ".join(raised)
     return f"{more}; if nothing helps, `zabcheck run` tells whether any run exercises them"

@@ -48,15 +48,10 @@ class SearchResult(Struct, frozen=True):
     """The names of the goals that some run was seen to reach in a level that is over."""
     components: int
     """The number of different processes, connections and monitors that the states are made of."""
+    limiting: tuple[str, ...] = ()
+    """The names of the bounds that forbade a move which some process could have made."""
     interrupted: bool = False
     """True if Ctrl-C ended the search."""
-
-
-class Exits(Struct, frozen=True):
-    """The number of states in which a process has ended by itself, for good, and the reason of one such end."""
-
-    states: int
-    reason: str
 
 
 class Exploration(Struct, frozen=True):
@@ -106,8 +101,10 @@ class Exploration(Struct, frozen=True):
     """The other goals."""
     switched_off: Mapping[str, int]
     """The number of different moves that each bound forbade, by its name."""
-    exits: Exits | None
-    """The states in which a process has ended for good; None if there is none, or nobody has looked."""
+    limits: Mapping[str, int]
+    """The bounds that kept some process from a move, by name: a search that raises any other one visits no more."""
+    left_out: tuple[str, ...]
+    """What happens in no state because of the settings, as in "crashes that lose a write (sync=atomic)"."""
     seconds: float
     """CPU seconds."""
     counterexample: Replay | None

@@ -40,7 +40,7 @@ from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
 from zabcheck.invariants import Invariant
 from zabcheck.invariants.quorums import Quorums
-from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.base import Protocol, TakeSnapshot
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
@@ -420,6 +420,14 @@ class Space:
             **{f"exercised: {name}": int(was) for name, was in self.monitors.exercised.items()},
         }
 
+    @property
+    def _limiting(self) -> tuple[str, ...]:
+        """The bounds that forbade a move. Snapshots are not even tried where there are none."""
+        found = [*self.local_states.limiting, *self.local_states.switched_off]
+        snapshots = self.bounds.snapshots == 0 and TakeSnapshot in self.components.protocol.steps
+        known = [*found, "snapshots"] if snapshots else found
+        return tuple(name for name in Bounds.__struct_fields__ if name in known)
+
     def canonical(self, row: Row) -> tuple[Row, Names]:
         """Return the representative of a row, and the renaming that makes it of this row."""
         return (row, self._unnamed) if self.symmetry is None else self.symmetry.canonical(row)
@@ -448,6 +456,7 @@ class Space:
             exercised={name: was or name == broken for name, was in self.monitors.exercised.items()},
             goals=self.monitors.goals,
             components=components,
+            limiting=self._limiting,
             interrupted=interrupted,
         )
 

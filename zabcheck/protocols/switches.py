@@ -5,7 +5,7 @@ others are found sooner in a coarse one. A protocol may have more of them than a
 and on the command line they stand side by side. The value of each is one of a few words, or a number.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_type_hints
 
@@ -41,6 +41,12 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         "closing": "what a process has sent arrives although it closes the connection (graceful), or is lost (abrupt)",
     }
     """By name: the decision that the switch makes."""
+    keeps_out: ClassVar[Mapping[tuple[str, str], str]] = {
+        ("sync", "atomic"): "crashes that lose a write",
+        ("closing", "abrupt"): "messages that outlive their connection",
+        ("elections", "oracle"): "elections by messages",
+    }
+    """By switch and value: what happens in no run with it."""
     set_back: ClassVar[tuple[str, ...]] = ("histories", "application", "counter_limit", "closing")
     """The switches whose default is easier to read, so that a minimal schedule has it wherever that is possible."""
 
@@ -48,6 +54,19 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     def ends_at_errors(self) -> bool:
         """True if the protocol models errors as steps that raise, which end the run."""
         return False
+
+
+def kept_out(switches: Mapping[str, Any], never: Collection[str]) -> tuple[str, ...]:
+    """Return what no run with these values of switches has, with the setting; `never` are choices that there are not.
+
+    >>> kept_out({"sync": "atomic", "histories": "full"}, never=())
+    ('crashes that lose a write (sync=atomic)',)
+    """
+    return tuple(
+        f"{lost} ({name}={value})"
+        for (name, value), lost in Switches.keeps_out.items()
+        if switches.get(name) == value and name not in never
+    )
 
 
 LETTER = Switches()

@@ -18,9 +18,10 @@ def regular(path: Path) -> Iterator[BinaryIO]:
     A device, or a link to one, may have no end, and a FIFO nobody who writes to it.
     """
     handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    with os.fdopen(handle, "rb", buffering=1 << 20, closefd=True) as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "expected a regular file", str(path))
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "expected a regular file", str(path))
+    with os.fdopen(handle, "rb", buffering=1 << 20) as file:
         yield file
 
 

@@ -163,5 +163,5 @@ def test_what_lies_beyond_the_edge_of_a_plot_is_drawn_at_the_edge() -> None:
 
 
 def test_each_finding_leads_to_its_files() -> None:
-    links = [each.attrib["href"] for each in parsed(page(REPORT)).iter("a") if not each.attrib["href"].startswith("#")]
+    links = [each.attrib["href"] for each in parsed(made("good")).iter("a") if not each.attrib["href"].startswith("#")]
     assert links == [f"findings/{FINDING['report']}", f"findings/{FINDING['schedule']}"]

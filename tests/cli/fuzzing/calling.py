@@ -3,11 +3,13 @@
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 
 import typer
 
+from tests.cli.fuzzing.watching import watched
 from zabcheck import cli
 from zabcheck.cli import verdict
 
@@ -54,14 +56,39 @@ def call(arguments: Sequence[str], stdin: bytes = b"") -> tuple[int, str, str]:
     return code, out.buffer.getvalue().decode(), err.buffer.getvalue().decode()  # type: ignore[attr-defined]  # BytesIO
 
 
-def answers(arguments: Sequence[str], starts: Sequence[str] = ("",), stdin: bytes = b"") -> int:
-    """The command ends by itself, with a verdict or with one line; its exit code."""
-    code, out, err = call(arguments, stdin)
+WRITING = ("--checkpoint", "--dump", "--trace", "--write", "--out", "--junit", "--summary", "--save", "--html")
+"""The options that name what is written."""
+
+
+def written(arguments: Sequence[str]) -> Iterator[Path]:
+    """What a command line says may be written; without --out there is a folder by default."""
+    yield Path("reports")
+    for at, word in enumerate(arguments):
+        option, equals, value = word.partition("=")
+        if option in WRITING:
+            value = value if equals else next(iter(arguments[at + 1 :]), "")
+            with suppress(ValueError, OSError):
+                yield Path(value)
+
+
+def answers(
+    arguments: Sequence[str],
+    starts: Sequence[str] = ("",),
+    stdin: bytes = b"",
+    writable: Sequence[Path] = (),
+    named: bool = False,
+) -> int:
+    """The command ends by itself, with a verdict or with one line; its exit code.
+
+    It writes what its options name, and these paths; it imports nothing that lies beside a file unless that is `named`.
+    """
+    with watched([*written(arguments), *writable], [word.rpartition("=")[2] for word in arguments], named):
+        code, out, err = call(arguments, stdin)
     assert "Traceback" not in err, err
     if code == verdict.BAD_INPUT:
-        assert out == ""
-        assert err.startswith(tuple(f"zabcheck: {start}" for start in starts))
-        assert err[:-1].isprintable()
+        assert out == "", out
+        assert err.startswith(tuple(f"zabcheck: {start}" for start in starts)), err
+        assert err[:-1].isprintable(), err
         assert err.endswith("\n")
         assert len(err) < 6000
     else:

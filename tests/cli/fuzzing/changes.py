@@ -7,8 +7,23 @@ from typing import Any
 
 import msgspec
 
+from tests.cli.fuzzing.watching import PLANTED
+
 NUMBERS = [-1, 0, 1, 2, 3, 4, 7, 999, 1000, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**64, 10**25, 0.5, 1.0, 1e300]
-TEXTS = ["", "x", "é☃\x00\x1b", "x" * 999, "per-process", "total order", "no-truncation", "weights 1,1,1", "sets 1+2"]
+NAMED = [f"{PLANTED}:Mine", f"exec:{PLANTED}", f"exec:maelstrom:{PLANTED}"]
+"""Protocols that are code: a file alone neither imports nor starts it."""
+TEXTS = [
+    *NAMED,
+    "",
+    "x",
+    "é☃\x00\x1b",
+    "x" * 999,
+    "per-process",
+    "total order",
+    "no-truncation",
+    "weights 1,1,1",
+    "sets 1+2",
+]
 TAGS = [
     "header",
     "end",
@@ -97,6 +112,16 @@ def change_fields(rng: Random, data: bytes) -> bytes:
     return data
 
 
+def change_nesting(rng: Random, data: bytes) -> bytes:
+    """Put a value of many levels in the place of another one, around what the decoder takes."""
+    values = [*re.finditer(rb'(?<=[:,[])\s*("[^"\\]*"|\d+|null)(?=[],}])', data)]
+    if not values:
+        return data
+    depth, place = rng.choice([40, 60, 300, rng.randrange(900, 1010), 5000, 100_000]), rng.choice(values)
+    opening, closing = rng.choice([(b"[", b"]"), (b'{"a":', b"}")])
+    return data[: place.start()] + opening * depth + b"1" + closing * depth + data[place.end() :]
+
+
 def change_digit(rng: Random, data: bytes) -> bytes:
     """Which leaves most files well formed."""
     digits = [match.start() for match in re.finditer(rb"(?<=[:,[])\d(?!\d)", data)]
@@ -109,7 +134,7 @@ def counted(data: bytes) -> bytes:
     return re.sub(rb'"count":\d+', b'"count":%d' % (data.count(b"\n") - 2), data)
 
 
-ROUGH = [change_fields, change_fields, change_fields, change_lines, change_bytes, cut_off, change_start]
+ROUGH = [change_fields, change_fields, change_fields, change_nesting, change_lines, change_bytes, cut_off, change_start]
 
 
 def changed(rng: Random, data: bytes) -> bytes:

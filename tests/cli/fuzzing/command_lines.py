@@ -5,7 +5,7 @@ from random import Random
 
 from invariants import GROUPS, PROPERTIES
 from tests.cli.command import CALM_SCHEDULE, trace_of
-from tests.cli.fuzzing.calling import answers
+from tests.cli.fuzzing.calling import WRITING, answers
 from tests.cli.fuzzing.files import HEALTHY, SCHEDULES, TRACES
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
@@ -222,9 +222,6 @@ def arguments(rng: Random) -> list[str]:
         words.insert(rng.randrange(len(words) + 1), rng.choice([*WORDS, *FLAGS, *VALUES_OF]))
     name, *group = command.removesuffix(" search").split()
     return [rng.choice([name] * 30 + ["x", ""]), *group, *SHORT.get(command, []), *words]
-
-
-WRITING = ("--checkpoint", "--dump", "--trace", "--write", "--out", "--junit", "--summary")
 
 
 def write_files(folder: Path) -> None:

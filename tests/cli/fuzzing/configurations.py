@@ -11,7 +11,7 @@ from msgspec import inspect
 from invariants import GROUPS, PROPERTIES
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE
 from tests.cli.fuzzing.calling import answers
-from tests.cli.fuzzing.changes import VALUES, change_bytes, change_lines, change_start, cut_off
+from tests.cli.fuzzing.changes import NAMED, VALUES, change_bytes, change_lines, change_start, cut_off
 from tests.cli.fuzzing.files import formats
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.simulation.choices import AnyChoice
@@ -67,7 +67,7 @@ def configured_schedule(rng: Random) -> dict[str, Any]:
     broken = msgspec.json.decode(BROKEN_SCHEDULE)
     document: dict[str, Any] = {
         "version": 1,
-        "protocol": rng.choice(["zab"] * 18 + ["ladis", "ladis-2008", "raft", ""]),
+        "protocol": rng.choice(["zab"] * 15 + NAMED + ["ladis", "ladis-2008", "raft", ""]),
         "processes": processes,
         "choices": rng.choice([calm, choices, calm + choices, broken["choices"]]),
     }
@@ -157,4 +157,4 @@ def gate_configured(rng: Random, folder: Path) -> int:
         data = gate_table(rng)
     (folder / "pyproject.toml").write_bytes(data)
     files = rng.choice([[], [], ["--junit", "j.xml"], ["--summary", "s.md"]])
-    return answers(["gate", *files, *formats(rng)], ["pyproject.toml"])
+    return answers(["gate", *files, *formats(rng)], ["pyproject.toml"], writable=[Path()], named=True)

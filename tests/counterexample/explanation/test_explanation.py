@@ -186,7 +186,6 @@ VERBS: dict[str, tuple[type[Event], ...]] = {
     "From": (Stabilised,),
     "At": (Quiescent,),
 }
-WITH_TXN = (Deliver, Broadcast, Accept)
 
 
 def claimed(sentences: tuple[str, ...]) -> Iterator[tuple[tuple[type[Event], ...], int, str | None, int]]:

@@ -1,12 +1,8 @@
 """Throughput, latency and recovery: figures by hand, and who judges."""
 
-from pathlib import Path
-
-import msgspec
 import pytest
 from msgspec.structs import replace
 
-from tests.cli.command import process
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.evaluation.costs import MILLISECOND, SECOND, Costs, Disk
 from zabcheck.papers.evaluation.measure import Judged, Stuck, latency, recovery, throughput
@@ -59,13 +55,3 @@ def test_a_protocol_that_does_not_get_on_is_no_figure() -> None:
 def test_the_first_who_deliver_warm_up_and_are_not_counted() -> None:
     row = throughput(Judged(), 3, None, Costs(), 10, 10, "x")
     assert row.latency_ns == pytest.approx(10 * 10**9 / row.operations_per_second, rel=0.25)
-
-
-@pytest.mark.slow
-def test_the_hash_seed_changes_nothing(tmp_path: Path) -> None:
-    options = ["--servers", "3,4", "--operations", "50", "--outstanding", "20", "--history", "20", "--format", "json"]
-    told = []
-    for seed in ("1", "2"):
-        result = process("evaluate", *options, cwd=tmp_path, variables={"PYTHONHASHSEED": seed})
-        told.append({**msgspec.json.decode(result.out), "seconds": 0})
-    assert told[0] == told[1]

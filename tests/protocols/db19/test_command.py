@@ -10,7 +10,6 @@ import pytest
 
 from invariants import Header, Judge, select, trace
 from invariants.quorums import Quorums
-from tests.cli.command import process
 from tests.cli.conftest import Command
 from tests.protocols.db19.configurations import dump_of, run, setting
 from tests.protocols.db19.reference import reference
@@ -222,10 +221,3 @@ def test_a_bar_is_shown_on_a_terminal_only(zabcheck: Command, monkeypatch: pytes
     shown = zabcheck(*line)
     assert (shown.code, shown.out) == (0, quiet.out)
     assert "of 100,000 ticks" in shown.err
-
-
-@pytest.mark.slow
-def test_as_a_process_of_its_own_whatever_the_hash_seed(tmp_path: Path) -> None:
-    results = [process("db19", *BROKEN, cwd=tmp_path, variables={"PYTHONHASHSEED": each}) for each in ("0", "1")]
-    assert results[0] == results[1]
-    assert results[0].out == sha256(dump_of(Setting(19, 2, 15, 2))).hexdigest() + "\n"

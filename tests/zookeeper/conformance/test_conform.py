@@ -95,10 +95,6 @@ def test_a_proposal_may_leave_before_uptodate(packets: tuple[int, ...], tmp_path
     assert conform(altered(HEALTHY, tmp_path, _up_to_date_late(*packets))).verdict == "conforms"
 
 
-def test_the_same_recording_has_the_same_run() -> None:
-    assert conform(LOST_WRITE).schedule == conform(LOST_WRITE).schedule
-
-
 # What does not.
 
 

@@ -108,11 +108,6 @@ def test_a_trace_on_disk_is_the_same_with_a_source_for_each_line(recording: Reco
     assert sources[1] == '{"source":"packet 1"}'
 
 
-def test_a_recording_gives_the_same_trace_each_time(recording: Recording) -> None:
-    healthy(recording)
-    assert observe(recording.folder) == observe(recording.folder)
-
-
 def test_a_real_run_breaks_nothing_and_is_complete() -> None:
     found = observe(HEALTHY)
     assert (found.notes, found.partial, broken(found)) == ((), (), {})

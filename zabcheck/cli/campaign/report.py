@@ -19,7 +19,7 @@ from zabcheck.campaign.report.wording import what_failing_runs_do
 from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
 from zabcheck.cli.output import doing, make_console, print_json, print_path
-from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named, without
 from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.text.files import write
@@ -95,7 +95,8 @@ def outcome(made: "CampaignReport") -> tuple[int, str]:
     if idle:
         return INCONCLUSIVE, f"no run of {runs} exercised {named(idle)}"
     judged = [row.property for row in made.tables.properties]
-    return OK, f"none of {runs} violates {f'any of {len(judged)} properties' if len(judged) > 1 else named(judged)}"
+    what = f"any of {len(judged)} properties" if len(judged) > 1 else named(judged)
+    return OK, f"none of {runs} violates {what}{without(made.plan['protocol'], made.plan['switches'])}"
 
 
 def _next_step(made: "CampaignReport", code: int) -> str:

@@ -226,6 +226,18 @@ class Components:
         events = self._intern_events(self._with_leaving(process, choice, found))
         return PairOutcome(after, links, acts, events, epoch, found.raised)
 
+    def epoch_after(self, number: int, choice: AnyChoice, before: Pair) -> int | None:
+        """Return the highest epoch of a process after this choice, which is not taken; None if it is not enabled."""
+        process = self.processes[number]
+        connections, cast = self._connections(process.id, named_by(choice), before)
+        found = next_state(self._model, process, connections, choice, 0, cast)
+        return None if found is None else highest_epoch(self.protocol, found.process.state, found.events)
+
+    @property
+    def writes(self) -> bool:
+        """True if some process has written to its disk."""
+        return any(process.disk.durable or process.disk.unsynced for process in self.processes)
+
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
         """Return the events of a choice; with `tells_of_leaving`, also that the process has left its iteration.
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from zabcheck.explore.bounds import (
+    COSTS,
     CRASH,
     CUT,
     FREE,
@@ -42,6 +43,7 @@ from zabcheck.explore.tables.renaming import Names
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
+from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
@@ -182,6 +184,8 @@ class LocalStates:
         """By number: whether it is settled, and would stop reading if it were not held."""
         self.switched_off: dict[str, int] = {}
         """By the name of a bound: how many different moves it forbade."""
+        self.limiting: dict[str, None] = {}
+        """The bounds that kept a process from a move that it could have made: all but that on epochs."""
         self._forbidden: set[tuple[int, int, Pair]] = set()
         """The choices that the bound on epochs forbids, each with the process and the links that it depends on."""
         self.matters: list[int] = []
@@ -388,7 +392,10 @@ class LocalStates:
         may_be_enabled, before = self.alternatives.may_be_enabled, (opened[other - 1], link)
         some = self.alternatives.of(component.id, chosen.kinds, component.following != NOBODY)
         for place, cost, choice_number, choice in some.get(other, ()):
-            if (cost != FREE and not mask & cost) or not may_be_enabled(choice, component, *before):
+            if cost != FREE and not mask & cost:
+                self._note_limit(COSTS[cost], number, choice, before)
+                continue
+            if not may_be_enabled(choice, component, *before):
                 continue
             requests = mask >> _COUNT if cost == REQUEST else 0
             executed = components.executed(number, choice, requests, before)
@@ -400,6 +407,15 @@ class LocalStates:
         if chosen.may_stop_reading and other == component.following and not mask & HELD:
             unread = PairOutcome(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
             yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
+
+    def _note_limit(self, bound: str, number: int, choice: AnyChoice, before: Pair) -> None:
+        """Note that a bound limits the search, if without it a process with these links could make this choice."""
+        if bound not in self.limiting and self.alternatives.may_be_enabled(
+            choice, self.components.processes[number], *before
+        ):
+            epoch = self.components.epoch_after(number, choice, before)
+            if epoch is not None and epoch <= self.bounds.epochs:
+                self.limiting[bound] = None
 
     def _kind(self, choice: Any, number: int, before: Pair, executed: PairOutcome) -> int:
         """Return the reason that may make a move the only one to try."""
