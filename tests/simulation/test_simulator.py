@@ -1,5 +1,7 @@
 """Choices move the processes, and nothing else does: the same choices give the same events."""
 
+import gc
+import weakref
 from collections.abc import Sequence
 from itertools import product
 
@@ -308,3 +310,17 @@ def test_a_fork_and_its_origin_go_their_own_ways(seed: int) -> None:
     for choice in choices[half:]:
         simulator.execute(choice)
     assert events == simulator_after(choices)[1]
+
+
+def test_a_run_is_freed_as_soon_as_nobody_uses_it() -> None:
+    """Not when Python looks for garbage: a search makes thousands of them."""
+    run = Simulator(ZAB, 3, [].append, network=True)
+    run.execute(EPOCH[0])
+    twin = run.fork([].append)
+    freed = [weakref.ref(run), weakref.ref(twin)]
+    gc.disable()
+    try:
+        del run, twin
+        assert [each() for each in freed] == [None, None]
+    finally:
+        gc.enable()

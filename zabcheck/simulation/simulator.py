@@ -22,7 +22,7 @@ from zabcheck.simulation.application import Application
 from zabcheck.simulation.channels import Channels, Mesh
 from zabcheck.simulation.choices import KINDS, Choice
 from zabcheck.simulation.processes import Processes
-from zabcheck.simulation.world import World
+from zabcheck.simulation.world import World, show_lost
 
 
 class Simulator(World):
@@ -57,7 +57,7 @@ class Simulator(World):
         application = Application(show, in_words=network) if switches.application == "key-value" else None
         show = show if application is None else application.observe
         kind = Mesh if protocol.environment.mesh else Channels
-        channels = kind(processes, self._show_lost, abrupt=switches.closing == "abrupt")
+        channels = kind(processes, show_lost(show, network), abrupt=switches.closing == "abrupt")
         self._begin(Processes(protocol, quorums, switches, show, channels, application, network=network))
         self.remember, self.on_step = remember, on_step
         for process in self.ids:
@@ -111,7 +111,7 @@ class Simulator(World):
         if self.application is not None:
             twin.application = self.application.fork(show)
             twin.show = twin.application.observe
-        channels = self.channels.copy(twin._show_lost)
+        channels = self.channels.copy(show_lost(twin.show, twin.network))
         twin._consist_of(channels, self.processes.copy(twin.show, channels, twin.application))
         return twin
 
