@@ -20,7 +20,7 @@ An epoch and a counter are integers of 0 or more, a process is an integer from 1
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 TRACE_VERSION = 1
 
@@ -341,7 +341,8 @@ class Header(Event, frozen=True):
 
     `order` is "global" if the order of the file is the order in time (a simulator's trace), "per-process" if
     only the order of each process's own events is known (merged logs). `schedule` is the schedule that gave the
-    trace, as its JSON object, if there is one.
+    trace, as its JSON object, if there is one. `ignores` names fields of other lines, such as times, that are none of
+    this format, and are skipped.
     """
 
     version: Literal[1]
@@ -350,6 +351,7 @@ class Header(Event, frozen=True):
     quorums: str = "majority"
     order: Literal["global", "per-process"] = "global"
     schedule: dict[str, Any] | None = None
+    ignores: tuple[str, ...] | UnsetType = UNSET
 
 
 class End(Event, frozen=True):

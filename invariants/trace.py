@@ -11,10 +11,10 @@ The logs of several processes need not be merged into one file first: `merge` re
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from io import BytesIO
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -42,6 +42,9 @@ Line = AnyEvent | Header | End
 
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 _encode = msgspec.json.Encoder().encode
+_decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_FIELDS = frozenset([each.encode_name for kind in get_args(Line) for each in msgspec.structs.fields(kind)] + ["event"])
+"""The names of the fields of all lines."""
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
@@ -66,13 +69,37 @@ def load(source: BinaryIO, name: str) -> Iterator[Event]:
 
 
 def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
-    """Decode each line by itself."""
+    """Decode each line by itself, without the fields that the header says to ignore."""
     number = 0
+    ignored: Collection[str] = ()
     while line := source.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
             raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
-        yield _event(line, name, number)
+        if ignored:
+            line = _without(line, ignored)
+        event = _event(line, name, number)
+        if number == 1 and isinstance(event, Header) and event.ignores:
+            ignored = _ignored(event.ignores, name)
+        yield event
+
+
+def _ignored(names: Collection[str], name: str) -> Collection[str]:
+    """Return the names of the fields that a header says to ignore. TraceError if an event has one of them."""
+    for each in names:
+        if each in _FIELDS:
+            raise TraceError(f"{name}, line 1, field `ignores`: expected names of no field of an event, found `{each}`")
+    return frozenset(names)
+
+
+def _without(line: bytes, ignored: Collection[str]) -> bytes:
+    """Return a line without these fields; as it is if it is no JSON object."""
+    try:
+        fields = _decode_fields(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return line
+    left = {field: value for field, value in fields.items() if field not in ignored}
+    return line if len(left) == len(fields) else _encode(left) + b"\n"
 
 
 def in_form(lines: Iterable[Event], name: str) -> Iterator[Event]:

@@ -109,7 +109,7 @@ class _Trace:
             raise _GivenUp
 
     def _begin(self, header: Event) -> None:
-        if not isinstance(header, Header):
+        if not isinstance(header, Header) or header.ignores:
             raise _GivenUp
         self.header = header
         try:

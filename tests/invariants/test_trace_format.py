@@ -395,3 +395,41 @@ def test_zxids_are_ordered_by_epoch_then_counter() -> None:
     zxids = [Zxid(1, 1), Zxid(1, 2), Zxid(1, 10), Zxid(2, 1), Zxid(10, 0)]
     assert sorted([zxids[3], zxids[2], zxids[4], zxids[0], zxids[1]]) == zxids
     assert sorted(zxids, key=Zxid.packed) == zxids
+
+
+TIMED = [
+    b'{"event":"header","version":1,"processes":3,"protocol":"mine","ignores":["time","host"]}\n',
+    b'{"time":7,"event":"broadcast","process":1,"incarnation":0,"epoch":1,"txn":{"zxid":[1,1],"value":"a"}}\n',
+    b'{"event":"deliver","process":1,"incarnation":0,"txn":{"zxid":[1,1],"value":"a"},"time":[8],"host":{"event":1}}\n',
+    b'{"event":"deliver","process":2,"incarnation":0,"txn":{"zxid":[1,1],"value":"a"}}\n',
+    b'{"event":"end","count":3,"host":"x"}\n',
+]
+
+
+def test_fields_that_the_header_says_to_ignore_are_skipped() -> None:
+    header, *read = trace.loads(b"".join(TIMED))
+    assert read == [*broadcasts(1, 1, A), *deliveries(1, A), *deliveries(2, A), End(3)]
+    assert b"".join(trace.dump([header])) == TIMED[0].replace(
+        b'"ignores"', b'"quorums":"majority","order":"global","schedule":null,"ignores"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ((0, b',"host"', b""), "line 3: Object contains unknown field `host`"),
+        ((0, b',"ignores":["time","host"]', b""), "line 2: Object contains unknown field `time`"),
+        (
+            (0, b'"host"', b'"process"'),
+            "line 1, field `ignores`: expected names of no field of an event, found `process`",
+        ),
+        ((0, b'["time","host"]', b"7"), "line 1, field `ignores`: Expected `array`, got `int`"),
+        ((2, b'"process":1,', b'"time":1,'), "line 3: Object missing required field `process`"),
+        ((3, b"}\n", b"\n"), "line 4: expected a JSON object, "),
+    ],
+)
+def test_other_fields_and_wrong_names_are_errors(changed: tuple[int, bytes, bytes], said: str) -> None:
+    number, old, new = changed
+    lines = [line.replace(old, new) if at == number else line for at, line in enumerate(TIMED)]
+    with pytest.raises(TraceError, match=f"^trace, {re.escape(said)}"):
+        trace.loads(b"".join(lines))

@@ -5,6 +5,8 @@ from msgspec import structs
 
 from tests.search.builders import RECORDED, breaks_alone, broken, failure_of, minimised
 from tests.tiers import sweep
+from zabcheck.protocols.base import Protocol
+from zabcheck.search.minimise import Failure, breaks
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.choices import (
     AnyChoice,
@@ -65,6 +67,22 @@ def test_it_breaks_the_same_property(minimal: Schedule) -> None:
     assert minimal.violates == "total order"
     assert minimal.mutant == "no-truncation"
     assert breaks_alone(minimal)
+
+
+def test_time_outs_are_left_out_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A node that keeps its own time is waited for at each, by the clock, whenever the schedule is executed."""
+    waited = []
+
+    def counted(protocol: Protocol, schedule: Schedule, property_: str) -> Failure | None:
+        waited.append(any(isinstance(choice, Timeout) for choice in schedule.choices))
+        return breaks(protocol, schedule, property_)
+
+    monkeypatch.setattr("zabcheck.search.minimise.breaks", counted)
+    idle = (Lead(1, (2,)), Timeout(2), Timeout(1)) * 5
+    shorter = minimised(structs.replace(noisy(), choices=(*idle, *NOISY)), "total order")
+    assert breaks_alone(shorter)
+    assert waited[:3] == [True, True, False]  # as it is, taken apart, without them
+    assert not any(waited[3:])
 
 
 def test_no_single_choice_can_be_left_out(minimal: Schedule) -> None:

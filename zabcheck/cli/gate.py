@@ -17,7 +17,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
 from zabcheck.gate import report
 from zabcheck.gate.checks import Gate, GateReport, Status
-from zabcheck.gate.configuration import Configuration, ConfigurationError, kills_of, load
+from zabcheck.gate.configuration import SAMPLE, Configuration, ConfigurationError, NoConfiguration, kills_of, load
 from zabcheck.invariants import PROPERTIES
 from zabcheck.text.files import write
 from zabcheck.text.nodes import option_of
@@ -35,13 +35,16 @@ INSTEAD_OF_RUNS = {
 }
 """The next step, by what is lacking, where more runs would not help."""
 
+CONFIG = Path("pyproject.toml")
+"""The file that has the configuration, unless another one is named."""
+
 JUnit = Annotated[Path | None, typer.Option("--junit", help="Write the outcomes to this file as JUnit XML.")]
 Summary = Annotated[Path | None, typer.Option("--summary", help="Write the outcomes to this file as Markdown.")]
 
 
 @command
 def gate(
-    config: Annotated[Path, typer.Option(help="The file with a table \\[tool.zabcheck].")] = Path("pyproject.toml"),
+    config: Annotated[Path, typer.Option(help="The file with a table \\[tool.zabcheck].")] = CONFIG,
     out: Annotated[
         Path | None, typer.Option(help="Where to write counterexamples, instead of where --config says.")
     ] = None,
@@ -72,7 +75,12 @@ def gate(
     """
     look_here()
     with bad_input_for(ConfigurationError):
-        wanted = load(config)
+        try:
+            wanted = load(config)
+        except NoConfiguration:
+            if config == CONFIG and format is Format.text:
+                typer.echo(f"a configuration to begin with, for {CONFIG}:\n\n{SAMPLE}")
+            raise
     if out is not None:
         wanted = msgspec.structs.replace(wanted, out=str(out))
     check_out(Path(wanted.out), "--out" if out is not None else f"{config}, [tool.zabcheck], key `out`:")

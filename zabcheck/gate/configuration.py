@@ -1,13 +1,4 @@
-"""The configuration of a gate: the table `[tool.zabcheck]` of a pyproject.toml.
-
-[tool.zabcheck]
-protocols = ["zab", "mylib.protocol:Mine"]
-seeds = [1, 2]
-runs = 2000
-goals = ["three epochs", "truncation"]
-kills = ["no-truncation"]
-time-limit = 600
-"""
+"""The configuration of a gate: the table `[tool.zabcheck]` of a pyproject.toml; `SAMPLE` is one."""
 
 import errno
 import tomllib
@@ -19,7 +10,7 @@ from msgspec import Meta, Struct
 
 from zabcheck.invariants import select
 from zabcheck.invariants.diagnosis import like
-from zabcheck.mutants.catalogue import CATALOGUE, bugs_of
+from zabcheck.mutants.catalogue import CATALOGUE, bug_of, bugs_of
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.adapter import imported
@@ -30,6 +21,16 @@ from zabcheck.search.run import MAX_PROCESSES, MAX_STEPS
 from zabcheck.text.nodes import command_of
 from zabcheck.text.words import cut
 
+SAMPLE = """\
+[tool.zabcheck]
+protocols = ["zab"]         # "module:Class" for a class of your own, "exec:./node" for a program
+seeds = [1, 2]
+runs = 2000
+goals = ["three epochs"]
+kills = ["no-truncation"]   # known bugs that have to be found, or a "module:Class" of your own that has one
+time-limit = 600            # seconds
+"""
+"""A configuration that passes, to begin with."""
 ALL = "all"
 MOST_BYTES = 1 << 24
 """The longest configuration that is read."""
@@ -48,7 +49,7 @@ _EXPECTED = {
     "processes": f"a whole number from 1 to {MAX_PROCESSES}",
     "properties": "a list of at least one name of a property or group",
     "goals": f"a list of names of goals, or of {ALL}",
-    "kills": f"a list of names of mutants, or of {ALL}",
+    "kills": f"a list of names of mutants, of {ALL}, or of `module:Class`",
     "time-limit": "a number of seconds above 0",
     "out": "the name of a folder",
 }
@@ -58,15 +59,19 @@ class ConfigurationError(ValueError):
     """A configuration cannot be used. The message is one line: file, key, what was expected."""
 
 
+class NoConfiguration(ConfigurationError):
+    """There is no configuration: no such file, or none with the table."""
+
+
 class Configuration(Struct, frozen=True, forbid_unknown_fields=True, rename=lambda name: name.replace("_", "-")):
     """The keys of the table; all but `protocols` may be left out.
 
     Each of `protocols` is searched with each of `seeds`, in `runs` runs of at most about `steps` steps. `processes` is
     the number of processes (by default the swarm draws it, and Hypothesis takes 3). `properties` (names or groups) are
     judged, by default all that the protocol is judged by. The runs of each protocol have to exercise every property and
-    reach each of `goals`. Each of `kills`, which are mutants, has to be found with the first of the seeds. "all" stands
-    for all goals, or for all mutants of the protocols. `time-limit` is in seconds by the clock, for everything
-    together. Counterexamples are written to the folder `out`.
+    reach each of `goals`. Each of `kills`, which are mutants, or classes of the user's that have a bug, has to be found
+    with the first of the seeds. "all" stands for all goals, or for all mutants of the protocols. `time-limit` is in
+    seconds by the clock, for everything together. Counterexamples are written to the folder `out`.
     """
 
     protocols: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -88,6 +93,8 @@ def load(path: Path) -> Configuration:
         document = tomllib.loads(_text(path))
     except IsADirectoryError:
         raise ConfigurationError(f"{path}: expected a file, found a directory") from None
+    except FileNotFoundError as error:
+        raise NoConfiguration(f"{path}: {error.strerror}") from None
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:
@@ -101,7 +108,7 @@ def load(path: Path) -> Configuration:
     tool = document.get("tool")
     table = tool.get("zabcheck") if isinstance(tool, dict) else None
     if not isinstance(table, dict):
-        raise ConfigurationError(f"{path}: expected a table [tool.zabcheck]")
+        raise NoConfiguration(f"{path}: expected a table [tool.zabcheck]")
     try:
         return _converted(table)
     except _Wrong as wrong:
@@ -205,13 +212,18 @@ def goals_of(configuration: Configuration) -> list[str]:
 
 
 def kills_of(configuration: Configuration) -> list[Mutant]:
-    """Return the mutants that have to be found. ValueError for an unknown mutant, or one of another protocol."""
+    """Return the mutants that have to be found, each "module:Class" among them as a mutant of itself.
+
+    ValueError for an unknown mutant, one of another protocol, or a class that there is not.
+    """
     bugs = [each for protocol in protocols_of(configuration) for each in bugs_of(protocol).values()]
     bugs.sort(key=lambda each: list(CATALOGUE).index(each.name) if each.name in CATALOGUE else len(CATALOGUE))
     known = [each.name for each in bugs]
+    classes = [name for name in configuration.kills if ":" in name and command_of(name) is None]
     for name in configuration.kills:
-        if name not in (*known, ALL):
+        if name not in (*known, *classes, ALL):
             protocols = ", ".join(configuration.protocols)
             expected = f"expected {ALL}, or some of: {', '.join(known)}" if known else "there are none"
             raise ValueError(f"no mutant `{name}` of {protocols}; {like(name, (*known, ALL), expected)}")
-    return [each for each in bugs if each.name in configuration.kills or ALL in configuration.kills]
+    named = [each for each in bugs if each.name in configuration.kills or ALL in configuration.kills]
+    return named + [bug_of(imported(name)) for name in dict.fromkeys(classes)]

@@ -482,6 +482,11 @@ def planted(protocol: Protocol, mutant: str | None) -> Protocol:
     return CATALOGUE[mutant].apply(protocol)
 
 
+def bug_of(protocol: Protocol) -> Mutant:
+    """Return a protocol that has a bug, such as a class of the user's, as a mutant to be found."""
+    return Mutant(protocol.name, protocol.name, protocol.summary, protocol.source, (), "unknown", {}, is_whole=True)
+
+
 def bugs_of(protocol: Protocol) -> dict[str, Mutant]:
     """Return the known bugs of a protocol, by name: those of the catalogue, or those that it has itself."""
     if protocol.plant is None:

@@ -33,6 +33,8 @@ class Mutant(Struct, frozen=True):
     """How many processes a search has to run for the bug to show soon."""
     state: type[AddedState] | None = None
     """Variables that the bug adds to those of a process; each field has a default."""
+    is_whole: bool = False
+    """True if the protocol of that name has the bug as it is: nothing is planted."""
     within: tuple[str, ...] = ()
     """The bugs that break whatever this one was seen to break, and more: only schedules of theirs tell them from it."""
 

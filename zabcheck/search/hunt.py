@@ -94,8 +94,8 @@ def hunt(
     `on_run` is called with each run when it ends; `over` returns True if something other than the budget ends the hunt.
     `shorten` makes the schedule that was found shorter: `minimise` takes less time than `shortest`.
     """
-    protocol = mutated(mutant.protocol, mutant.name)
-    if protocol.plant is not None and properties is None:
+    protocol = mutated(mutant.protocol, None if mutant.is_whole else mutant.name)
+    if (protocol.plant is not None or mutant.is_whole) and properties is None:
         properties = protocol.properties  # it is not expected to break any other
     tally = Tally(select(properties))
     start = process_time()

@@ -165,6 +165,7 @@ class Minimiser:
             self._name_in_order,
         )
         self._take_apart()
+        self._drop_time_outs()
         while not self.over:
             before = self.best
             for each in passes:
@@ -210,6 +211,10 @@ class Minimiser:
             for choice in self.best.choices:
                 simulator.execute(choice)
         self._accept(self._with(steps), self.steps)
+
+    def _drop_time_outs(self) -> None:
+        """Leave out all time-outs at once: a node that keeps its own time is waited for at each, by the clock."""
+        self._shortens([choice for choice in self.best.choices if not isinstance(choice, choices.Timeout)])
 
     def _drop_processes(self) -> None:
         """Keep only some of the processes, named anew, the fewest first; a quorum is then a majority of those.

@@ -9,7 +9,7 @@ from invariants import FURTHER, PROPERTIES
 from tests.cli.command import Result
 from tests.cli.conftest import Command
 from tests.cli.gate.configurations import OF_ZAB, PASSES, Gate
-from zabcheck.gate.configuration import MAX_PROCESSES, MAX_RUNS, Configuration
+from zabcheck.gate.configuration import MAX_PROCESSES, MAX_RUNS, SAMPLE, Configuration
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import MAX_STEPS
@@ -60,7 +60,7 @@ A_PROTOCOL = f"a list of at least one of: {KNOWN}; or `module:Class`"
         ),
         ("goals", '"all"', 'expected a list of names of goals, or of all, found "all"'),
         ("goals", '["x"]', f"no goal `x`; expected all, or some of: {', '.join(GOALS)}"),
-        ("kills", "[1]", "expected a list of names of mutants, or of all, found 1 in it"),
+        ("kills", "[1]", "expected a list of names of mutants, of all, or of `module:Class`, found 1 in it"),
         ("kills", '["x"]', f"no mutant `x` of zab; expected all, or some of: {', '.join(OF_ZAB)}"),
         ("time-limit", "0", "expected a number of seconds above 0, found 0"),
         ("time-limit", "nan", "expected a number of seconds above 0, found nan"),
@@ -124,12 +124,30 @@ def test_what_is_wrong_with_the_table(table: str, expected: str, gate: Gate) -> 
     ],
 )
 def test_what_is_wrong_with_the_file(content: bytes, expected: str, zabcheck: Command, tmp_path: Path) -> None:
-    (tmp_path / "pyproject.toml").write_bytes(content)
-    assert complaint(zabcheck("gate")) == f"pyproject.toml: {expected}"
+    (tmp_path / "given.toml").write_bytes(content)
+    assert complaint(zabcheck("gate", "--config", "given.toml")) == f"given.toml: {expected}"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"), [(None, "No such file or directory"), ("[tool.ruff]\n", "expected a table [tool.zabcheck]")]
+)
+def test_where_there_is_no_configuration_one_to_begin_with_is_printed(
+    content: str | None, said: str, zabcheck: Command, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "pyproject.toml").write_text(content)
+    result = zabcheck("gate")
+    assert (result.code, result.err) == (2, f"zabcheck: pyproject.toml: {said}\n")
+    first, _, sample = result.out.partition("\n\n")
+    assert first == "a configuration to begin with, for pyproject.toml:"
+    assert sample == f"{SAMPLE}\n"
+    assert complaint(zabcheck("gate", "--format", "json")) == f"pyproject.toml: {said}"
+    (tmp_path / "pyproject.toml").write_text(sample.replace("runs = 2000", "runs = 60"))
+    assert zabcheck("gate").code == 0
 
 
 def test_a_file_that_cannot_be_read(zabcheck: Command) -> None:
-    assert complaint(zabcheck("gate")) == "pyproject.toml: No such file or directory"
+    assert complaint(zabcheck("gate", "--config", "no.toml")) == "no.toml: No such file or directory"
     assert complaint(zabcheck("gate", "--config", ".")) == ".: expected a file, found a directory"
 
 

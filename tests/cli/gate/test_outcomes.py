@@ -163,6 +163,22 @@ def test_what_was_not_exercised_or_reached_is_inconclusive(gate: Gate) -> None:
     assert said["goal truncation"] == f"reached by none of 1 run: {GOALS['truncation']}"
 
 
+def test_a_class_of_ones_own_that_has_a_bug_has_to_be_found(gate: Gate) -> None:
+    kills = 'protocols = ["zab"]\nruns = 60\nkills = ["mine_here:Mine", "tests.protocols.own.alone:Alone"]'
+    result = gate(kills, "--format", "json")
+    said = {each["name"]: (each["status"], each["message"]) for each in result.json["outcomes"]}
+    status, message = said["mine_here:Mine"]
+    assert status == "passed"
+    assert message.startswith("zxid uniqueness broke in ")
+    status, message = said["tests.protocols.own.alone:Alone"]
+    assert (status, message[:19]) == ("failed", "survived 60 runs: F")
+    assert result.code == 1
+    assert [row["found"] for row in result.json["kills"]] == [1, 0]
+    result = gate('protocols = ["zab"]\nkills = ["mine_here:Nobody"]')
+    assert (result.code, result.out) == (2, "")
+    assert "key `kills`: protocol `mine_here:Nobody`: no `Nobody` in module `mine_here`" in result.err
+
+
 def test_a_mutant_that_survives_fails(gate: Gate) -> None:
     result = gate(SURVIVES)
     assert (result.code, result.err) == (1, "")
