@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 
 from benchmarks import (
+    broken,
     campaign,
     causality,
     check,
@@ -22,6 +23,7 @@ from benchmarks import (
 from zabcheck.search.run import collect_garbage_less_often
 
 BENCHMARKS: dict[str, Callable[[], None]] = {
+    "broken": broken.main,
     "campaign": campaign.main,
     "causality": causality.main,
     "check": check.main,

@@ -96,7 +96,10 @@ class Invariant(ABC):
         return False
 
     def on_move(self, process: int) -> bool:
-        """Take in that `process` has delivered something; called once the delivered sequences have forked."""
+        """Take in that `process` has delivered something.
+
+        Called once the delivered sequences have forked, while the property is not known to be broken.
+        """
         return False
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -216,8 +219,8 @@ class Judge:
             self._judge_links()
         if record.forked:
             for index, name, on_move in self._calls.on_move:
-                if on_move(self.invariants[index], event.process):
-                    self.broken.setdefault(name, self.count)
+                if name not in self.broken and on_move(self.invariants[index], event.process):
+                    self.broken[name] = self.count
 
     def _broadcast(self, event: Broadcast) -> None:
         record = self._record_to_change()

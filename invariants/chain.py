@@ -72,7 +72,7 @@ class Chain:
         Replicas append the same transaction to the same chain one after the other: they get the same link.
         """
         latest = self._latest
-        if latest is not None and latest.txn is txn:
+        if latest is not None and (latest.txn is txn or latest.txn == txn):
             return latest
         link = _new(Chain)
         link.txn = txn

@@ -23,7 +23,7 @@ most processes had accepted it, the lowest of these: an `Accept`, or else an `Ad
 Exercised by: a transaction that is delivered, counted once: once chosen, it stays so for later deliveries.
 Cost: amortised O(1) an event, and O(processes) for each acceptance and delivery until the first delivery of a chosen
 transaction; an `Adopt` also takes O(transactions of its history not known to be chosen), a delivery that may be chosen
-or not O(`Adopt`s of unknown histories). Memory O(distinct transactions + processes), and until that delivery each
+or not O(epochs of unknown histories). Memory O(distinct transactions + processes), and until that delivery each
 acceptance.
 
 In an incomplete trace of merged logs an acceptance may be missing: a violation is never certain. In one in the order of
@@ -66,10 +66,10 @@ class Chosen(Invariant):
         self.adopted: dict[int, tuple[int, ...]] | None = None
         self.initial: dict[int, tuple[Chain, ...]] = {}  # by epoch: known histories adopted in it that end before it
         self.primaries: dict[int, tuple[Primary, ...]] = {}  # by epoch: the processes that broadcast
-        self.latest: dict[Primary, Sent] = {}
+        self.unsought: dict[Reference, None] = {}  # unknown ones that were not compared with these
         self.followed: dict[
-            tuple[Chain, Primary], tuple[Sent, Chain]
-        ] = {}  # the last transactions of β that were put behind a history
+            tuple[Chain, Primary], tuple[int, Chain]
+        ] = {}  # the number of transactions of β that were put behind a history
         self.going_on: dict[Reference, tuple[Txn, ...]] = {}  # the transactions accepted after an unknown history
         self.pending: dict[Txn, Deliver] = {}  # in merged logs: the least
         self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
@@ -80,7 +80,6 @@ class Chosen(Invariant):
         return {Adopt: self._adopt, Accept: self._accept, Deliver: self._deliver}
 
     def on_sent(self, sent: Sent) -> bool:
-        self.latest[sent.primary] = sent
         if sent.previous is None:
             self.primaries[sent.epoch] = (*self.primaries.get(sent.epoch, ()), sent.primary)
         return False
@@ -110,7 +109,9 @@ class Chosen(Invariant):
             self._count_all(history, event)
         elif event not in (adopts := self.unknown.get(told, ())):
             self.unknown[told] = (*adopts, event)
-            self.adopted = None
+            self.unsought[told] = None
+            if self.adopted is not None and event.process not in (known := self.adopted.get(event.epoch, ())):
+                self.adopted[event.epoch] = (*known, event.process)
         return self.least is not None and self.accepts
 
     # Histories.
@@ -140,32 +141,34 @@ class Chosen(Invariant):
             links += [link.append(txn) for txn in self.going_on.pop(told, ())]
 
     def _follow(self) -> None:
-        """Extend unknown histories by the broadcasts of their epoch, as far as possible."""
+        """Extend known histories by the broadcasts of their epoch, until none of those is an unknown history."""
         before = -1
         while self.unknown and before != len(self.unknown):
             before = len(self.unknown)
-            for told, adopts in list(self.unknown.items()):
-                for epoch in dict.fromkeys(adopt.epoch for adopt in adopts):
-                    for initial in self.initial.get(epoch, ()):
-                        for primary in self.primaries.get(epoch, ()):
-                            whole = self._put_behind(initial, primary)
-                            if initial.length < told[1] <= whole.length:
-                                link = whole.prefix(told[1])
-                                if told in self.unknown and reference(link) == told:
-                                    self._learn(link)
+            new = [(told, adopt.epoch) for told in self.unsought for adopt in self.unknown.get(told, ())]
+            self.unsought = {}
+            for epoch in self._adopted():
+                for initial in self.initial.get(epoch, ()):
+                    for primary in self.primaries.get(epoch, ()):
+                        whole = self._put_behind(initial, primary)
+                        for told, of in new:
+                            if of == epoch and initial.length < told[1] <= whole.length:
+                                self._recognise(whole.prefix(told[1]))
 
     def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
         """Return `initial` with all broadcasts of `primary` so far after it. Amortised O(1)."""
-        done, link = self.followed.get((initial, primary), (None, initial))
-        sent: Sent | None = self.latest[primary]
-        rest = []
-        while sent is not None and sent is not done:
-            rest.append(sent.txn)
-            sent = sent.previous
-        for txn in reversed(rest):
-            link = link.append(txn)
-        self.followed[initial, primary] = self.latest[primary], link
+        done, link = self.followed.get((initial, primary), (0, initial))
+        sents = self.record.sequences[primary]
+        for sent in sents[done:]:
+            link = link.append(sent.txn)
+            self._recognise(link)
+        self.followed[initial, primary] = len(sents), link
         return link
+
+    def _recognise(self, link: Chain) -> None:
+        """Put a history on record if it was adopted and not known."""
+        if reference(link) in self.unknown:
+            self._learn(link)
 
     # Acceptances.
 

@@ -21,13 +21,14 @@ it, leader, rest). If no process lacks anything, the `Quiescent` of the least pr
 closed their connection. Exercised by: a follower connected to an established leader that has delivered something; an
 established leader that is connected to a quorum and has broadcast in its epoch; a process that follows a leader which
 is gone. Detection: with the last of the events that show it. Cost: O(1) an event; at a rest O(processes) for each of
-its events, and O(log n) for each transaction that a follower lacks or a leader has broadcast in its epoch.
+its events, and O(log n) for each transaction that the leader has delivered or broadcast since the last rest.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from zabcheck.invariants.base import Invariant, Violation
+from zabcheck.invariants.chain import EMPTY, Chain
 from zabcheck.invariants.events import Deliver, Event, Quiescent, Ready, Txn
 from zabcheck.invariants.record import Primary, Record, Sent, Standing
 
@@ -49,6 +50,14 @@ class Lacking(NamedTuple):
     rest: int
 
 
+class Examined(NamedTuple):
+    """How far a process and its leader were compared at the last rest."""
+
+    has: Chain
+    owed: Chain
+    last: Sent | None
+
+
 class EpochProgress(Invariant):
     """Obligations of a running epoch, judged at each rest."""
 
@@ -67,6 +76,8 @@ class EpochProgress(Invariant):
         self.seen: dict[int, tuple[AtRest, ...]] = {}  # by rest
         self.epochs: dict[tuple[int, int], int] = {}  # by actor: of its last `Ready` or broadcast
         self.last: dict[Primary, Sent] = {}
+        self.broken = False
+        self.examined: dict[tuple[int, int], Examined] = {}  # while nothing is broken
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Quiescent: self._rests, Ready: self._ready}
@@ -86,7 +97,10 @@ class EpochProgress(Invariant):
         delivered = self.record.standing(*actor)
         seen = AtRest(event, delivered, self.last.get((self.epochs.get(actor, 0), *actor)))
         self.seen[event.rest] = (*self.seen.get(event.rest, ()), seen)
-        return event.connection == "closed" or next(self._lacking(event.rest), None) is not None
+        if not self.broken:
+            lacking = next(self._lacking(event.rest, self.examined), None)
+            self.broken = event.connection == "closed" or lacking is not None
+        return self.broken
 
     def judged(self) -> int:
         judged = 0
@@ -97,7 +111,8 @@ class EpochProgress(Invariant):
         return judged + len(self._left_behind())
 
     def violation(self) -> Violation | None:
-        lacking = min((each for rest in self.seen for each in self._lacking(rest)), default=None)
+        examined: dict[tuple[int, int], Examined] = {}
+        lacking = min((each for rest in sorted(self.seen) for each in self._lacking(rest, examined)), default=None)
         if lacking is None:
             left = self._left_behind()
             return None if not left else self._alone(min(left, key=lambda event: (event.process, event.rest)))
@@ -140,26 +155,32 @@ class EpochProgress(Invariant):
     def _left_behind(self) -> list[Quiescent]:
         return [each.event for seen in self.seen.values() for each in seen if each.event.connection == "closed"]
 
-    def _lacking(self, rest: int) -> Iterator[Lacking]:
+    def _lacking(self, rest: int, examined: dict[tuple[int, int], Examined]) -> Iterator[Lacking]:
+        """Yield what processes lack at a rest, except for what they lacked at an earlier one, as far as `examined`."""
         for leader, members in self._led(rest):
             owed = self.record.resolved(leader.delivered)
             for member in members:
                 has = self.record.resolved(member.delivered)
-                if has is None or owed is None:
+                if has is None or owed is None or (member is leader and not self._is_quorum(members)):
                     continue
+                pair = member.event.process, leader.event.process
+                before = examined.get(pair)
+                if before is None or not (has.starts_with(before.has) and owed.starts_with(before.owed)):
+                    before = Examined(EMPTY, EMPTY, None)
+                examined[pair] = Examined(has, owed, leader.last)
                 txns: list[Txn] = []
-                if member is not leader and not has.starts_with(owed):
-                    txns = owed.after(owed.common_prefix(has).length)
-                elif member is leader and self._is_quorum(members):
-                    txns = [sent.txn for sent in _broadcast(leader)]
+                if member is leader:
+                    txns = [sent.txn for sent in _broadcast(leader, before.last)]
+                elif not has.starts_with(owed):
+                    txns = owed.after(max(before.owed.length, owed.common_prefix(has).length))
                 for txn in txns:
                     if not self.record.contains(has, txn):
-                        yield Lacking(txn, member.event.process, leader.event.process, rest)
+                        yield Lacking(txn, *pair, rest)
 
 
-def _broadcast(leader: AtRest) -> Iterator[Sent]:
-    """Yield the broadcasts of a leader in its epoch until a rest, the last first."""
+def _broadcast(leader: AtRest, before: Sent | None = None) -> Iterator[Sent]:
+    """Yield the broadcasts of a leader in its epoch until a rest, the last first, up to but not including `before`."""
     sent = leader.last
-    while sent is not None:
+    while sent is not None and sent is not before:
         yield sent
         sent = sent.previous

@@ -9,7 +9,9 @@ another lacks, the least read that holds it and the least that lacks it, by (pro
 Exercised by: two `FinalRead`s. Cost: O(transactions of the read) for each; memory O(different reads).
 """
 
+from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
@@ -46,10 +48,10 @@ class FinalAgreement(Invariant):
     def violation(self) -> Violation | None:
         if len(self.different) < 2:
             return None
-        reads = [(frozenset(held), event) for held, event in self.different.items()]
-        txn = min(txn for held, _ in reads for txn in held if not all(txn in other for other, _ in reads))
-        holds = min((event for held, event in reads if txn in held), key=_rank)
-        lacks = min((event for held, event in reads if txn not in held), key=_rank)
+        counts = Counter(chain.from_iterable(self.different))
+        txn = min(txn for txn, reads in counts.items() if reads < len(self.different))
+        holds = min((event for held, event in self.different.items() if txn in held), key=_rank)
+        lacks = min((event for held, event in self.different.items() if txn not in held), key=_rank)
         one, other = (holds.process, holds.incarnation), (lacks.process, lacks.incarnation)
         return self._violation(
             f"what was read at the end at {named(one, other)} has {txn}, and what was read at {named(other, one)} has "

@@ -22,7 +22,8 @@ broadcasts of others may come later in the file, so an `Adopt` without a match i
 Witness: an `AckEpoch` with another history, least by (epoch, zxid, process, incarnation), first in its process;
 if there is none, the least such `Adopt`, then by length and hash. Exercised by: an `AckEpoch`.
 Cost: O(1) an event, for processes that accept the same transactions after each other share the hash; for an `Adopt`
-that has no known match, O(candidates for I_e × broadcasts of e) in all. Memory O(distinct transactions).
+that has no known match, O(broadcasts of e) in all for each candidate for I_e of a length that fits. Memory
+O(distinct transactions).
 
 In an incomplete trace an incarnation may lack its last lines, and so an `Accept` or `Adopt` that makes a later
 history right: the first half is a certain violation only in incarnation 0. The second never is, as an `AckEpoch` or
@@ -33,9 +34,9 @@ from collections.abc import Callable
 from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
-from zabcheck.invariants.chain import chain_hash
+from zabcheck.invariants.chain import Reference, chain_hash, reference
 from zabcheck.invariants.events import NO_ZXID, Accept, AckEpoch, Adopt, Event, Txn, Zxid
-from zabcheck.invariants.record import Record, Sent
+from zabcheck.invariants.record import Primary, Record, Sent
 
 
 class _History:
@@ -72,11 +73,13 @@ class Invariant4(Invariant):
         self.cases = 0
         self.known: dict[int, _History] = {0: self.empty}  # by hash
         self.durable: dict[int, _History] = {}  # by process
-        self.provided: dict[int, tuple[_History, ...]] = {}  # by epoch: the candidates for its initial history
+        self.provided: dict[tuple[int, int], tuple[_History, ...]] = {}  # by epoch and length: the candidates for I_e
+        self.candidates: set[tuple[int, Reference]] = set()  # the same, by epoch
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
-        self.next: dict[Sent, Sent] = {}  # in β
-        self.matched: set[tuple[int, Zxid, int, int]] = set()  # epoch and history: I_e ∘ a prefix of β_e, as far as
-        self.ends: dict[tuple[_History, Sent], tuple[Sent, _History]] = {}  # these have been followed
+        self.places: dict[tuple[Primary, Zxid], tuple[int, ...]] = {}  # of a zxid in β, as far as
+        self.indexed: dict[Primary, int] = {}  # was asked for
+        self.matched: set[tuple[int, Reference]] = set()  # epoch and history: I_e ∘ a prefix of β_e, as far as
+        self.ends: dict[tuple[_History, Sent], tuple[int, _History]] = {}  # these have been followed
         self.unmatched: dict[Adopt, None] = {}
         self.least: tuple[AckEpoch, _History] | None = None
 
@@ -86,8 +89,6 @@ class Invariant4(Invariant):
     def on_sent(self, sent: Sent) -> bool:
         if sent.previous is None:
             self.first[sent.epoch] = (*self.first.get(sent.epoch, ()), sent)
-        else:
-            self.next[sent.previous] = sent
         return False
 
     def _accept(self, event: Accept) -> bool:
@@ -129,11 +130,12 @@ class Invariant4(Invariant):
     def _provide(self, event: AckEpoch) -> None:
         """Take in a candidate for the initial history of an epoch."""
         self.acks += 1
-        candidates = self.provided.get(event.epoch, ())
-        if not any(initial.tells(event) for initial in candidates):
-            told = self._told(event)
-            self.provided[event.epoch] = (*candidates, told)
-            self.matched.add((event.epoch, told.zxid, told.length, told.hash))
+        candidate = event.epoch, reference(event)
+        if candidate not in self.candidates:
+            self.candidates.add(candidate)
+            self.matched.add(candidate)
+            known = self.provided.get((event.epoch, event.length), ())
+            self.provided[event.epoch, event.length] = (*known, self._told(event))
 
     def _adopt(self, event: Adopt) -> bool:
         self.cases += 1
@@ -145,24 +147,31 @@ class Invariant4(Invariant):
 
     def _matches(self, event: Adopt) -> bool:
         """Return True if the adopted history is I_e ∘ a prefix of β_e, for some candidates for these."""
-        history = event.epoch, event.zxid, event.length, event.hash
+        history = event.epoch, reference(event)
         if history in self.matched:
             return True
-        for initial in self.provided.get(event.epoch, ()):
-            for first in self.first.get(event.epoch, ()):
-                self._follow(event.epoch, initial, first, event.length)
+        for first in self.first.get(event.epoch, ()):
+            for place in self._places(first.primary).get((first.primary, event.zxid), ()):
+                for initial in self.provided.get((event.epoch, event.length - place - 1), ()):
+                    self._follow(event.epoch, initial, first, event.length)
         return history in self.matched
+
+    def _places(self, primary: Primary) -> dict[tuple[Primary, Zxid], tuple[int, ...]]:
+        """Return the places of the zxids in β, for all primaries that were asked for."""
+        sents = self.record.sequences[primary]
+        for sent in sents[self.indexed.get(primary, 0) :]:
+            key = primary, sent.txn.zxid
+            self.places[key] = (*self.places.get(key, ()), sent.place)
+        self.indexed[primary] = len(sents)
+        return self.places
 
     def _follow(self, epoch: int, initial: _History, first: Sent, length: int) -> None:
         """Add `initial` ∘ each prefix, up to a length, of the β that begins with `first` to the possible histories."""
-        sent, at = self.ends.get((initial, first), (None, initial))
-        while at.length < length:
-            following = first if sent is None else self.next.get(sent)
-            if following is None:
-                return
-            sent, at = following, self._continued(at, following.txn)
-            self.matched.add((epoch, at.zxid, at.length, at.hash))
-            self.ends[initial, first] = sent, at
+        done, at = self.ends.get((initial, first), (0, initial))
+        for sent in self.record.sequences[first.primary][done : length - initial.length]:
+            at = self._continued(at, sent.txn)
+            self.matched.add((epoch, reference(at)))
+        self.ends[initial, first] = at.length - initial.length, at
 
     def judged(self) -> int:
         return self.cases if self.acks else 0

@@ -21,6 +21,7 @@ Exercised by: a delivery in such a phase above the beginning of D_f. Cost: O(1) 
 its length. Memory O(distinct transactions + processes), as long as nothing is kept.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
@@ -76,8 +77,6 @@ class Invariant5(Invariant):
         self.phases: dict[int, Phase] = {}  # by process
         self.kept: list[Phase] = []  # that are over, and yet to be settled
         self.first: dict[int, tuple[Sent, ...]] = {}  # by epoch: the first broadcast of each primary
-        self.next: dict[Sent, Sent] = {}  # in β
-        self.place: dict[Sent, int] = {}  # in β
         self.descends = False  # True if zxids descend within some β
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
@@ -95,10 +94,7 @@ class Invariant5(Invariant):
         before = sent.previous
         if before is None:
             self.first[sent.epoch] = (*self.first.get(sent.epoch, ()), sent)
-            self.place[sent] = 0
         else:
-            self.next[before] = sent
-            self.place[sent] = self.place[before] + 1
             self.descends |= not before.txn.zxid < sent.txn.zxid
         return False
 
@@ -136,7 +132,7 @@ class Invariant5(Invariant):
             return False
         txn = event.txn
         if phase.last is not None and not phase.rest and not self.descends:
-            following = self.next.get(phase.last)
+            following = self.record.following(phase.last)
             if following is not None and following.txn is txn and phase.begin.incarnation == event.incarnation:
                 phase.last = following  # the usual case
                 self.deliveries += 1
@@ -161,22 +157,30 @@ class Invariant5(Invariant):
     def _following(self, phase: Phase) -> list[Sent]:
         """Return what may be delivered next: the broadcast after the last delivery, or the first of each primary."""
         if phase.last is None:
-            firsts = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
-            return [sent for sent in firsts if sent is not None]
-        sent = self._above(self.next.get(phase.last), phase.zxid)
+            return self._firsts(phase)
+        sent = self._next_above(phase.last, phase.zxid)
         return [] if sent is None else [sent]
 
-    def _above(self, sent: Sent | None, zxid: Zxid) -> Sent | None:
-        """Return the first of β from `sent` on that has a zxid above `zxid`."""
-        while sent is not None and not zxid < sent.txn.zxid:
-            sent = self.next.get(sent)
-        return sent
+    def _firsts(self, phase: Phase) -> list[Sent]:
+        """Return the first broadcast above the beginning of D_f of each primary of the epoch that has one."""
+        firsts = []
+        for primary in [sent.primary for sent in self.first.get(phase.begin.epoch, ())]:
+            sequence = self.record.sequences[primary]
+            place = bisect_right(sequence, phase.zxid, key=lambda sent: sent.highest)
+            firsts += sequence[place : place + 1]
+        return firsts
+
+    def _next_above(self, sent: Sent, zxid: Zxid) -> Sent | None:
+        """Return the first after `sent` in β that has a zxid above `zxid`."""
+        following = self.record.following(sent)
+        while following is not None and not zxid < following.txn.zxid:
+            following = self.record.following(following)
+        return following
 
     def _is_repeat(self, phase: Phase, txn: Txn) -> bool:
         last = phase.last
         return last is not None and any(
-            sent.primary == last.primary and self.place[sent] <= self.place[last]
-            for sent in self.record.broadcasts(txn)
+            sent.primary == last.primary and sent.place <= last.place for sent in self.record.broadcasts(txn)
         )
 
     def judged(self) -> int:
@@ -206,13 +210,21 @@ class Invariant5(Invariant):
 
     def _first_wrong(self, phase: Phase) -> tuple[Txn, Txn | None] | None:
         """Return the delivery by which D_f is no prefix of a β_e any more, and the one possible in its place."""
-        delivered = [*self._matched(phase), *phase.rest]
-        candidates = [self._above(sent, phase.zxid) for sent in self.first.get(phase.begin.epoch, ())]
-        for txn in dict.fromkeys(delivered):
-            going_on = [sent for sent in candidates if sent is not None and sent.txn == txn]
+        candidates, delivered = self._firsts(phase), list(dict.fromkeys(phase.rest))
+        if phase.last is not None:
+            primary = phase.last.primary
+            [first] = [sent for sent in candidates if sent.primary == primary]
+            if sum(sent.txn == first.txn for sent in candidates) == 1:  # the usual case: only one primary's β goes on
+                candidates = self._following(phase)
+                delivered = [txn for txn in delivered if not self._is_repeat(phase, txn)]
+            else:
+                delivered = list(dict.fromkeys([*self._matched(phase), *phase.rest]))
+        for txn in delivered:
+            going_on = [sent for sent in candidates if sent.txn == txn]
             if not going_on:
-                return txn, min((sent.txn for sent in candidates if sent is not None), default=None)
-            candidates = [self._above(self.next.get(sent), phase.zxid) for sent in going_on]
+                return txn, min((sent.txn for sent in candidates), default=None)
+            following = [self._next_above(sent, phase.zxid) for sent in going_on]
+            candidates = [sent for sent in following if sent is not None]
         return None
 
     def _matched(self, phase: Phase) -> list[Txn]:

@@ -20,20 +20,29 @@ A transaction that was broadcast again does not precede itself. A transaction wi
 Detection: it is enough to look at these two, the immediate predecessors. A delivered y needs each of its own before it;
 these are delivered too, so they need theirs, and so on down any chain. Of the first kind it is enough to look at the
 neighbour in β, by the same argument. As long as the tree of delivered sequences is a path, sequences are compared by
-their lengths. If a broadcast or a snapshot's prefix turns up later than the delivery that it explains (merged logs),
-all is settled once at the end.
+their lengths; once it has forked, they are compared as often as the cost of that stays O(1) an event on average, and
+all is settled once at the end. So it is if a broadcast or a snapshot's prefix turns up later than the delivery that it
+explains (merged logs).
 
 Witness, with z' = y and z = x, an immediate pair: the primary broadcasts x, or the process of the primary delivers x;
 the primary broadcasts y; p delivers y (and p delivers x, if it does so later); least by (y, p, x, the primary of y),
 the first kind before the second, then the least incarnation that had delivered x. Exercised by: a delivery of a
-transaction that has a predecessor. Cost: O(1) an event; the witness O(n log n), or O(n^2) where the sequences of the
-processes fork or zxids descend within β.
+transaction that has a predecessor. Cost: O(1) an event; the witness as `invariants.precedence.lacking`.
 """
+
+from itertools import islice
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import Chain
-from zabcheck.invariants.events import Deliver, Event, Txn
-from zabcheck.invariants.record import Primary, Record, Sent, named
+from zabcheck.invariants.events import Broadcast, Deliver, Event, Txn
+from zabcheck.invariants.precedence import Demand, Precedence, lacking
+from zabcheck.invariants.record import Record, Sent, named
+
+_WORK = 1 << 20
+"""The number of transactions that may be compared at first."""
+
+_WORK_AN_EVENT = 16
+"""The number of them that may be compared for each event after that, on average."""
 
 
 class PoCausalOrder(Invariant):
@@ -50,8 +59,11 @@ class PoCausalOrder(Invariant):
         super().__init__(record, order)
         self.cases = 0
         self.broken = False
+        self.budget = _WORK  # transactions that may still be compared
+        self.unsure = False  # True if the budget did not suffice
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
+        self.budget += _WORK_AN_EVENT
         found = False
         while sent is not None:
             found |= self._breaks(link, sent)
@@ -59,75 +71,101 @@ class PoCausalOrder(Invariant):
         return found
 
     def _breaks(self, link: Chain, sent: Sent) -> bool:
-        record = self.record
-        if sent.previous is not None or _learned(record, sent):
+        if sent.previous is not None or self._has_learned(sent):
             self.cases += 1
         else:
             return False
-        if not record.lacks_previous(link, sent) and not self._lacks_known(link, sent):
+        if not self.record.lacks_previous(link, sent) and not self._lacks_known(link, sent):
             return False
         self.broken = True
         return True
 
+    def _has_learned(self, sent: Sent) -> bool:
+        """Return True if the process had delivered any broadcast transaction other than `sent.txn`."""
+        record = self.record
+        if sent.longest.length and sent.longest.txn in record.sent and sent.longest.txn != sent.txn:
+            return True  # the usual case
+        if not (sent.longest.length or record.resumed):
+            return False
+        known = record.known(sent)
+        if not self._affords(sum(at.length for _, at in known)):
+            return False
+        return any(x in record.sent and x != sent.txn for _, at in known for x in at)
+
     def _lacks_known(self, link: Chain, sent: Sent) -> bool:
-        """Return True if a transaction is missing that the process of the primary had delivered."""
+        """Return True if a transaction is missing that the process of the primary had delivered.
+
+        What it had delivered at its broadcast before `sent` is there as that one is, if nothing came late.
+        """
         record = self.record
         if sent.longest.length < link.length and not (record.forked or record.resumed):
             return False  # the usual case: on a path, what is shorter is a prefix
+        if self.broken or self.unsure:
+            return False
+        known = record.known(sent)
+        news = [(at, 0) for _, at in known]
+        previous = sent.previous
+        if previous is not None and previous.segment == sent.segment and not (record.late or record.resumed):
+            had, before = record.had(sent), record.had(previous)
+            if had is not None and before is not None:
+                news = [(had, before.length)]
+        behind = [(at, start) for at, start in news if at.length > start and not link.previous.starts_with(at)]
+        behind = [(at, max(start, link.previous.common_prefix(at).length)) for at, start in behind]
+        if not self._affords(len(known) + sum(at.length - start for at, start in behind)):
+            return False
         return any(
-            not record.contains(link.previous, x)
-            for _, known in record.known(sent)
-            if not link.previous.starts_with(known)
-            for x in known.after(link.previous.common_prefix(known).length)
-            if x != link.txn and x in record.sent
+            x != link.txn and x in record.sent and not record.contains(link.previous, x)
+            for at, start in behind
+            for x in at.after(start)
         )
 
-    def judged(self) -> int:
-        self._settle()
-        return self.cases
+    def _affords(self, work: int) -> bool:
+        if not self.unsure:
+            self.budget -= work
+            self.unsure = self.budget < 0
+        return not self.unsure
 
-    def _settle(self) -> None:
-        """Traverse the tree again, if a broadcast or a snapshot's prefix came late."""
+    def judged(self) -> int:
         record = self.record
-        if not (record.late or record.resumed):
-            return
-        self.cases = 0
-        self.broken = False
-        for link in record.links.values():
-            if link.length:
-                self.on_link(link, record.sent.get(link.txn))
+        if not (record.late or record.resumed or self.unsure):
+            return self.cases
+        precedence = Precedence(record)
+        links = (link for link in record.links.values() if link.length)
+        return sum(precedence.has_predecessor(sent) for link in links for sent in record.broadcasts(link.txn))
 
     def violation(self) -> Violation | None:
-        self._settle()
-        if not self.broken:
-            return None
         record = self.record
-        whole: set[tuple[Primary, int]] = set()
-        for txn in sorted(record.delivered()):
-            bad = [
-                link
-                for link in record.links_of(txn)
-                if any(
-                    record.lacks(link, sent, whole) or self._lacks_known(link, sent) for sent in record.broadcasts(txn)
-                )
-            ]
-            if bad:
-                return self._witness(bad)
-        return None
+        if not (self.broken or record.late or record.resumed or self.unsure):
+            return None
+        precedence = Precedence(record)
+        bad = lacking(record, lambda sent: (precedence.earlier(sent), precedence.delivered(sent)))
+        if not bad:
+            return None
+        y = min(link.txn for link in bad)
+        return self._witness([link for link in bad if link.txn == y], precedence)
 
-    def _witness(self, bad: list[Chain]) -> Violation:
+    def _witness(self, bad: list[Chain], precedence: Precedence) -> Violation:
         record = self.record
         p, passed = record.least_actor(*bad)
         y = bad[0].txn
-        x, _, _, _, before, sent = min(
-            (
-                (x, sent.primary, rule, incarnation, before, sent)
-                for sent in record.broadcasts(y)
-                for x, rule, incarnation, before in _predecessors(record, sent)
-                if any(not record.contains(link.previous, x) for link, _ in passed)
-            ),
-            key=lambda found: found[:4],
-        )
+        there = record.counts(link.previous for link, _ in passed)
+
+        def missing(demand: Demand) -> list[Txn]:
+            _, txns, number = demand
+            return [x for x in islice(txns, number) if x != y and there.get(x, 0) < len(passed)]
+
+        pairs = []
+        for sent in record.broadcasts(y):
+            for rule, demand in ((1, precedence.earlier(sent)), (2, precedence.delivered(sent))):
+                pairs += [(min(lost), sent.primary, rule, sent) for lost in [missing(demand)] if lost]
+        x, _, rule, sent = min(pairs, key=lambda pair: pair[:3])
+        if rule == 1:
+            before: Broadcast | Deliver = next(
+                each.event for each in record.broadcasts(x) if each.primary == sent.primary
+            )
+        else:
+            incarnation = min(life for life, known in record.known(sent) if record.contains(known, x))
+            before = Deliver(sent.event.process, incarnation, x)
         witness: list[Event] = [before, sent.event, Deliver(*p, y)]
         after = any(record.contains(end, x) and not record.contains(link.previous, x) for link, end in passed)
         if after:
@@ -139,27 +177,3 @@ class PoCausalOrder(Invariant):
             f"{named(p, sender)} delivered {y} " + ("before" if after else "without") + f" {x}",
             *witness,
         )
-
-
-def _learned(record: Record, sent: Sent) -> bool:
-    """Return True if the process had delivered any broadcast transaction other than `sent.txn`."""
-    if sent.longest.length and sent.longest.txn in record.sent and sent.longest.txn != sent.txn:
-        return True  # the usual case
-    if not (sent.longest.length or record.resumed):
-        return False
-    return any(x in record.sent and x != sent.txn for _, known in record.known(sent) for x in known)
-
-
-def _predecessors(record: Record, sent: Sent) -> list[tuple[Txn, int, int, Event]]:
-    """Return the immediate predecessors by this broadcast, each with the rule, the incarnation and the event."""
-    found: list[tuple[Txn, int, int, Event]] = []
-    earlier = sent.previous
-    while earlier is not None:
-        found.append((earlier.txn, 1, earlier.event.incarnation, earlier.event))
-        earlier = earlier.previous
-    process = sent.event.process
-    for incarnation, known in record.known(sent):
-        found += [
-            (x, 2, incarnation, Deliver(process, incarnation, x)) for x in known if x != sent.txn and x in record.sent
-        ]
-    return found

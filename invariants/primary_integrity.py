@@ -14,14 +14,14 @@ after its delivery (merged logs), all is settled once at the end.
 
 Witness, with z = b and z' = a: ρ_e' broadcasts a, ρ_e broadcasts b, p delivers a (p may be ρ_e itself, if it does so
 later); least by (b, ρ_e, a, p, ρ_e'). Exercised by: a broadcast in an epoch above that of a delivered transaction.
-Cost: O(1) an event, O(epochs) a primary whose epoch is over; the witness O(n log n), or O(n^2) where zxids do not
-ascend.
+Cost: O(1) an event, O(epochs) a primary whose epoch is over; the witness O(n log epochs) for n links.
 """
 
 from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping
 
 from zabcheck.invariants.base import Invariant, Violation
-from zabcheck.invariants.chain import Chain
+from zabcheck.invariants.chain import EMPTY, Chain
 from zabcheck.invariants.events import Deliver, Txn, Zxid
 from zabcheck.invariants.record import Record, Sent, named
 
@@ -60,7 +60,7 @@ class PrimaryIntegrity(Invariant):
         return False
 
     def on_position(self, sent: Sent) -> bool:
-        if not self._demands_most(sent):
+        if self.broken or not self._demands_most(sent):
             return False
         had = self.record.had(sent)
         assert had is not None
@@ -114,32 +114,13 @@ class PrimaryIntegrity(Invariant):
         record = self.record
         if not (self.broken or self.unsorted or record.late):
             return None
-        self.unsorted = set()
-        for link in record.links.values():
-            if link.length:
-                self._sort(link, record.epochs(link.txn))
-        delivered = sorted((found[0], txn) for txn in record.delivered() if (found := record.epochs(txn)) is not None)
-        epochs = [epoch for epoch, _ in delivered]
-        suspects = {
-            sent.primary
-            for sent in _all_sents(record)
-            if self._demands_most(sent) and self._missing(sent, delivered, bisect_left(epochs, sent.epoch))
-        }
-        for sent in sorted(_all_sents(record), key=lambda sent: (sent.txn, sent.primary)):
-            if sent.primary in suspects and record.had(sent) is not None:
-                missing = self._missing(sent, delivered, bisect_left(epochs, sent.epoch))
-                if missing:
-                    return self._witness(sent, min(missing))
-        return None
-
-    def _missing(self, sent: Sent, delivered: list[tuple[int, Txn]], older: int) -> list[Txn]:
-        """Return those of the first `older` transactions of `delivered` that the primary lacked when it broadcast."""
-        had = self.record.had(sent)
-        assert had is not None
-        if had.hash not in self.unsorted and _older_part(had, sent.epoch) == older:
-            return []
-        known = set(had)
-        return [txn for _, txn in delivered[:older] if txn not in known]
+        epoch_of = {txn: found[0] for txn in record.delivered() if (found := record.epochs(txn)) is not None}
+        sents = [sent for sent in _all_sents(record) if record.had(sent) is not None]
+        sent = min(_lacking(record, sents, epoch_of), key=lambda sent: (sent.txn, sent.primary), default=None)
+        if sent is None:
+            return None
+        had = set(record.had(sent) or ())
+        return self._witness(sent, min(txn for txn, epoch in epoch_of.items() if epoch < sent.epoch and txn not in had))
 
     def _witness(self, sent: Sent, a: Txn) -> Violation:
         record = self.record
@@ -165,3 +146,50 @@ def _older_part(sequence: Chain, epoch: int) -> int:
 
 def _all_sents(record: Record) -> list[Sent]:
     return [sent for txn in record.sent for sent in record.broadcasts(txn)]
+
+
+def _lacking(record: Record, sents: Iterable[Sent], epoch_of: Mapping[Txn, int]) -> Iterator[Sent]:
+    """Yield those of `sents` before which their process had not delivered everything of earlier epochs.
+
+    In each sequence of the tree its transactions are counted, by epoch.
+    """
+    ascending = sorted(epoch_of.values())
+    epochs = list(dict.fromkeys(ascending))
+    place = {epoch: at for at, epoch in enumerate(epochs)}
+    asked: dict[int, list[Sent]] = {}
+    for sent in sents:
+        asked.setdefault((record.had(sent) or EMPTY).hash, []).append(sent)
+    yield from (sent for sent in asked.get(EMPTY.hash, ()) if bisect_left(ascending, sent.epoch))
+    counts = _Counts(len(epochs))
+    path: list[int | None] = []
+    for link in record.walk():
+        while len(path) >= link.length:
+            counts.add(path.pop(), -1)
+        epoch = epoch_of.get(link.txn)
+        path.append(None if epoch is None else place[epoch])
+        counts.add(path[-1], 1)
+        for sent in asked.get(link.hash, ()):
+            if counts.before(bisect_left(epochs, sent.epoch)) < bisect_left(ascending, sent.epoch):
+                yield sent
+
+
+class _Counts:
+    """Numbers by place, of which the first can be summed up: O(log places) (Fenwick 1994)."""
+
+    def __init__(self, places: int) -> None:
+        self._tree = [0] * (places + 1)
+
+    def add(self, place: int | None, number: int) -> None:
+        """Add to the number at a place; None is no place."""
+        at = len(self._tree) if place is None else place + 1
+        while at < len(self._tree):
+            self._tree[at] += number
+            at += at & -at
+
+    def before(self, place: int) -> int:
+        """Return the sum of the numbers before a place."""
+        total = 0
+        while place:
+            total += self._tree[place]
+            place -= place & -place
+        return total

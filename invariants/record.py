@@ -17,12 +17,12 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 """
 
 from bisect import insort
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, Self
 
 from zabcheck.invariants.chain import EMPTY, Chain
-from zabcheck.invariants.events import Broadcast, Deliver, EventError, Restore, Txn
+from zabcheck.invariants.events import Broadcast, Deliver, EventError, Restore, Txn, Zxid
 from zabcheck.invariants.quorums import Quorums
 
 Actor = tuple[int, int]
@@ -30,6 +30,10 @@ Actor = tuple[int, int]
 
 Primary = tuple[int, int, int]
 """ρ_e: epoch, process, incarnation."""
+
+
+_MANY_LINKS = 5
+"""The number of links of one transaction from which they are looked for by branch."""
 
 
 def named(actor: Actor, *others: Actor) -> str:
@@ -50,8 +54,10 @@ class Sent:
         "epoch",
         "epochs",
         "event",
+        "highest",
         "longest",
         "other",
+        "place",
         "previous",
         "primary",
         "rank",
@@ -69,6 +75,7 @@ class Sent:
         longest: Chain,
         segment: int,
         rank: int,
+        place: int,
     ) -> None:
         epoch = event.epoch
         self.event = event
@@ -87,6 +94,9 @@ class Sent:
         )
         self.segment = segment  # the number of the sequence that the process was in
         self.rank = rank  # the number of broadcasts that the process had made before, in any incarnation
+        self.place = place  # in β
+        # The highest zxid in β up to here.
+        self.highest: Zxid = event.txn.zxid if previous is None else max(event.txn.zxid, previous.highest)
 
 
 class Waiting:
@@ -120,10 +130,12 @@ class Record:
         self.quorums = quorums  # of the processes; None if that is not known
         self.links: dict[int, Chain] = {0: EMPTY}  # by chain hash; a link comes after the one before it
         self.sent: dict[Txn, Sent] = {}  # the latest broadcast of it, `other` is the one before
+        self.sequences: dict[Primary, list[Sent]] = {}  # β
         self.forked = False
         self.deliveries = 0  # first deliveries of each actor
         self.starts = 0  # of those, the ones at the start of a sequence
         self.actors = 0  # actors that delivered something; one that only took a snapshot over could not go wrong
+        self.transactions = 0  # distinct ones, broadcast or delivered
         self.late = False  # a broadcast came after its delivery, or after another broadcast of the same transaction
         self.rewound = False  # a snapshot was taken over where something had been delivered or restored before
         self.resumed = False  # a snapshot that a process had taken over turned out later to be on record
@@ -143,7 +155,10 @@ class Record:
         self._first_child: dict[int, Chain] = {}
         self._children: dict[tuple[int, Txn], Chain] = {}  # all but the first child
         self._link_of: dict[Txn, Chain] = {}
-        self._more_links: dict[Txn, list[Chain]] = {}  # only where the tree forked
+        self._more_links: dict[Txn, dict[int, Chain]] = {}  # only where the tree forked: all but the first, by branch
+        # A branch begins at a link that is not the first child, and goes on with first children.
+        self._branch: dict[int, int] = {}  # by chain hash; a link of the branch 0, which begins at the root, has none
+        self._forks: list[Chain] = [EMPTY]  # by branch: the link that it forked from
         self._last: dict[Primary, Sent] = {}
         self._others: dict[tuple[Txn, Primary], None] = {}  # primaries whose transaction others broadcast after them
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
@@ -181,6 +196,8 @@ class Record:
             self._others[txn, other.primary] = None
         if other is not None or txn in self._link_of:
             self.late = True
+        else:
+            self.transactions += 1
         at = self._at[process]
         delivered = None if isinstance(at, Waiting) else at
         longest = self._longest.get(process, EMPTY)
@@ -188,8 +205,11 @@ class Record:
             longest = delivered
         rank = self._ranks[process] = self._ranks.get(process, -1) + 1
         segment = self._segment[process]
-        sent = Sent(event, primary, self._last.get(primary), other, delivered, longest, segment, rank)
+        sequence = self.sequences.setdefault(primary, [])
+        previous = self._last.get(primary)
+        sent = Sent(event, primary, previous, other, delivered, longest, segment, rank, len(sequence))
         self.sent[txn] = self._last[primary] = sent
+        sequence.append(sent)
         if isinstance(at, Waiting):
             at.done[sent] = None
         else:
@@ -264,14 +284,21 @@ class Record:
             return at  # delivered again: not in Δ
         link = at.append(txn)
         self.links[link.hash] = link
+        branch = self._branch.get(at.hash, 0)
         if child is None:
             self._first_child[at.hash] = link
         else:
             self._children[at.hash, txn] = link
+            branch = len(self._forks)
+            self._forks.append(at)
             self.forked = True
+        if branch:
+            self._branch[link.hash] = branch
         if self._link_of.setdefault(txn, link) is not link:
-            self._more_links.setdefault(txn, []).append(link)
+            self._more_links.setdefault(txn, {})[branch] = link
             self.forked = True
+        elif txn not in self.sent:
+            self.transactions += 1
         self._count_delivery(at)
         self.new_links.append(link)
         if link.hash in self._awaited:
@@ -318,34 +345,32 @@ class Record:
     def links_of(self, txn: Txn) -> list[Chain]:
         """Return every link that ends in `txn`: one, unless the tree forked."""
         link = self._link_of.get(txn)
-        return [] if link is None else [link, *self._more_links.get(txn, ())]
+        return [] if link is None else [link, *self._more_links.get(txn, {}).values()]
 
     def is_first_link(self, link: Chain) -> bool:
         """Return True if no process had delivered `link.txn` after anything else before."""
         return self._link_of[link.txn] is link
 
     def contains(self, at: Chain, txn: Txn) -> bool:
-        """Return True if `txn` is in the sequence `at`. O(log length) for each link of `txn`."""
+        """Return True if `txn` is in the sequence `at`. O(log length), and O(links of `txn`) at most."""
         link = self._link_of.get(txn)
         if link is None:
             return False
-        return at.starts_with(link) or any(at.starts_with(more) for more in self._more_links.get(txn, ()))
-
-    def lacks(self, link: Chain, sent: Sent, whole: set[tuple[Primary, int]]) -> bool:
-        """Return True if an earlier broadcast of `sent`'s primary is missing before `link`.
-
-        `whole` holds the links before which nothing is missing, and is added to.
-        """
-        earlier = sent.previous
-        while earlier is not None:
-            place = next((each for each in self.links_of(earlier.txn) if link.previous.starts_with(each)), None)
-            if place is None:
+        more = self._more_links.get(txn)
+        if more is None or at.starts_with(link):
+            return at.starts_with(link)
+        if len(more) < _MANY_LINKS:
+            return any(at.starts_with(link) for link in more.values())
+        to = at
+        for _ in more:  # a branch has one link of `txn` at most
+            branch = self._branch.get(to.hash, 0)
+            found = more.get(branch)
+            if found is not None and found.length <= to.length:
                 return True
-            if (sent.primary, place.hash) in whole:
-                break
-            earlier = earlier.previous
-        whole.add((sent.primary, link.hash))
-        return False
+            if not branch:
+                return False
+            to = self._forks[branch]
+        return any(at.starts_with(link) for link in more.values())
 
     def lacks_previous(self, link: Chain, sent: Sent) -> bool:
         """Return True if the same primary's broadcast just before `sent` is missing before `link`. O(1) as a rule."""
@@ -365,6 +390,11 @@ class Record:
     def repeated(self) -> Iterator[Txn]:
         """Iterate over the transactions that were delivered after different sequences."""
         return iter(self._more_links)
+
+    def following(self, sent: Sent) -> Sent | None:
+        """Return the broadcast after `sent` in β."""
+        sequence = self.sequences[sent.primary]
+        return sequence[sent.place + 1] if sent.place + 1 < len(sequence) else None
 
     def broadcasts(self, txn: Txn) -> Iterator[Sent]:
         """Yield every broadcast of `txn`, each primary's first only."""
@@ -392,13 +422,14 @@ class Record:
         Each sequence comes with its incarnation, in the order of the process. One may be missing that is a prefix of
         an earlier one.
         """
-        known = [
-            (incarnation, at)
-            for segment, incarnation, at in self._passed.get(sent.event.process, ())
-            if segment < sent.segment
-        ]
+        passed = self.passed(sent.event.process)
+        known = [(incarnation, at) for segment, incarnation, at in passed if segment < sent.segment]
         had = self.had(sent)
         return known if had is None else [*known, (sent.event.incarnation, had)]
+
+    def passed(self, process: int) -> Sequence[tuple[int, int, Chain]]:
+        """Return the sequences that `process` has left, in order, with their numbers and incarnations; see `known`."""
+        return self._passed.get(process, ())
 
     def position(self, process: int) -> Chain | None:
         """Return the sequence that the current incarnation of `process` has delivered; None if it is not on record."""
@@ -438,11 +469,63 @@ class Record:
     def least_actor(self, *links: Chain) -> tuple[Actor, list[tuple[Chain, Chain]]]:
         """Return the least actor with a sequence through one of `links`; each such link of its sequences, and its end.
 
-        These are more than one only if it has several sequences (see `Restore`).
+        `links` end in one transaction. The pairs are more than one only if it has several sequences (see `Restore`).
         """
-        passing = [(actor, (link, end)) for actor, end in self.ends() for link in links if end.starts_with(link)]
+        ends = self.ends()
+        if len(links) * len(ends) <= len(self.links):
+            passing = [(actor, (link, end)) for actor, end in ends for link in links if end.starts_with(link)]
+        else:
+            below = {link.hash: link for link in links}
+            for link in self.links.values():
+                if link.previous.hash in below:
+                    below[link.hash] = below[link.previous.hash]
+            passing = [(actor, (below[end.hash], end)) for actor, end in ends if end.hash in below]
         least = min(actor for actor, _ in passing)
         return least, [pair for actor, pair in passing if actor == least]
+
+    # The whole tree. These cost O(links).
+
+    def walk(self) -> Iterator[Chain]:
+        """Yield every link but the root, depth first: what was yielded since the one before it is not below it."""
+        others: dict[int, list[Chain]] = {}
+        for child in self._children.values():
+            others.setdefault(child.previous.hash, []).append(child)
+        waiting = others.get(EMPTY.hash, [])
+        link = self._first_child.get(EMPTY.hash)
+        while link is not None or waiting:
+            if link is None:
+                link = waiting.pop()
+            yield link
+            waiting += others.get(link.hash, ())
+            link = self._first_child.get(link.hash)
+
+    def passing(self, sequences: Iterable[Chain]) -> dict[int, int]:
+        """Return for each link, by its hash, the number of these sequences that go through it, if any does."""
+        passing: dict[int, int] = {}
+        for at in sequences:
+            passing[at.hash] = passing.get(at.hash, 0) + 1
+        for link in reversed(self.links.values()):
+            number = passing.get(link.hash)
+            if number is not None and link.length:
+                passing[link.previous.hash] = passing.get(link.previous.hash, 0) + number
+        return passing
+
+    def counts(self, sequences: Iterable[Chain]) -> dict[Txn, int]:
+        """Return for each transaction the number of these sequences that contain it, if any does."""
+        counts: dict[Txn, int] = {}
+        for hash_, number in self.passing(sequences).items():
+            if hash_:
+                txn = self.links[hash_].txn
+                counts[txn] = counts.get(txn, 0) + number
+        return counts
+
+    def held(self, txns: Collection[Txn]) -> dict[int, int]:
+        """Return for each sequence, by its hash, how many of these transactions it contains."""
+        held = {EMPTY.hash: 0}
+        for link in self.links.values():
+            if link.length:
+                held[link.hash] = held[link.previous.hash] + (link.txn in txns)
+        return held
 
     def unmatched(self) -> list[tuple[Actor, Waiting]]:
         """Return the restored prefixes that were never delivered, with the events after them."""
@@ -465,6 +548,7 @@ class Record:
         }
         # The lists inside dicts, and the events of a waiting process, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
+        copy.sequences = {primary: sents.copy() for primary, sents in self.sequences.items()}
         copy._passed = {process: passed.copy() for process, passed in self._passed.items()}
         copy._awaited = {}
         for hash_, pairs in self._awaited.items():

@@ -15,7 +15,7 @@ snapshot is not on record, the transactions of the process are unknown; that is 
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from zabcheck.invariants.base import Invariant
@@ -54,11 +54,12 @@ class Liveness(Invariant):
 
         True in merged logs, which do not show what a member had when the leader's log has `Stabilised`.
         """
-        return self.order != "global" or any(True for txn in self.wanted() for _ in self.lacking(event, txn))
+        wanted = self.wanted()
+        return self.order != "global" or any(len(at) < wanted for at in self.members(event).values())
 
     @abstractmethod
-    def wanted(self) -> Iterable[Txn]:
-        """Return the transactions that a member may lack so far."""
+    def wanted(self) -> int:
+        """Return the number of transactions that a member may lack so far, with all that are delivered."""
 
     def _lives(self, event: Life) -> bool:
         self.life[event.process] = event
@@ -94,12 +95,13 @@ class Liveness(Invariant):
             return EMPTY
         return self.record.position(process)
 
-    def lacking(self, event: Stabilised, txn: Txn) -> Iterator[int]:
-        """Yield the members of the quorum of `event` that do not have `txn`, in ascending order."""
-        for member in sorted(set(event.quorum)):
-            at = self.has(member)
-            if at is not None and not self.record.contains(at, txn):
-                yield member
+    def members(self, event: Stabilised) -> dict[int, Chain]:
+        """Return what each member of the quorum has, in ascending order, as far as that is on record."""
+        return {member: at for member in sorted(set(event.quorum)) if (at := self.has(member)) is not None}
+
+    def lacking(self, event: Stabilised, txn: Txn) -> int:
+        """Return the first member of the quorum that does not have `txn`, which one does not."""
+        return next(member for member, at in self.members(event).items() if not self.record.contains(at, txn))
 
     def judged(self) -> int:
         """Count the `Stabilised` that count and found a member behind; violated ones in any case."""

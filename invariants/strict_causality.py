@@ -17,20 +17,31 @@ delivers y; least by (x, y, p). If more than `LARGE` transactions were broadcast
 unrelated pairs that some process delivered one after the other (except for transactions without a broadcast), if there
 is one. Exercised by: a process that delivers two transactions that were broadcast.
 
-Cost: O(1) an event. The witness of a small trace: O(r n^2 / 64 + E n^2) for n transactions, E different last positions,
-and r rounds, two of them unless the relation is at odds with the order of the trace. That of a large one: O(s n) for s
-suspicions, of which those after the least unrelated pair are not examined; memory O(n). It costs as much as in a
-small trace (n^2 bits of memory) if all suspicions come to nothing and some process delivered y right before x, which
-precedes it: then only the pairs further apart can tell.
+Cost: O(1) an event. The witness: O(n) for n links, and again for each `LARGE` suspicions that are no immediate
+predecessors one way or the other. If all of them come to nothing, and some process delivered y right before x, which
+precedes it, each sequence is put in an order that fits the relation, where it is again enough to look at neighbours:
+O(n log n). Only if one of these pairs is unrelated is the least pair looked for among all: O(n) for each `LARGE`
+transactions up to it.
 """
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import EMPTY, Chain
 from zabcheck.invariants.events import Deliver, Txn
+from zabcheck.invariants.precedence import Precedence, Relation
 from zabcheck.invariants.record import Record, Sent, named
 
 LARGE = 1000
 """The number of transactions above which the witness is looked for among neighbours."""
+
+_WORK = 1 << 20
+"""The number of sequences that may be searched for a transaction at first."""
+
+_WORK_AN_EVENT = 4
+"""The number of them that may be searched for each event after that, on average."""
 
 
 class StrictCausality(Invariant):
@@ -44,28 +55,25 @@ class StrictCausality(Invariant):
         super().__init__(record, order)
         self.cases = 0
         self.suspicious = False
+        self.budget = _WORK  # sequences that may still be searched
+        self.unsure = False  # True if the budget did not suffice
 
     def on_link(self, link: Chain, sent: Sent | None) -> bool:
-        if self._suspected(link, sent) is None:
-            return False
-        self.suspicious = True
-        return True
-
-    def _suspected(self, link: Chain, sent: Sent | None) -> Chain | None:
-        """Return the link before, if its transaction is not known to precede this one. Counts the case."""
+        self.budget += _WORK_AN_EVENT
         if sent is None or link.length == 1:
-            return None
+            return False
         previous = sent.previous
         if previous is not None and previous.txn is link.previous.txn:
             self.cases += 1
-            return None  # the usual case
+            return False  # the usual case
         before = self._last_broadcast(link.previous)
         if before is None:
-            return None
+            return False
         self.cases += 1
         if any(self._follows(each, before) for each in self.record.broadcasts(link.txn)):
-            return None
-        return before
+            return False
+        self.suspicious = True
+        return True
 
     def _last_broadcast(self, link: Chain) -> Chain | None:
         """Return the longest prefix that ends in a broadcast transaction."""
@@ -74,70 +82,77 @@ class StrictCausality(Invariant):
         return link if link.length else None
 
     def _follows(self, sent: Sent, before: Chain) -> bool:
-        """Return True if `before.txn` immediately precedes this broadcast; of its own primary, a neighbour does."""
+        """Return True if `before.txn` immediately precedes this broadcast; of its own primary, a neighbour does.
+
+        And if that would cost too much: then the end of the trace settles it.
+        """
         record = self.record
         if before.length <= sent.longest.length and not (record.forked or record.resumed):
             return True  # the usual case: on a path, what is shorter is a prefix
         if sent.previous is not None and sent.previous.txn == before.txn:
             return True
+        self.budget -= 1 + len(record.passed(sent.event.process))
+        if self.budget < 0:
+            self.unsure = True
+            return True
         return any(record.contains(known, before.txn) for _, known in record.known(sent))
 
     def judged(self) -> int:
-        self._settle()
-        return self.cases
+        record = self.record
+        if not (record.late or record.resumed):
+            return self.cases
+        related = {EMPTY.hash: False}  # by sequence: True if something in it was broadcast
+        cases = 0
+        for link in record.links.values():
+            if link.length:
+                sent, before = link.txn in record.sent, related[link.previous.hash]
+                cases += sent and before
+                related[link.hash] = sent or before
+        return cases
 
     def inconclusive(self) -> bool:
         return True
 
-    def _settle(self) -> None:
-        """Traverse the tree again, if a broadcast or a snapshot's prefix came late."""
-        record = self.record
-        if not (record.late or record.resumed):
-            return
-        self.cases = 0
-        self.suspicious = False
-        for link in record.links.values():
-            if link.length:
-                self.on_link(link, record.sent.get(link.txn))
-
     def violation(self) -> Violation | None:
-        self._settle()
-        if not self.suspicious:
+        record = self.record
+        if not (self.suspicious or self.unsure or record.late or record.resumed):
             return None
-        if len(self.record.sent) > LARGE:
-            found, reversed_ = self._least_neighbours()
+        precedence = Precedence(record)
+        neighbours = set(self._neighbours(precedence))
+        if not neighbours:
+            return None
+        relation = Relation(precedence)
+        if len(record.sent) > LARGE:
+            found, reversed_ = _least_unrelated(precedence, relation, neighbours)
             if found is not None or not reversed_:
                 return None if found is None else self._unrelated(*found)
-        return self._least()
+            if _least_unrelated(precedence, relation, _arranged(precedence, relation))[0] is None:
+                return None
+        return self._least(relation)
 
-    def _least_neighbours(self) -> tuple[tuple[Txn, Txn] | None, bool]:
-        """Return the least unrelated neighbours, or None, and True if a later one precedes an earlier one."""
-        record, cases = self.record, self.cases
-        pairs: set[tuple[Txn, Txn]] = set()
-        for link in record.links.values():
-            before = self._suspected(link, record.sent.get(link.txn)) if link.length else None
-            if before is not None:
-                pairs.add((before.txn, link.txn))
-        self.cases = cases
-        reversed_ = False
-        for first, second in sorted(pairs, key=lambda pair: (min(pair), max(pair))):
-            if not _precedes(record, first, second):
-                if not _precedes(record, second, first):
-                    return (min(first, second), max(first, second)), False
-                reversed_ = True
-        return None, reversed_
+    def _neighbours(self, precedence: Precedence) -> Iterator[tuple[Txn, Txn]]:
+        """Yield two transactions that were delivered one after the other, unless the first immediately precedes."""
+        for link in self.record.links.values():
+            if link.txn in self.record.sent and link.length > 1:
+                before = self._last_broadcast(link.previous)
+                if before is not None and not precedence.is_immediate(before.txn, link.txn):
+                    yield before.txn, link.txn
 
-    def _least(self) -> Violation | None:
-        record = self.record
+    def _least(self, relation: Relation) -> Violation | None:
+        """Look for the least pair among all, for `LARGE` transactions at once."""
+        record, at_once = self.record, max(1, LARGE)
         ordered = sorted(record.sent)
-        bit_of = {txn: bit for bit, txn in enumerate(ordered)}
-        below = _below(record, bit_of)
-        ends = [(actor, _mask(end, bit_of)) for actor, end in record.ends()]
-        pairs = [pair for _, mask in ends if (pair := _least_unrelated(mask, below)) is not None]
-        if not pairs:
-            return None
-        x, y = min(pairs)
-        return self._unrelated(ordered[x], ordered[y])
+        for start in range(0, len(ordered), at_once):
+            some = ordered[start : start + at_once]
+            related = [one | other for one, other in zip(relation.among(some), relation.among(some, True), strict=True)]
+            by_txn = {txn: related[component] for txn, component in relation.component.items()}
+            x = _least_with_unrelated(record, some, by_txn)
+            if x is not None:
+                bit = 1 << some.index(x)
+                ends = [end for _, end in record.ends() if record.contains(end, x)]
+                y = min(txn for txn in record.counts(ends) if txn in by_txn and not by_txn[txn] & bit)
+                return self._unrelated(x, y)
+        return None
 
     def _unrelated(self, x: Txn, y: Txn) -> Violation:
         record = self.record
@@ -155,75 +170,71 @@ class StrictCausality(Invariant):
         )
 
 
-def _precedes(record: Record, x: Txn, y: Txn) -> bool:
-    """Return True if x ≺_PO y: searches the predecessors of y for x. O(n)."""
-    seen = {y}
-    links = {EMPTY.hash}
-    waiting = [y]
-    while waiting:
-        found: list[Txn] = []
-        for sent in record.broadcasts(waiting.pop()):
-            if sent.previous is not None:
-                found.append(sent.previous.txn)
-            for _, known in record.known(sent):
-                link = known
-                while link.hash not in links:
-                    links.add(link.hash)
-                    if link.txn in record.sent:
-                        found.append(link.txn)
-                    link = link.previous
-        if x in found:
-            return True
-        fresh = dict.fromkeys(txn for txn in found if txn not in seen)
-        seen.update(fresh)
-        waiting.extend(fresh)
-    return False
+def _least_unrelated(
+    precedence: Precedence, relation: Relation, pairs: Iterable[tuple[Txn, Txn]]
+) -> tuple[tuple[Txn, Txn] | None, bool]:
+    """Return the least of these pairs of which neither precedes the other, and True if one is the wrong way round.
+
+    If there is one, the others are not all examined.
+    """
+    reversed_ = False
+    doubtful: list[tuple[Txn, Txn]] = []
+    for x, y in sorted(pairs, key=lambda pair: (min(pair), max(pair))):
+        if precedence.is_immediate(y, x):
+            reversed_ = True
+        else:
+            doubtful.append((x, y))
+    for start in range(0, len(doubtful), max(1, LARGE)):
+        some = doubtful[start : start + max(1, LARGE)]
+        bits = {txn: bit for bit, txn in enumerate(dict.fromkeys(chain.from_iterable(some)))}
+        masks = relation.among(list(bits))
+        for x, y in some:
+            if not masks[relation.component[y]] >> bits[x] & 1:
+                if not masks[relation.component[x]] >> bits[y] & 1:
+                    return (min(x, y), max(x, y)), reversed_
+                reversed_ = True
+    return None, reversed_
 
 
-def _below(record: Record, bit_of: dict[Txn, int]) -> list[int]:
-    """Return for each transaction the set of all that precede it, as one integer; repeats until nothing changes."""
-    below = [0] * len(bit_of)
-    changed = True
-    while changed:
-        changed = False
-        closed = {EMPTY.hash: 0}  # by chain hash: the transactions of a sequence, and their predecessors
-        for txn, bit in bit_of.items():
-            mask = below[bit]
-            for sent in record.broadcasts(txn):
-                if sent.previous is not None:
-                    before = bit_of[sent.previous.txn]
-                    mask |= below[before] | 1 << before
-                for _, known in record.known(sent):
-                    mask |= _closed(known, bit_of, below, closed)
-            if mask != below[bit]:
-                below[bit] = mask
-                changed = True
-    return below
+def _arranged(precedence: Precedence, relation: Relation) -> Iterator[tuple[Txn, Txn]]:
+    """Yield neighbours in the sequences, each put in the order of the relation, unless they are known to be related."""
+    ordered = sorted(relation.component, key=relation.component.__getitem__)
+    place = {txn: at for at, txn in enumerate(ordered)}
+    known: set[tuple[int, int]] = set()
+    held: list[int] = []
+    path: list[int | None] = []
+    for link in precedence.record.walk():
+        while len(path) >= link.length:
+            gone = path.pop()
+            if gone is not None:
+                del held[bisect_left(held, gone)]
+        at = place.get(link.txn)
+        path.append(at)
+        if at is None:
+            continue
+        index = bisect_left(held, at)
+        held.insert(index, at)
+        for pair in zip(held[max(0, index - 1) : index + 1], held[max(1, index) : index + 2], strict=False):
+            x, y = ordered[pair[0]], ordered[pair[1]]
+            if pair not in known and relation.component[x] != relation.component[y]:
+                known.add(pair)
+                if not precedence.is_immediate(x, y):
+                    yield x, y
 
 
-def _closed(known: Chain, bit_of: dict[Txn, int], below: list[int], closed: dict[int, int]) -> int:
-    links = []
-    while known.hash not in closed:
-        links.append(known)
-        known = known.previous
-    mask = closed[known.hash]
-    for link in reversed(links):
-        bit = bit_of.get(link.txn)
-        if bit is not None:
-            mask |= below[bit] | 1 << bit
-        closed[link.hash] = mask
-    return mask
-
-
-def _mask(end: Chain, bit_of: dict[Txn, int]) -> int:
-    return sum(1 << bit_of[txn] for txn in end if txn in bit_of)
-
-
-def _least_unrelated(mask: int, below: list[int]) -> tuple[int, int] | None:
-    """Return the least two of this set of which neither precedes the other."""
-    bits = [bit for bit in range(mask.bit_length()) if mask >> bit & 1]
-    for place, x in enumerate(bits):
-        for y in bits[place + 1 :]:
-            if not below[x] >> y & 1 and not below[y] >> x & 1:
-                return x, y
-    return None
+def _least_with_unrelated(record: Record, some: Sequence[Txn], related: dict[Txn, int]) -> Txn | None:
+    """Return the least of `some` transactions that is unrelated to another one in a sequence; None if none is."""
+    everything = (1 << len(some)) - 1
+    bit = {txn: 1 << place for place, txn in enumerate(some)}
+    path = [(0, 0)]
+    least = 0
+    for link in record.walk():
+        del path[link.length :]
+        held, unrelated = path[-1]
+        if link.txn in related:
+            held |= bit.get(link.txn, 0)
+            unrelated |= everything & ~related[link.txn]
+        path.append((held, unrelated))
+        if found := held & unrelated:
+            least = found & -found if not least else min(least, found & -found)
+    return some[least.bit_length() - 1] if least else None

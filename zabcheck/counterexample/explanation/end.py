@@ -58,7 +58,7 @@ def _lagging(case: Case, property_: type[Liveness], stabilised: Stabilised, txn:
         judge.observe(event)
     [invariant] = judge.invariants
     assert isinstance(invariant, Liveness)
-    member = next(invariant.lacking(stabilised, txn))
+    member = invariant.lacking(stabilised, txn)
     incarnation = max(0, judge.record.incarnation(member))
     return case.no(Deliver(member, incarnation, txn))
 

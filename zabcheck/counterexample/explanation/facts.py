@@ -8,7 +8,7 @@ together what processes delivered and accepted; one that cannot be put together 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from zabcheck.invariants import (
     EMPTY,
@@ -130,8 +130,8 @@ class Facts:
 
     def of(self, process: int, kind: type[_Kind]) -> list[Place[_Kind]]:
         """Return the events of a kind at a process, in order, with their places."""
-        own = self.own.get(process, ())
-        return [Place(rank, number, event) for rank, number, event in own if isinstance(event, kind)]
+        own: Sequence[Place[Any]] = self.own.get(process, ())
+        return list(own) if kind is Local else [place for place in own if isinstance(place[2], kind)]
 
     def broadcast(self, txn: Txn) -> Broadcast | None:
         """Return the first broadcast of `txn`."""

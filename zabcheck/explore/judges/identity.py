@@ -40,7 +40,11 @@ _NOT_NEEDED = frozenset(
         "actors",
         "deliveries",
         "starts",
+        "sequences",
+        "transactions",
         "_only_restored",
+        "_branch",
+        "_forks",
         "_proposals",
     )
 )
@@ -99,6 +103,7 @@ def _is_a_path(record: Record) -> bool:
 
 def _everything(record: Record, incarnations: Sequence[int]) -> Hashable:
     kept = {name: value for name, value in vars(record).items() if name not in _NOT_NEEDED}
+    kept["_more_links"] = {txn: list(links.values()) for txn, links in record._more_links.items()}
     kept["_left"] = frozenset(record._left)  # where sequences ended; the processes matter to witnesses only
     return tuple(incarnations), content(kept)
 

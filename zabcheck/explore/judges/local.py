@@ -113,7 +113,7 @@ class MonitoredInvariant4(Monitored, Invariant4):
         """
         return (
             frozenset((process, *reference(history)) for process, history in self.durable.items()),
-            frozenset((epoch, *reference(each)) for epoch, candidates in self.provided.items() for each in candidates),
+            frozenset((epoch, *reference(each)) for (epoch, _), known in self.provided.items() for each in known),
             None if self.acks else frozenset((adopt.epoch, *reference(adopt)) for adopt in self.unmatched),
             self.record.proposals(incarnations),
         )
