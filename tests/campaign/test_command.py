@@ -109,7 +109,7 @@ def test_a_protocol_of_ones_own_is_found_where_the_command_runs(
     assert (result.code, result.err) == (1, "")
     assert "hasty_one:Hasty" in result.out
     [*_, schedule] = sorted((tmp_path / "own/findings").glob("*.schedule.json"))
-    assert zabcheck("replay", schedule).code == 1
+    assert zabcheck("replay", schedule, "--protocol", "hasty_one:Hasty").code == 1
 
 
 @pytest.mark.slow

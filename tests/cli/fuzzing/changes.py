@@ -104,10 +104,10 @@ def change_fields(rng: Random, data: bytes) -> bytes:
         at = rng.randrange(len(parts))
         try:
             document = msgspec.json.decode(parts[at])
+            change_value(rng, document)
+            parts[at] = msgspec.json.encode(document) + b"\n"
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
-        change_value(rng, document)
-        parts[at] = msgspec.json.encode(document) + b"\n"
         return b"".join(parts)
     return data
 
