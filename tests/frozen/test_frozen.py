@@ -58,7 +58,7 @@ def test_a_python_within_the_checkout_is_named_as_one_elsewhere_is(monkeypatch: 
     for executable in (str(ROOT / ".venv/bin/python"), "/usr/bin/python3"):
         monkeypatch.setattr(sys, "executable", executable)
         assert (
-            plain(f"exec:{executable} {ROOT}/kits/python/zab.py", Path("/tmp"))
+            plain(f"exec:{executable} {ROOT}/kits/python/zab.py", Path("/nowhere"))
             == "exec:PYTHON FOLDER/kits/python/zab.py"
         )
 

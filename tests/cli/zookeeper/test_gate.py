@@ -143,7 +143,7 @@ def test_a_bug_that_the_version_has_not_is_the_patchs(recorded: list[str], zabch
     assert "is violated" in str(failure.text)
     markdown = (tmp_path / "gate.md").read_text(encoding="utf-8")
     assert markdown.startswith("## zabcheck: failed\n")
-    assert f"| catalogue | ZOOKEEPER-4712 | failed | {why} |" in markdown
+    assert f"| `catalogue` | `ZOOKEEPER-4712` | failed | `{why}` |" in markdown
     assert "\n- drawn runs: 1 run with drawn faults and thread orders\n" in markdown
     row = "A server that leaves its leader is shut down in part: its memory and its log do not agree."
     assert f"| ZOOKEEPER-4712 | {row} | no | 1 of 1 |\n" in markdown

@@ -53,7 +53,7 @@ def test_what_is_broken_is_told_on_standard_error_a_line_each(zabcheck: Command)
     result = zabcheck("db19", *BROKEN)
     *told, last = result.err.splitlines()
     assert result.code == 1
-    assert last.startswith("FAIL: total order, local primary order, po causal order, prefix and 1 more are violated; ")
+    assert last.startswith("FAIL: chosen, local primary order, total order, po causal order and 1 more are violated; ")
     assert [line.partition(" is violated: ")[0].removeprefix("zabcheck: ") for line in told] == [
         "total order",
         "local primary order",
