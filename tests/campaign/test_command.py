@@ -78,7 +78,7 @@ def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabche
     last = result.out.splitlines()[-1]
     assert last.startswith("FAIL: ")
     assert "violate a property, each of them with a planted bug; first chosen" in last
-    assert last.endswith("; next: zabcheck campaign report reports/campaign-1, which tells more")
+    assert last.endswith("; next: zabcheck campaign report reports/campaign-1")
     folder = tmp_path / "reports/campaign-1"
     assert {row["mutant"] for row in rows(Store(str(folder)))} == {None, "commit-on-own-ack"}
     schedule = next((folder / "findings").glob("*.schedule.json"))
@@ -158,7 +158,7 @@ def test_ctrl_c_says_how_to_go_on(
     monkeypatch.setattr(driver, "run", interrupted)
     result = zabcheck(*SMALL, "--out", "it's")
     assert (result.code, result.out) == (3, "")
-    goes_on = """zabcheck campaign --resume --out 'it'"'"'s', which goes on"""
+    goes_on = """zabcheck campaign --resume --out 'it'"'"'s'"""
     assert result.err == f"INCONCLUSIVE: interrupted: 2 of 20 runs are kept; next: {goes_on}\n"
 
 
@@ -171,7 +171,7 @@ def test_ctrl_c_while_spark_starts_keeps_the_plan(
     monkeypatch.setattr(sessions, "session", interrupted)
     result = zabcheck(*SMALL, "--out", "early")
     assert (result.code, result.out) == (3, "")
-    goes_on = "zabcheck campaign --resume --out early, which goes on"
+    goes_on = "zabcheck campaign --resume --out early"
     assert result.err == f"INCONCLUSIVE: interrupted: 0 of 20 runs are kept; next: {goes_on}\n"
     assert Store(str(tmp_path / "early")).plan() == small()
 
@@ -238,9 +238,7 @@ def test_a_signal_comes_to_the_command_and_spark_below_it(number: int, tmp_path:
     out, err = running.communicate(timeout=TIMEOUT)
     assert err.startswith("INCONCLUSIVE: interrupted: ")
     assert (running.returncode, out) == (3, "")
-    assert err.endswith(
-        """ of 4,000 runs are kept; next: zabcheck campaign --resume --out 'it'"'"'s', which goes on\n"""
-    )
+    assert err.endswith(""" of 4,000 runs are kept; next: zabcheck campaign --resume --out 'it'"'"'s'\n""")
     assert err.count("\n") == 1
     assert list((tmp_path / "tmp").iterdir()) == []
 

@@ -3,6 +3,8 @@
 from json import dumps
 from pathlib import Path
 from shlex import quote
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from invariants import PROPERTIES
 from tests.cli.command import CALM_SCHEDULE
 from tests.cli.conftest import Command
 from tests.protocols.external.commands import KIT, PYTHON, ROOT, wrong
+from zabcheck.cli import next_step
 from zabcheck.cli.campaign.plan import new_plan
 from zabcheck.cli.run import to_explore
 from zabcheck.gate.configuration import Configuration, kills_of, protocols_of
@@ -45,9 +48,12 @@ def test_a_search_names_the_command(zabcheck: Command) -> None:
     assert f"PASS: exec:{KIT}"[:40] in result.out
 
 
-def test_only_nodes_that_save_their_state_are_to_be_explored_next() -> None:
-    assert to_explore(external(KIT).name).startswith(f"zabcheck explore --exec '{KIT}'")
-    assert to_explore(external(wrong("new")).name) == ""
+def test_only_nodes_that_save_their_state_are_to_be_explored_next(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = [SimpleNamespace(property="integrity")]
+    for nodes, then in ((KIT, f"zabcheck explore --exec '{KIT}'"), (wrong("new"), "")):
+        monkeypatch.setattr(next_step, "_ran", next_step.CommandLine(options={"exec": nodes}))
+        summary: Any = SimpleNamespace(protocol=external(nodes).name, properties=judged)
+        assert to_explore(summary) == then
 
 
 def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> None:

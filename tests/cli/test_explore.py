@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
+from shlex import join
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_a_proof_says_what_its_bounds_leave_out(zabcheck: Command) -> None:
         "PASS: proved: zab with mutant ack-before-sync violates none of 8 properties in any state within the bounds; "
         "left out: time-outs, connections that break, snapshots by choice, crashes that lose a write (sync=atomic), "
         "messages that outlive their connection (closing=abrupt), weighted quorums, altered records; "
-        "next: the same, one at a time, with --switch sync=separate, --timeouts 1, --cuts 1, --crashes 2",
+        f"next: zabcheck {join(few)} --switch sync=separate # or, one at a time: --timeouts 1, --cuts 1, --crashes 2",
     )
     assert "; a greater --epochs alone adds no state" in words(found.out)
     assert zabcheck(*few, "--switch", "sync=separate").code == 1
@@ -182,7 +183,7 @@ def test_nothing_is_called_proved_that_nothing_exercised(
     assert rest.startswith("not exercised, and so not proved: total order, local primary order, ")
     last = result.out.splitlines()[-1]
     assert last.startswith("INCONCLUSIVE: proved for ")
-    assert "; next: --txns 2, --crashes 1; " in last
+    assert last.endswith("; next: zabcheck explore --protocol naive:Naive --processes 2 --txns 2 --crashes 1")
 
 
 @pytest.mark.slow
@@ -214,9 +215,7 @@ def test_any_number_of_faults_can_be_proved_harmless(zabcheck: Command) -> None:
     )
     assert result.code == 3  # there is one primary only
     assert "not exercised, and so not proved: global primary order, primary integrity" in words(result.out)
-    assert words(result.out).endswith(
-        "; next: --epochs 2; if nothing helps, `zabcheck run` tells whether any run exercises them"
-    )
+    assert words(result.out).endswith("; next: zabcheck explore --processes 2 --epochs 2 --txns 2 " + " ".join(faults))
 
 
 def test_without_reductions_the_same_is_proved(zabcheck: Command) -> None:
@@ -261,7 +260,7 @@ def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
     assert ended.out.startswith("interrupted: nothing was found in what was done so far, and nothing is proved")
     assert ("what leaders come to was not followed to its end" in words(ended.out)) == (look == 60)
     assert "wrote at\n" in ended.out
-    assert ended.out.splitlines()[-1].endswith("next: the same command with --resume, which goes on")
+    assert ended.out.endswith(f"next: zabcheck explore {join(few)} --checkpoint at --resume\n")
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     resumed, whole = (

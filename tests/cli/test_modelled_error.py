@@ -32,7 +32,8 @@ def test_run_finds_and_explains_it(zabcheck: Command, tmp_path: Path) -> None:
     assert "Traceback" not in result.out
     [schedule] = (tmp_path / "reports").glob("zookeeper-error-*.schedule.json")
     assert result.out.splitlines()[-1] == (
-        f"FAIL: zookeeper has an error, in run 3: {SAID}; next: zabcheck explain reports/{schedule.name} --step"
+        f"FAIL: zookeeper has an error, in run 3: {SAID}; "
+        f"next: zabcheck explain reports/{schedule.name} --step --property core"
     )
     [page] = (tmp_path / "reports").glob("*.html")
     assert "traceback" not in page.read_text(encoding="utf-8").split("<script")[0]

@@ -49,8 +49,8 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "run, followers that deliver nothing": (
         ("run", "--protocol", ALONE, "--runs", "30", "--seed", "1"),
         3,
-        "no follower delivered what its leader broadcast, in any of 7 runs that ended undisturbed; next: the same with "
-        "--property liveness",
+        "no follower delivered what its leader broadcast, in any of 7 runs that ended undisturbed; next: zabcheck run "
+        f"--protocol {ALONE} --runs 30 --seed 1 --property liveness",
     ),
     "run, judged by the properties asked for alone": (
         ("run", "--protocol", ALONE, "--runs", "5", "--seed", "1", "--property", "integrity"),
@@ -97,7 +97,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         "nothing in it exercised primary integrity",
     ),
     "check, several": (("check", "good.jsonl", "bad.jsonl"), 1, "1 of 2 traces, the first of them bad.jsonl: "),
-    "check, one process of several": (("check", "one.jsonl"), 1, "next: zabcheck check --merge FILE..."),
+    "check, one process of several": (("check", "one.jsonl"), 1, "; next: zabcheck check one.jsonl FILE... --merge"),
     "check, many runs": (("check", "runs.parquet"), 1, "1 of 2 runs violate"),
     "scenario": (("scenario", "dsn-figure-3"), 0, "all that has to come of dsn-figure-3 came about"),
     "explore, a proof": ((*TWO, "--txns", "1", "--property", "integrity"), 0, "proved"),
@@ -105,7 +105,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "explore, nothing to judge": (
         (*TWO, "--txns", "0", "--property", "integrity"),
         3,
-        "nothing is proved: no state of zab within the bounds exercised integrity; next: --txns 2, ",
+        "nothing is proved: no state of zab within the bounds exercised integrity; next: zabcheck explore ",
     ),
     "prove": (
         ("prove", "--step", "f.3.2", "--conjunct", "not-choosable"),
@@ -128,7 +128,11 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "gate, a bug not found": (("gate", "--config", "short.toml"), 1, "gate failed: "),
     "evaluate": (EVALUATE, 0, "measured, and "),
     "zookeeper judge": (("zookeeper", "judge", LOST_WRITE), 1, "durability in 1"),
-    "zookeeper conform": (("zookeeper", "conform", LOST_WRITE), 0, "1 recording: a run of the model; next: the same"),
+    "zookeeper conform": (
+        ("zookeeper", "conform", LOST_WRITE),
+        0,
+        "1 recording: a run of the model; next: zabcheck",
+    ),
     "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disks of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),

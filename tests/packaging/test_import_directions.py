@@ -301,7 +301,7 @@ def test_a_command_is_not_kept_waiting_for_the_others() -> None:
     loaded = [name for name in done.stderr.split() if is_in(name, "zabcheck.cli", "zabcheck.zookeeper")]
     assert sorted(loaded) == [
         "zabcheck.cli",
-        *(f"zabcheck.cli.{n}" for n in ("commands", "listing", "output", "tables", "verdict")),
+        *(f"zabcheck.cli.{n}" for n in ("commands", "listing", "next_step", "output", "tables", "verdict")),
     ]
 
 

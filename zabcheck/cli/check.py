@@ -8,7 +8,6 @@ import os
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, suppress
 from enum import StrEnum
-from shlex import quote
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -18,6 +17,7 @@ from rich.console import Console
 from zabcheck.cli.check_on_spark import check_on_spark
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, opened
+from zabcheck.cli.next_step import another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import JudgedRuns, is_parquet, judge_parquet
 from zabcheck.cli.tables import render_verdicts
@@ -100,11 +100,11 @@ def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], asked: 
 def next_step(judged: "Judged | JudgedRuns", names: list[str], code: int) -> str:
     """Return what to do next about a trace, or the traces of a file, that has this exit code."""
     if isinstance(judged, Judged) and judged.misses_others:
-        return "zabcheck check --merge FILE..., with the files of the other processes"
+        merged = another("check", *names, "FILE...", keep=["property"], merge=True)
+        return f"{merged} # with the files of the other processes"
     if code == VIOLATED and STDIN not in names:
-        merged = "--merge " if len(names) > 1 else ""
-        run = f" --run {judged.run}" if isinstance(judged, Judged) and judged.run is not None else ""
-        return f"zabcheck explain {merged}{' '.join(map(quote, names))}{run}"
+        run = judged.run if isinstance(judged, Judged) else judged.violations[0][0]
+        return another("explain", *names, keep=["property"], merge=True if len(names) > 1 else None, run=run)
     if code == INCONCLUSIVE:
         return "record it to its end, through what the properties judge (docs/traces.md)"
     return ""

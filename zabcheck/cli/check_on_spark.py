@@ -1,7 +1,6 @@
 """`zabcheck check --engine spark`: any number of stored runs, or one trace of any length."""
 
 from collections.abc import Collection
-from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import STDIN, bad_input_for
+from zabcheck.cli.next_step import another
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, asked_for, conclude, named, unexercised
@@ -53,7 +53,7 @@ def _show(checked: "CheckedRuns", asked: Collection[str], format: Format) -> int
     console = make_console()
     _print(console, checked)
     first = checked.broken[0].trace if code == VIOLATED and checked.broken else None
-    return conclude(console, code, why, "" if first is None else f"zabcheck check {quote(str(first))}, or explain")
+    return conclude(console, code, why, "" if first is None else another("check", str(first), keep=["property"]))
 
 
 def _outcome(checked: "CheckedRuns", asked: Collection[str]) -> tuple[int, str]:

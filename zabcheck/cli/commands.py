@@ -14,6 +14,7 @@ from typing import Annotated, Any, ParamSpec, cast
 import typer
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
+from zabcheck.cli import next_step
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, conclude_on_standard_error
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
@@ -66,9 +67,13 @@ EXAMPLES = {
 """The commands in the order in which one meets them, each with an example."""
 
 
-def refuse_repeated(parser: Any, args: list[str], names: Sequence[str] | None) -> None:
-    """BadInput if one of these options, or any for None, is given twice: typer would drop the first without a word."""
-    _, _, given = parser.parse_args(args=list(args))
+def look_at(command: Any, ctx: Any, args: list[str], names: Sequence[str] | None) -> None:
+    """Note the command line, which the next step is made of.
+
+    BadInput if one of these options, or any for None, is given twice: typer would drop the first without a word.
+    """
+    values, _, given = command.make_parser(ctx).parse_args(args=list(args))
+    next_step.remember(ctx.command_path, dict.fromkeys(given), values)
     for option in dict.fromkeys(given):
         once = (names is None or option.name in names) and not getattr(option, "multiple", False)
         if once and given.count(option) > 1:
@@ -81,7 +86,7 @@ class Commands(typer.core.TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments. BadInput if an option is given twice that is taken once."""
-        refuse_repeated(self.make_parser(ctx), args, None)
+        look_at(self, ctx, args, None)
         return super().parse_args(ctx, args)
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -100,7 +105,7 @@ class Command(typer.core.TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments. BadInput if what is checked is named twice."""
-        refuse_repeated(self.make_parser(ctx), args, NAMED_ONCE)
+        look_at(self, ctx, args, NAMED_ONCE)
         return super().parse_args(ctx, args)
 
 

@@ -12,6 +12,7 @@ import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
+from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import print_json, progress
 from zabcheck.cli.verdict import VIOLATED, conclude_on_standard_error, on_verdicts
 from zabcheck.counterexample.forms import terminal
@@ -106,7 +107,8 @@ def db19(
         tell(verdicts)
         print(cluster.digest(), flush=True)
         # The lab has only the digest on standard output.
-        then = "the same with --trace FILE, and zabcheck explain FILE" if code == VIOLATED else ""
+        traced = again(trace="db19.jsonl") if trace is None else another("explain", str(trace), keep=["property"])
+        then = traced if code == VIOLATED else ""
         conclude_on_standard_error(code, why, then)
     return code
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from zabcheck.cli.check import places_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
@@ -108,7 +109,7 @@ def explain_(
             console.print(render_verdicts(story.verdicts))
         for path in out:
             print_path(console, f"wrote {path}")
-    then = "the same with --write run.html, to step through it" if not out and STDIN not in files else ""
+    then = again(step=None, write="run.html") if not out and STDIN not in files else ""
     return conclude(console, code, why, then)
 
 

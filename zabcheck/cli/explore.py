@@ -30,6 +30,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read
+from zabcheck.cli.next_step import again, given, one_at_a_time, to_explain
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.run import protocol_failed
@@ -56,6 +57,8 @@ from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
 
 GIB = 2**30
+MEMORY = 4.0
+"""The memory of a search in GiB, unless --memory says more."""
 _LARGE = 20_000
 """From this number of states on it is said that numpy would make a search faster."""
 
@@ -195,7 +198,7 @@ def explore(
     certify: Certified = None,
     checkpoint: CheckpointFile = None,
     resume: Resume = False,
-    memory: Memory = 4.0,
+    memory: Memory = MEMORY,
     out: Out = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
@@ -414,14 +417,27 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             console.print(terminal.render(story, quote(str(files[0]))), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
-        then = report.next_step(found, bounds)
-        if files:
-            then = f"zabcheck explain {quote(str(files[0]))} --step{option_of(found.protocol)}"
         if found.interrupted and checkpoint is not None:
             print_path(console, f"wrote {checkpoint}")
-            then = "the same command with --resume, which goes on"
+        then = to_explain(files, found.protocol) or _next(found, bounds, checkpoint)
         conclude(console, code, report.result(found), then)
     return code
+
+
+def _next(found: Exploration, bounds: Bounds | None, checkpoint: Path | None) -> str:
+    """Return the command after a search that has found nothing; "" if none proves more.
+
+    `bounds` are those of the search; None if a run was to be certified.
+    """
+    if found.interrupted and bounds is not None:
+        return again(checkpoint="explore.checkpoint") if checkpoint is None else again(resume=True)
+    if found.interrupted:
+        return again()
+    if code_of(found) != OK and not found.whole:
+        return again(memory=2 * float(given("memory") or MEMORY))
+    if bounds is None:
+        return ""
+    return again(**report.enough(bounds)) if found.unexercised else one_at_a_time(report.wider(found))
 
 
 def code_of(found: Exploration) -> int:

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from shlex import quote
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command, look_here
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
+from zabcheck.cli.next_step import again, another, source
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.forms import terminal
@@ -20,7 +20,6 @@ from zabcheck.gate.checks import Gate, GateReport, Status
 from zabcheck.gate.configuration import SAMPLE, Configuration, ConfigurationError, NoConfiguration, kills_of, load
 from zabcheck.invariants import PROPERTIES
 from zabcheck.text.files import write
-from zabcheck.text.nodes import option_of
 
 CODES: dict[Status, int] = {
     "passed": OK,
@@ -146,11 +145,11 @@ def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, 
         return report.totals(found), ""
     first = found.of(status)[0]
     saved = next((name for name in first.files if name.endswith(".json")), None)
-    option = option_of(first.suite)
-    then = f"zabcheck explain {quote(saved)}{option}" if saved else "more `runs` or `steps`, or a longer `time-limit`"
-    then = INSTEAD_OF_RUNS.get(first.lacking, then)
+    then = INSTEAD_OF_RUNS.get(first.lacking, "more `runs` or `steps`, or a longer `time-limit`")
+    if saved:
+        then = another("explain", saved, **source(first.suite))
     if interrupted and status == "inconclusive":
-        then = "the same again"
+        then = again()
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then
 
 

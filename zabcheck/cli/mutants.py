@@ -16,6 +16,7 @@ from rich.live import Live
 from zabcheck.cli.commands import STEPS, BadInput, Engines, Exec, Properties, Steps, command, known_bugs
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.run import protocol_failed
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -137,7 +138,7 @@ def mutants(
             console.print(f"\nnot found: {', '.join(survived)}", style="bold red")
         for file in files:
             print_path(console, f"wrote {file}")
-        conclude(console, code, *_reason(rows, survived, interrupted, seeds))
+        conclude(console, code, *_reason(rows, survived, interrupted, seeds, budget))
     return code
 
 
@@ -152,13 +153,16 @@ def _known(exec: str | None, chosen: Sequence[str]) -> Mapping[str, Mutant]:
     return bugs
 
 
-def _reason(rows: Sequence[MutantSummary], survived: Sequence[str], interrupted: bool, seeds: int) -> tuple[str, str]:
+def _reason(
+    rows: Sequence[MutantSummary], survived: Sequence[str], interrupted: bool, seeds: int, budget: Budget
+) -> tuple[str, str]:
     """Return why the hunts end with their exit code, and what to do next."""
     searches = counted(seeds, "search", "searches")
     if survived:
-        return f"{named(survived)} not found, in {searches} each", "more --runs and --seconds, or another --engine"
+        longer = again(mutant=survived, runs=10 * budget.runs, seconds=10 * budget.seconds)
+        return f"{named(survived)} not found, in {searches} each", longer
     if interrupted:
-        return f"interrupted after {counted(sum(row.hunts for row in rows), 'search', 'searches')}", "fewer --seeds"
+        return f"interrupted after {counted(sum(row.hunts for row in rows), 'search', 'searches')}", again(seeds=1)
     bugs = counted(len(rows), "known bug is", "known bugs are")
     missed = [row.mutant for row in rows if row.found < row.hunts]
     return f"{bugs} found, in {searches} each" + (f", though not in every one: {named(missed)}" if missed else ""), ""
@@ -236,7 +240,7 @@ def _record(
                     with bad_path("--schedules", folder):
                         print_path(console, f"wrote {write(file, dump(each.schedule))}")
         except KeyboardInterrupt:
-            return conclude(console, INCONCLUSIVE, "interrupted: not every property was searched for", "the same again")
+            return conclude(console, INCONCLUSIVE, "interrupted: not every property was searched for", again())
         except ProtocolRaised as failed:
             raise protocol_failed(failed, REPORTS) from None
     with bad_path("--gallery", gallery):
@@ -249,7 +253,7 @@ def _record(
     for sentence in wrong:
         console.print(sentence, style="bold red")
     if wrong:
-        return conclude(console, VIOLATED, f"the entry of {mutant.name} is not complete", "mend it, and record again")
+        return conclude(console, VIOLATED, f"the entry of {mutant.name} is not complete", f"mend it, then {again()}")
     shown = counted(len(known), "schedule shows", "schedules show")
     return conclude(console, OK, f"the entry of {mutant.name} says what its {shown}")
 

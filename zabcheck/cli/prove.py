@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from shlex import quote
 from typing import Annotated
 
 import typer
@@ -11,6 +10,7 @@ from rich.console import Console
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command
 from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.next_step import another
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.tables import render_rows
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -113,7 +113,7 @@ def prove(
         print_path(console, f"wrote {certificate}; fingerprint of its index: {fingerprint}")
     if file is not None:
         print_path(console, f"wrote {file}")
-    return conclude(console, code, why, f"zabcheck verify {quote(str(certificate))}" if fingerprint else "")
+    return conclude(console, code, why, another("verify", str(certificate)) if fingerprint else "")
 
 
 def _subject(mutant: str | None, left_out: str | None) -> Subject:

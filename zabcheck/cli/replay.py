@@ -9,6 +9,7 @@ from msgspec import structs
 
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, ProtocolOfFile, command, named
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
+from zabcheck.cli.next_step import SOURCE, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
@@ -27,7 +28,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
-from zabcheck.text.nodes import command_of, option_of, untrusted
+from zabcheck.text.nodes import command_of, untrusted
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
@@ -150,8 +151,7 @@ def replay_in_simulator(
         print_path(console, f"wrote {trace}")
     if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
-    then = f"zabcheck explain {quote(str(file))} --step{option_of(schedule.protocol)}"
-    return conclude(console, code, why, then)
+    return conclude(console, code, why, another("explain", str(file), keep=SOURCE, step=True))
 
 
 def _fields(replayed: Replay, story: Story | None, file: Path, trace: Path | None) -> dict[str, object]:

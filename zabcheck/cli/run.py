@@ -31,13 +31,14 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out
+from zabcheck.cli.next_step import again, another, given, to_explain
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise, without
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
 from zabcheck.counterexample.story import Story
-from zabcheck.invariants import select
+from zabcheck.invariants import GROUPS, select
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switch_settings import switches_of
@@ -54,7 +55,7 @@ from zabcheck.search.run import (
 )
 from zabcheck.search.tally import PropertySummary, Summary, Tally
 from zabcheck.simulation.processes import in_the_middle_of
-from zabcheck.text.nodes import command_of, option_of
+from zabcheck.text.nodes import command_of
 from zabcheck.text.words import as_text, counted
 
 Maelstrom = Annotated[
@@ -256,40 +257,50 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     runs = counted(summary.runs, "run", "runs")
     if found is not None:
         broken = "a property" if found.story.violation is None else found.story.violation.property
-        option = option_of(summary.protocol)
-        then = f"zabcheck explain {quote(str(found.files[0]))} --step{option}" if found.files else ""
+        then = to_explain(found.files, summary.protocol)
         if found.story.raised is not None:
             return f"{what} has an error, in run {summary.runs + 1:,}: {found.story.raised.error}", then
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then
     if summary.interrupted:
-        return f"interrupted after {runs}, in which {what} broke nothing{where}", f"the same with --seed {summary.seed}"
+        return f"interrupted after {runs}, in which {what} broke nothing{where}", again(seed=summary.seed)
     if summary.undelivered is not None:
         return summaries.undelivered(summary.undelivered), to_deliver(summary)
     unexercised = [each.property for each in summary.properties if each.status != "holds"]
     if unexercised:
-        return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised)
+        return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised, summary.runs)
     weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
     judged = [each.property for each in summary.properties]
     broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
-    return f"{what} {broke} in {covered}{without(summary.protocol, summary.switches)}", to_explore(summary.protocol)
+    return f"{what} {broke} in {covered}{without(summary.protocol, summary.switches)}", to_explore(summary)
 
 
 def to_deliver(summary: Summary) -> str:
     """Return what shows why followers deliver nothing; "" if nothing judges that."""
     if summary.undelivered is not None and summary.undelivered.undisturbed:
-        return "the same with --property liveness, which judges that"
+        return again(property="liveness")
     nodes = command_of(summary.protocol)
     is_of_maelstrom = nodes is not None and nodes.is_of_maelstrom
     return "what these answer to `poll` (docs/any-language.md#nodes-of-maelstrom)" if is_of_maelstrom else ""
 
 
-def to_explore(protocol: str) -> str:
-    """Return what to do after a search that has found nothing; "" for nodes whose states cannot be told apart."""
-    command = command_of(protocol)
-    if command is not None:
+def to_explore(summary: Summary) -> str:
+    """Return the command that visits every state, after a search that has found nothing; "" if there is none.
+
+    It needs nodes that save their state, and few processes, and it does not judge every property.
+    """
+    nodes = command_of(summary.protocol)
+    if nodes is not None:
         from zabcheck.protocols.external.protocol import external, saves
 
-        if not saves(external(command.text)):
+        if not saves(external(nodes.text)):
             return ""
-    return f"zabcheck explore{option_of(protocol)}, for every state within bounds"
+    if processes := given("processes"):
+        from zabcheck.explore.exploration import MOST_PROCESSES
+
+        if int(processes) > MOST_PROCESSES:
+            return ""
+    in_no_state = (*GROUPS["liveness"], *GROUPS["application"])
+    if all(each.property in in_no_state for each in summary.properties):
+        return ""
+    return another("explore", keep=["protocol", "exec", "mutant", "processes", "quorums", "switch", "property"])

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from zabcheck.cli.next_step import again, with_switch
 from zabcheck.cli.output import make_console
 from zabcheck.counterexample.forms.terminal import LONGEST_PATH
 from zabcheck.counterexample.story import Story
@@ -109,10 +110,10 @@ def without(protocol: str, switches: Mapping[str, Any]) -> str:
     return f"; left out: {', '.join(left_out)}" if left_out else ""
 
 
-def to_exercise(names: Collection[str]) -> str:
-    """Return what makes a search exercise these properties, which no run of it did."""
+def to_exercise(names: Collection[str], runs: int) -> str:
+    """Return what may make a search exercise these properties, which none of so many runs did."""
     if any(name in GROUPS["clients"] for name in names):
         return "judge a trace with `client_ack` and `final_read`, or a real ensemble: zabcheck zookeeper"
     if any(name in GROUPS["application"] for name in names):
-        return "more --runs, with --switch application=key-value"
-    return "more --runs, or longer ones with --steps"
+        return again(runs=10 * runs, switch=with_switch("application=key-value"))
+    return again(runs=10 * runs)

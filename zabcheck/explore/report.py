@@ -139,48 +139,29 @@ def _bounds_that_matter(found: Exploration) -> str:
     return f"the bounds left out more {', '.join(_BOUNDS[name] for name in found.limits)}{none}"
 
 
-_FINER = {"sync=atomic": "--switch sync=separate", "closing=abrupt": "--switch closing=graceful"}
-"""By the setting of a search: the option that lets happen what the setting keeps out."""
+_FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
+"""By the setting of a search: the one that lets happen what it keeps out."""
 
 
-def wider(found: Exploration) -> list[str]:
+def wider(found: Exploration) -> list[tuple[str, str | int]]:
     """Return options, each of which lets happen what happens in no state yet; those that find most bugs come first."""
-    finer = [option for setting, option in _FINER.items() if any(f"({setting})" in each for each in found.left_out)]
-    raised = [f"--{name} {found.limits[name] + 1}" for name in _BOUNDS if found.limits.get(name, -1) >= 0]
-    lossy = [option for option in finer if "sync" in option]
-    return [*lossy, *raised, *(option for option in finer if option not in lossy)]
+    finer = [_FINER[each] for each in _FINER if any(f"({each})" in left for left in found.left_out)]
+    lossy: list[tuple[str, str | int]] = [("switch", each) for each in finer if "sync" in each]
+    others = [("switch", each) for each in finer if "sync" not in each]
+    raised = [(name, found.limits[name] + 1) for name in _BOUNDS if found.limits.get(name, -1) >= 0]
+    return [*lossy, *raised, *others][:MOST_WIDER]
 
 
-def next_step(found: Exploration, bounds: Bounds | None) -> str:
-    """Return advice after a search: how to prove what it was asked to, or a wider one; nothing if none is wider.
+def enough(bounds: Bounds) -> dict[str, int]:
+    """Return the bounds, by name, with which the protocols of zabcheck exercise every property, if these are less.
 
-    `bounds` are those of the search; None if a run was to be certified.
+    Two transactions have an order, two epochs an earlier leader, and repeated deliveries take a crash. If these are
+    enough, one more of each.
     """
-    if found.certified and found.tried == found.certified - 1:
-        return ""
-    if not found.whole:
-        return "more --memory, or smaller bounds"
-    if bounds is None:
-        return ""
-    if not found.unexercised:
-        options = wider(found)[:MOST_WIDER]
-        return f"the same, one at a time, with {', '.join(options)}" if options else ""
-    raised = [f"{option} {enough}" for option, now, enough in _enough(bounds) if 0 <= now < enough]
-    more = "wider bounds yet: --txns, --epochs, --timeouts, --crashes" if not raised else ", ".join(raised)
-    return f"{more}; if nothing helps, `zabcheck run` tells whether any run exercises them"
-
-
-def _enough(bounds: Bounds) -> Sequence[tuple[str, int, int]]:
-    """Return options with their values, and those with which the protocols of zabcheck exercise every property.
-
-    Two transactions have an order, two epochs an earlier leader, and repeated deliveries take a crash.
-    """
-    return (
-        ("--processes", bounds.processes, 2),
-        ("--txns", bounds.txns, 2),
-        ("--epochs", bounds.epochs, 2),
-        ("--crashes", bounds.crashes, 1),
-    )
+    least = {"processes": 2, "txns": 2, "epochs": 2, "crashes": 1}
+    raised = {name: number for name, number in least.items() if 0 <= getattr(bounds, name) < number}
+    more = {name: getattr(bounds, name) + 1 for name in ("txns", "epochs", "timeouts", "crashes")}
+    return raised or {name: number for name, number in more.items() if number > 0}
 
 
 def _least(found: Exploration) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
-from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,6 +33,7 @@ from zabcheck.cli.commands import (
     guarded,
     known_bugs,
 )
+from zabcheck.cli.next_step import another, source
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, conclude, conclude_on_standard_error
 
@@ -165,7 +165,7 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
             return conclude_on_standard_error(
                 INCONCLUSIVE,
                 f"interrupted: {made:,} of {plan.runs:,} runs are kept",
-                f"zabcheck campaign --resume --out {quote(store.place)}, which goes on",
+                another("campaign", resume=True, out=store.place, **source(plan.protocol)),
             )
     report, tables = make(store.place, None)
     code, why = outcome(report)
@@ -176,7 +176,7 @@ def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: 
     console.print(render_short(report), crop=False)
     console.print()
     print_path(console, f"wrote {store.place}")
-    return conclude(console, code, why, f"zabcheck campaign report {quote(store.place)}, which tells more")
+    return conclude(console, code, why, another("campaign", "report", store.place))
 
 
 def _plan_from_the_beginning(store: "Store", wishes: Mapping[str, Any]) -> "Plan":

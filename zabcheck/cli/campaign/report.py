@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -18,12 +17,12 @@ from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report.wording import what_failing_runs_do
 from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, bad_path, check_file
+from zabcheck.cli.next_step import another, source
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named, without
 from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
 from zabcheck.text.files import write
-from zabcheck.text.nodes import option_of
 from zabcheck.text.words import as_text, counted
 
 if TYPE_CHECKING:
@@ -101,14 +100,13 @@ def outcome(made: "CampaignReport") -> tuple[int, str]:
 
 def _next_step(made: "CampaignReport", code: int) -> str:
     """Return what to do about a campaign that has this exit code."""
-    place = quote(made.name)
     if code == VIOLATED and made.findings:
-        file = quote("/".join((made.name, FINDINGS, made.findings[0]["schedule"])))
-        return f"zabcheck explain {file}{option_of(made.plan['protocol'])}"
+        file = "/".join((made.name, FINDINGS, made.findings[0]["schedule"]))
+        return another("explain", file, **source(made.plan["protocol"]))
     [total] = made.tables.overview
     if code == INCONCLUSIVE:
         unfinished = total.parts < total.planned_parts
-        resume = f"zabcheck campaign --resume --out {place}{option_of(made.plan['protocol'])}"
+        resume = another("campaign", resume=True, out=made.name, **source(made.plan["protocol"]))
         return resume if unfinished else "a campaign of more --runs"
     return ""
 

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from secrets import randbelow
-from shlex import quote
 from typing import Annotated
 
 import typer
 
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution, quick_to_start
@@ -243,8 +243,10 @@ class Searching:
             print_path(console, f"kept {folder}")
         code, why = outcome(self.summary)
         schedule = next((file for file in files if file.name == SCHEDULE), None)
-        then = "" if code == OK else f"more --runs than {self.summary.runs:,}"
-        return conclude(console, code, why, then if schedule is None else f"zabcheck replay {quote(str(schedule))}")
+        then = "" if code == OK else again(runs=2 * max(1, self.summary.runs))
+        if schedule is not None:
+            then = another("replay", str(schedule), keep=["java", "zookeeper-home", "classpath"])
+        return conclude(console, code, why, then)
 
 
 def again_of(shortening: Shortening | None) -> dict[str, int] | None:

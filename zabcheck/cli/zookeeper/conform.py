@@ -13,6 +13,7 @@ from rich.text import Text
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import zookeeper
@@ -109,10 +110,10 @@ def _saved(of: Conformance, broken: Broken | None, write: bool) -> list[Path]:
 def _then(code: int, files: Sequence[Path]) -> str:
     """Name the next command to run."""
     if code == OK:
-        return f"zabcheck replay {quote(str(files[0]))}" if files else "the same with --write, for schedules to replay"
+        return another("replay", str(files[0])) if files else again(write=True)
     if code == VIOLATED:
         page = next((file for file in files if file.name == PAGE), None)
-        return "the same with --write, for a page" if page is None else f"open {quote(str(page))}"
+        return again(write=True) if page is None else f"open {quote(str(page))}"
     return ""
 
 

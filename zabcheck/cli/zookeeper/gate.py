@@ -14,6 +14,7 @@ from msgspec import structs
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_path, check_out
 from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github, write_reports
+from zabcheck.cli.next_step import again, given
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
 from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, quick_to_start
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt
 
 SERVERS = 3
+BUDGET = "10m"
 SECONDS_EACH = 15
 """The least time that is worth planning for an execution: it takes some 5 to 15 seconds."""
 MOST_FAILURES = 3
@@ -72,7 +74,7 @@ def gate(
     budget: Annotated[
         str,
         typer.Option(metavar="TIME", help="How long it may take, as in 90s, 10m or 1h30m; the last run still ends."),
-    ] = "10m",
+    ] = BUDGET,
     repairs: Annotated[
         list[str] | None,
         bugs_option("The patch is to repair this bug, so it is a failure if it is shown (may be repeated)."),
@@ -360,6 +362,7 @@ def _reason(found: PatchReport, status: Status, interrupted: bool) -> tuple[str,
     first = found.of(status)[0]
     shown = PAGE if first.suite == CONFORMANCE else "report.html"
     page = next((name for name in reversed(first.files) if Path(name).name == shown), None)
-    then = "the same again" if interrupted else "a longer --budget" if status == "inconclusive" else ""
+    longer = f"{2 * seconds_of(given('budget') or BUDGET)}s"
+    then = again() if interrupted else again(budget=longer) if status == "inconclusive" else ""
     then = f"open {quote(page)}" if page else then
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then

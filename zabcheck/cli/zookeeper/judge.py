@@ -9,6 +9,7 @@ from rich.console import Console
 
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import VIOLATED, conclude
 from zabcheck.cli.zookeeper.command import judging, outcome, zookeeper
@@ -49,7 +50,7 @@ def judge(
     console.print(reports.render(summary))
     for file in files:
         print_path(console, f"wrote {file}")
-    then = "the same with --write, for pages to step through" if code == VIOLATED and not write else ""
+    then = again(write=True) if code == VIOLATED and not write else ""
     return conclude(console, code, why, then)
 
 

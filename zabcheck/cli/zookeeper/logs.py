@@ -8,6 +8,7 @@ import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
@@ -62,7 +63,7 @@ def logs(
         console.print(zookeeper_logs.render(disks, comparison, found_traces))
     where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
     why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
-    return conclude(console, code, why, "the same with --txns, for each transaction" if wrong and not txns else "")
+    return conclude(console, code, why, again(txns=True) if wrong and not txns else "")
 
 
 def _scanned(directories: Sequence[Path], log_dir: Sequence[Path] | None, digests: bool) -> list[DiskContents]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from zabcheck.cli.commands import Format
 from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.builds import quick_to_start
@@ -105,7 +106,7 @@ class _Replays:
         others = sum(map(bool, self.wrong)) - self.shown
         why += f"; in {others:,} something else is wrong" if others > 0 else ""
         why += f"; {self.partial:,} not recorded to the end" if self.partial else ""
-        then = "" if self.shown else f"more --times than {len(self.wrong):,}, as timing differs"
+        then = "" if self.shown else again(times=2 * max(1, len(self.wrong)))
         return conclude(console, self.code, why, then)
 
 
