@@ -51,6 +51,11 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
     """The switches whose default is easier to read, so that a minimal schedule has it wherever that is possible."""
 
     @property
+    def never(self) -> tuple[str, ...]:
+        """The kinds of choices, as in a schedule, that no run with these switches makes."""
+        return ()
+
+    @property
     def ends_at_errors(self) -> bool:
         """True if the protocol models errors as steps that raise, which end the run."""
         return False

@@ -1,6 +1,6 @@
 """The sum of a search's observations over its runs."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -116,7 +116,7 @@ class Tally:
                 self.exercised[verdict.property] += 1
         for goal in run.goals.reached:
             self.goals[goal] += 1
-        self._shown |= run.goals.shown | _possible(simulator.protocol)
+        self._shown |= run.goals.shown | _possible(simulator.protocol, simulator.switches.never)
         self._look_at_followers(run)
 
     def _look_at_followers(self, run: Run) -> None:
@@ -172,9 +172,12 @@ class Tally:
         return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}
 
 
-def _possible(protocol: Protocol) -> frozenset[type[Event]]:
-    """Return the kinds of event that a search brings about by itself, so that they only have to be waited for."""
-    moves, never = protocol.environment.moves, protocol.environment.never
+def _possible(protocol: Protocol, left_out: Collection[str]) -> frozenset[type[Event]]:
+    """Return the kinds of event that a search brings about by itself, so that they only have to be waited for.
+
+    `left_out` are kinds of choices that the run's switches leave out.
+    """
+    moves, never = protocol.environment.moves, (*protocol.environment.never, *left_out)
     crashes = "crash" not in never and (moves.get("crash", 1) or moves.get("power_loss", 1))
     kinds: dict[type[Event], object] = {
         Crash: crashes,

@@ -228,6 +228,9 @@ class Channels:
                 else:
                     self._forget(connection)
 
+    def rejoin(self, process: int) -> None:
+        """Take note that `process` has started again. It opens connections by itself, except in a mesh."""
+
     def refuse(self, process: int) -> None:
         """Close the connections that wait for `process` to accept them: it has stopped."""
         for connection in list(self.connections.values()):
@@ -313,12 +316,13 @@ class Mesh(Channels):
     """Channels in which every process can send to every other from the start, without opening a connection.
 
     Each link from one process to another is a `Connection` of which only the queue to its "leader" is used. So cuts,
-    holds, stalls and overtaking work as they do elsewhere. No link ever closes. A reset loses the messages in transit
+    holds, stalls and overtaking work as they do elsewhere. No link ever closes: a process that stops loses what is in
+    transit to it, and what is sent to it until it starts again. A reset loses the messages in transit
     between two processes, and their links go on: so a partition that heals can lose messages that were sent while it
     lasted.
 
-    Not yet good: a mesh uses half of each connection, so it inherits `open`, `close` and `notice`, which no run of a
-    protocol on a mesh may call. Both could instead share the queue of one direction.
+    Not yet good: a mesh uses half of each connection, so it inherits `open` and `notice`, which no run of a protocol on
+    a mesh may call. Both could instead share the queue of one direction.
     """
 
     __slots__ = ()
@@ -332,10 +336,27 @@ class Mesh(Channels):
                     self.connections[process, to] = Connection(process, to)
 
     def send(self, process: int, to: int, message: Message) -> int:
-        """Send `message` and return its number among all messages."""
+        """Send `message` and return its number among all messages; 0 if `to` is down."""
+        if self.following[to] == NOBODY:
+            return 0
         self.messages += 1
         self.connections[process, to].to_leader.append((message, self.messages))
         return self.messages
+
+    def close(self, process: int, *, keep_followed: bool = False) -> None:
+        """Lose the messages in transit to `process`, which stops."""
+        self.following[process] = NOBODY
+        links = [link for (_, to), link in self.connections.items() if to == process]
+        parcels = [parcel for link in links for parcel in link.to_leader]
+        for link in links:
+            link.to_leader.clear()
+        self.lost(parcels)
+
+    def rejoin(self, process: int) -> None:
+        self.following[process] = process
+
+    def refuse(self, process: int) -> None:
+        """Do nothing: there is no connection that has yet to be accepted."""
 
     def reset(self, process: int, peer: int) -> bool:
         """Lose the messages in transit between the two processes. Return True if there were any."""

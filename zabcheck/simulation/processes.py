@@ -158,6 +158,7 @@ class Processes:
         self.incarnations[process] += 1
         self.show(Recover(process, self.incarnations[process]))
         self.channels.lost(self.channels.ballots.miss(process))
+        self.channels.rejoin(process)
         self.start(process)
 
     def crash(self, process: int, keep: int) -> None:

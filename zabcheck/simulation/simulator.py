@@ -77,7 +77,8 @@ class Simulator(World):
         self.remember = False
         self.on_step = None
         self.executed: list[Choice] = []
-        self._applied_by = _applied_by(self.switches.elections, self.protocol.environment.never)
+        never = (*self.protocol.environment.never, *self.switches.never)
+        self._applied_by = _applied_by(self.switches.elections, never)
 
     def execute(self, choice: Choice) -> int:
         """Execute `choice` as far as it is enabled, and return the number of steps. May raise StepRaised."""

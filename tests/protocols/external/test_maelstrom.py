@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from shlex import join
 
+import msgspec
 import pytest
 
 from invariants import Broadcast, Deliver, Zxid
@@ -15,7 +16,7 @@ from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.external.rest import Resting
 from zabcheck.search.run import Replay, Search, replay_on, schedule_of
 from zabcheck.search.swarm import find
-from zabcheck.simulation.choices import AnyChoice, Drain, Overtake, Receive, Request, Reset, Settle
+from zabcheck.simulation.choices import AnyChoice, Crash, Drain, Overtake, Receive, Recover, Request, Reset, Settle
 from zabcheck.simulation.simulator import Simulator
 
 LOG = str(Path(__file__).parent / "log_of_maelstrom.py")
@@ -26,9 +27,11 @@ def command(how: str) -> str:
     return f"maelstrom:{PYTHON} {join([LOG, how])}"
 
 
-def run(how: str, choices: Sequence[AnyChoice], processes: int = 3) -> Replay:
+def run(how: str, choices: Sequence[AnyChoice], processes: int = 3, **switches: object) -> Replay:
     protocol = external(command(how))
-    return replay_on(protocol, schedule_of(protocol.name, None, processes, choices), protocol.properties)
+    at = msgspec.convert(switches, protocol.switches)
+    schedule = schedule_of(protocol.name, None, processes, choices, switches=at)
+    return replay_on(protocol, schedule, protocol.properties)
 
 
 def violated(replay: Replay) -> list[str]:
@@ -61,6 +64,25 @@ def test_a_client_that_skips_what_another_one_sees_is_found() -> None:
     lost = (Request(1), Reset(1, 2), Request(1), Settle(9))
     assert delivered(run("one", lost), 2) == []
     assert violated(run("skip", lost)) == ["total order"]
+
+
+KILLED = (Request(1), Settle(9), Crash(1), Recover(1), Request(1), Settle(9))
+
+
+@pytest.mark.parametrize(("how", "broken"), [("one", ["zxid uniqueness"]), ("cas", [])])
+def test_a_node_that_is_killed_starts_again_without_its_memory_and_services_go_on(how: str, broken: list[str]) -> None:
+    replay = run(how, KILLED, 2, restarts="yes")
+    assert violated(replay)[-1:] == broken
+    assert [event.incarnation for event in replay.events if isinstance(event, Deliver) and event.process == 1][-1] == 1
+
+
+def test_nodes_are_killed_only_where_that_is_asked_for() -> None:
+    replay = run("one", KILLED, 2)
+    assert violated(replay) == []
+    assert replay.skipped == 2
+    drawn = find(Search(external(command("one")), 1, ("zxid uniqueness",), 20, 20, 1, fixed={"restarts": "yes"}))
+    assert drawn is not None
+    assert any(isinstance(choice, Crash) for choice in drawn.choices)
 
 
 def test_messages_overtake_each_other() -> None:

@@ -14,7 +14,7 @@ Such a node says neither when its answer ends nor how long it waits for somethin
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import Raw, Struct
@@ -33,6 +33,7 @@ from zabcheck.protocols.base import (
     Send,
     Started,
     TimedOut,
+    Write,
 )
 from zabcheck.protocols.environment import MOVES_OF_A_MESH, Environment
 from zabcheck.protocols.external.node import NodeMessage
@@ -51,7 +52,25 @@ KEY = "1"
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
 """The services of Maelstrom. Here each is linearizable and runs beside n0: a node cut off from n0 reaches none."""
 _HOST = 1
+_STORES = "stores"
+"""The name of what the services keep on the disk of their host, as they do not crash with it."""
 _NO_KEY, _OTHER_VALUE, _NOT_SUPPORTED = 20, 22, 10
+
+
+class LogSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The switches of these nodes."""
+
+    restarts: Literal["no", "yes"] = "no"
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        **Switches.meanings,
+        "restarts": "nodes are never killed (no), or killed and started again, without what they had in memory (yes)",
+    }
+    set_back: ClassVar[tuple[str, ...]] = (*Switches.set_back, "restarts")
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        return ("crash",) if self.restarts == "no" else ()
 
 
 class NetworkMessage(NodeMessage, frozen=True):
@@ -77,7 +96,7 @@ class LogNode:
     """One process of a run. Its `running` may be taken away between two steps; another one is sent the same lines."""
 
     def __init__(
-        self, pool: Pool, process: ProcessId, incarnation: int, quorums: Quorums, _: Mapping[str, Any], at: Switches
+        self, pool: Pool, process: ProcessId, incarnation: int, quorums: Quorums, disk: Mapping[str, Any], at: Switches
     ) -> None:
         self.pool = pool
         self.id = process
@@ -91,7 +110,7 @@ class LogNode:
         self.polling: int | None = None
         self.offset = 0
         self.log: tuple[str, ...] = ()
-        self.stores: Mapping[str, Mapping[str, Any]] = {}
+        self.stores: Mapping[str, Mapping[str, Any]] = disk.get(_STORES, {})
 
     def __copy__(self) -> "LogNode":
         other = object.__new__(LogNode)
@@ -241,7 +260,8 @@ def _serve(p: LogNode, m: NetworkMessage) -> list[Effect]:
     answer, after = _served(m.type, asked, store)
     p.stores = {**p.stores, m.dest: after}
     body = {**answer, "msg_id": 0, "in_reply_to": asked.get("msg_id", 0)}
-    return [Send(_number(m.src), NetworkMessage(str(body["type"]), msgspec.json.encode(body), m.dest, m.src))]
+    answered = NetworkMessage(str(body["type"]), msgspec.json.encode(body), m.dest, m.src)
+    return [Write(**{_STORES: p.stores}), Send(_number(m.src), answered)]
 
 
 def _served(
@@ -318,9 +338,10 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
         environment=Environment(
             fifo=False,
             mesh=True,
-            never=("crash", "stabilise", "quiesce"),
-            moves={**MOVES_OF_A_MESH, "timeout": 1},
+            never=("stabilise", "quiesce"),
+            moves={**MOVES_OF_A_MESH, "timeout": 1, "crash": 2, "recover": 6},
         ),
+        switches=LogSwitches,
         step_seconds=10.0,
     )
 
