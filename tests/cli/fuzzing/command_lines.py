@@ -243,4 +243,5 @@ def command_line(rng: Random, folder: Path) -> int:
     words = arguments(rng)
     if not (folder / "s.json").exists() or any(word.startswith(WRITING) for word in words):
         write_files(folder)
-    return answers(words, stdin=rng.choice([*TRACES, *SCHEDULES, b""]))
+    beside = [Path(word) for word in words] if words[:1] == ["zookeeper"] and "--write" in " ".join(words) else []
+    return answers(words, stdin=rng.choice([*TRACES, *SCHEDULES, b""]), writable=beside)
