@@ -217,8 +217,7 @@ class Execution:
                 self.running.roles[LEADER] = leader
             self.running.record(Chose(self.ensemble.now(), number, words, leader=leads))
             choice.apply(self.running)
-            if self.running.agents is not None:
-                self.ensemble.settle()
+            self.ensemble.settle()
         except Undone as undone:
             self.running.record(Chose(self.ensemble.now(), number, words, str(undone), undone.idle, leads))
             if self.running.exact and undone.ends_exact:

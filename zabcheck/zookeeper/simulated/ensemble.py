@@ -5,6 +5,7 @@ from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
+from random import Random
 from threading import Event
 from typing import Any
 
@@ -30,7 +31,9 @@ LOOK = 0.05
 """Seconds of virtual time, at most, between two looks at what is waited for."""
 
 SETTLES = 0.02
-"""Seconds of virtual time in which servers do what they can do at once."""
+"""Seconds of virtual time in which servers do what they can do at once: real ones get as much between two choices."""
+PACES = (0.0, 0.001, SETTLES)
+"""Seconds that they get in a drawn run, which is to find what depends on that."""
 
 
 class SimulatedServer:
@@ -277,9 +280,10 @@ class SimulatedEnsemble(Ensemble):
         folder: Path,
         record: Callable[[Record], None],
         begin: Sequence[object],
+        seed: int,
         stop: Event | None = None,
     ) -> None:
-        """`begin` is the command with which the run begins."""
+        """`begin` is the command with which the run begins; `seed` decides how soon a drawn choice follows another."""
         self.record = record
         self._simulator = simulator
         self._schedule = schedule
@@ -294,6 +298,8 @@ class SimulatedEnsemble(Ensemble):
         self._debugged: dict[int, SimulatedDebugged] = {}
         self._forces: dict[int, Forces] = {}
         self._over = False
+        drawn = schedule.seed is not None and not schedule.needs_agent
+        self._pace = Random(seed) if drawn else None
         self.end: dict[str, Any] = {}
         """What the run came to: its decisions that are not the default, and its size."""
         self.do(*begin)
@@ -445,7 +451,8 @@ class SimulatedEnsemble(Ensemble):
         return self._time
 
     def settle(self) -> None:
-        until = self._time + int(SETTLES * 1_000_000)
+        pause = SETTLES if self._pace is None else self._pace.choice(PACES)
+        until = self._time + int(pause * 1_000_000)
         while self._time < until:
             self.do("run", until)
 

@@ -119,6 +119,7 @@ def moments_of(
     answer: dict[int, int] = {}  # by connection: when NEWLEADER was read at the earliest
     moments: list[Moment] = []
     now = started
+    cut = 1 if log.exact else MILLISECOND
     for line, iteration in zip(log.lines, iterations, strict=True):
         now = max(now, line.time)
         connection = iteration.connection
@@ -128,9 +129,9 @@ def moments_of(
         elif isinstance(line, UpToDate) and connection is not None:
             now = max(now, uptodate.get(connection, 0))
         elif isinstance(line, Phase) and line.text == LEADING_SYNCHRONIZATION:
-            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + MILLISECOND)])
+            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + cut)])
         elif isinstance(line, Delivering):
-            now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + MILLISECOND)])
+            now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + cut)])
             delivered.setdefault(line.zxid, now)
         moments.append(Moment(now, LineLogged(line, iteration)))
     for time, packet in received:

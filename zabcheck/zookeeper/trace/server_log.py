@@ -33,7 +33,7 @@ _CAUSE = "Caused by: "
 
 
 class LogLine(Struct, frozen=True):
-    """Base of what a line says. `number` counts from 1; `time` is in microseconds, a multiple of a millisecond."""
+    """Base of what a line says. `number` counts from 1; `time` is in microseconds."""
 
     number: int
     time: int
@@ -150,10 +150,12 @@ class ServerLog(Struct, frozen=True):
     file: str
     lines: tuple[AnyLine, ...] = ()
     problems: tuple[StrangeLine, ...] = ()
+    exact: bool = False
+    """True if its times are microseconds, as those of simulated servers are; else they are cut to milliseconds."""
 
 
 _LINE = re.compile(
-    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})([+-]\d{4}) \[(.*?)\] +"
+    r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{3})(\d{3})?([+-]\d{4}) \[(.*?)\] +"
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +(\S+) +- (.*)"
 )
 _REQUEST = re.compile(
@@ -199,6 +201,7 @@ class _Parser:
         self.lines: list[AnyLine] = []
         self.problems: list[StrangeLine] = []
         self._seconds: dict[str, int] = {}
+        self._exact = False
         self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
         self._more: list[str] = []  # what follows the last
         self._frames = 0
@@ -210,13 +213,14 @@ class _Parser:
                 self._continue(number, raw.rstrip("\r"))
                 continue
             self._close()
-            second, millisecond, offset, _, level, source, message = match.groups()
-            time = self._second(second + offset) + int(millisecond) * 1000
+            second, millisecond, microsecond, offset, _, level, source, message = match.groups()
+            time = self._second(second + offset) + int(millisecond) * 1000 + int(microsecond or 0)
+            self._exact |= microsecond is not None
             self._open = number, time, level, source.rpartition(".")[2], message
         if self._open is not None and self._open[-1].rstrip().endswith(":") and not self._more:
             self._open = None  # killed before it had printed the exception that this is about: it may be any
         self._close()
-        return ServerLog(self.file, tuple(self.lines), tuple(self.problems))
+        return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._exact)
 
     def _second(self, text: str) -> int:
         """Convert a time in whole seconds, with its offset from UTC, into microseconds since 1970."""

@@ -6,11 +6,11 @@ import java.lang.reflect.Proxy;
 import java.time.Instant;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
+import java.time.temporal.ChronoUnit;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Set;
 import zabcheck.simulated.schedule.Node;
-import zabcheck.simulated.schedule.Scheduler;
 import zabcheck.simulated.schedule.Task;
 
 /**
@@ -20,7 +20,7 @@ import zabcheck.simulated.schedule.Task;
  */
 public final class Logs {
     private static final DateTimeFormatter TIME =
-            DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSZ", Locale.ROOT).withZone(ZoneOffset.UTC);
+            DateTimeFormatter.ofPattern("yyyy-MM-dd'T'HH:mm:ss.SSSSSSZ", Locale.ROOT).withZone(ZoneOffset.UTC);
     private static final Set<String> DEBUGGED =
             Set.of(
                     "org.apache.zookeeper.server.FinalRequestProcessor",
@@ -142,11 +142,12 @@ public final class Logs {
         }
     }
 
+    /** Returns the time in microseconds: many things happen in a millisecond of virtual time. */
     private static String stamp() {
-        long millis = Scheduler.EPOCH + Scheduler.get().now() / 1_000_000;
-        if (millis != stamped) {
-            stamped = millis;
-            stamp = TIME.format(Instant.ofEpochMilli(millis));
+        long micros = Output.micros();
+        if (micros != stamped) {
+            stamped = micros;
+            stamp = TIME.format(Instant.EPOCH.plus(micros, ChronoUnit.MICROS));
         }
         return stamp;
     }
