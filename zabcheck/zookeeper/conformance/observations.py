@@ -15,8 +15,8 @@ from zabcheck.zookeeper.conformance.packets import BESIDE, MODELLED, Key, key_of
 from zabcheck.zookeeper.conformance.packets import in_words as packet_in_words
 from zabcheck.zookeeper.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Read, Sent, Undecoded
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
-from zabcheck.zookeeper.trace.moments import MILLISECOND, ClientAnswered, PacketReceived, PacketSent
-from zabcheck.zookeeper.trace.server_log import Delivering, Election, Proposing, State
+from zabcheck.zookeeper.trace.moments import ClientAnswered, PacketReceived, PacketSent
+from zabcheck.zookeeper.trace.server_log import MILLISECOND, Delivering, Election, Proposing, State
 from zabcheck.zookeeper.verdict.findings import created_nodes
 
 HANDED_OVER = 20 * MILLISECOND
@@ -299,7 +299,7 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
     left, before = 0, ""
     file, names = incarnation.log.file, recording.names
     for line in incarnation.log.lines:
-        by, source = line.time + MILLISECOND, f"{file}:{line.number}"
+        by, source = line.time + incarnation.log.cut, f"{file}:{line.number}"
         match line:
             case State(role="leading"):
                 observed.append(Leads(max(line.time, left), source))

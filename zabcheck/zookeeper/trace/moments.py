@@ -26,8 +26,6 @@ from zabcheck.zookeeper.trace.server_log import (
 )
 from zabcheck.zookeeper.wire.zxids import epoch_of
 
-MILLISECOND = 1000
-"""In microseconds: the times of a server's log are cut to a multiple of it."""
 LEADING_SYNCHRONIZATION = "leading - synchronization"
 """The name in a log for the phase of a leader to which a quorum has sent ACK-E."""
 
@@ -119,7 +117,6 @@ def moments_of(
     answer: dict[int, int] = {}  # by connection: when NEWLEADER was read at the earliest
     moments: list[Moment] = []
     now = started
-    cut = 1 if log.exact else MILLISECOND
     for line, iteration in zip(log.lines, iterations, strict=True):
         now = max(now, line.time)
         connection = iteration.connection
@@ -129,9 +126,9 @@ def moments_of(
         elif isinstance(line, UpToDate) and connection is not None:
             now = max(now, uptodate.get(connection, 0))
         elif isinstance(line, Phase) and line.text == LEADING_SYNCHRONIZATION:
-            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + cut)])
+            now = max([now, *(time for time in leaderinfo if line.time <= time < line.time + log.cut)])
         elif isinstance(line, Delivering):
-            now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + cut)])
+            now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + log.cut)])
             delivered.setdefault(line.zxid, now)
         moments.append(Moment(now, LineLogged(line, iteration)))
     for time, packet in received:

@@ -32,6 +32,10 @@ FRAMES = 5
 _CAUSE = "Caused by: "
 
 
+MILLISECOND = 1000
+"""In microseconds: the times of a real server's log are cut to a multiple of it."""
+
+
 class LogLine(Struct, frozen=True):
     """Base of what a line says. `number` counts from 1; `time` is in microseconds."""
 
@@ -150,8 +154,8 @@ class ServerLog(Struct, frozen=True):
     file: str
     lines: tuple[AnyLine, ...] = ()
     problems: tuple[StrangeLine, ...] = ()
-    exact: bool = False
-    """True if its times are microseconds, as those of simulated servers are; else they are cut to milliseconds."""
+    cut: int = MILLISECOND
+    """The microseconds of which its times are multiples: a millisecond, or 1 in the logs of simulated servers."""
 
 
 _LINE = re.compile(
@@ -201,7 +205,7 @@ class _Parser:
         self.lines: list[AnyLine] = []
         self.problems: list[StrangeLine] = []
         self._seconds: dict[str, int] = {}
-        self._exact = False
+        self._cut = MILLISECOND
         self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
         self._more: list[str] = []  # what follows the last
         self._frames = 0
@@ -215,12 +219,12 @@ class _Parser:
             self._close()
             second, millisecond, microsecond, offset, _, level, source, message = match.groups()
             time = self._second(second + offset) + int(millisecond) * 1000 + int(microsecond or 0)
-            self._exact |= microsecond is not None
+            self._cut = MILLISECOND if microsecond is None else 1
             self._open = number, time, level, source.rpartition(".")[2], message
         if self._open is not None and self._open[-1].rstrip().endswith(":") and not self._more:
             self._open = None  # killed before it had printed the exception that this is about: it may be any
         self._close()
-        return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._exact)
+        return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._cut)
 
     def _second(self, text: str) -> int:
         """Convert a time in whole seconds, with its offset from UTC, into microseconds since 1970."""
