@@ -3,7 +3,7 @@
 from typing import Any
 
 import zabcheck
-from invariants import Event
+from zabcheck.invariants import Event
 from zabcheck.protocols.adapter import protocol_of
 from zabcheck.simulation.choices import Choice, Elect, Receive, Request
 from zabcheck.simulation.simulator import Simulator
