@@ -34,7 +34,7 @@ def parsed(line: str) -> dict[str, Any]:
 
 
 def test_the_commands_come_in_the_order_in_which_one_meets_them(zabcheck: Command) -> None:
-    shown = re.findall(r"^│ (\w+) ", zabcheck("--help").out, re.MULTILINE)
+    shown = re.findall(r"^  (\w+)  ", zabcheck("--help").out, re.MULTILINE)
     assert [name for name in shown if name in EXAMPLES] == [name for name in EXAMPLES if " " not in name]
 
 
@@ -46,6 +46,21 @@ def test_the_help_of_each_command_ends_with_an_example_that_can_be_called(
     line = last.strip().removeprefix("Example: ")
     assert line.startswith(" ".join(["zabcheck", *words]))
     parsed(line)
+
+
+@pytest.mark.parametrize("words", [(), *commands()], ids=" ".join)
+def test_the_help_can_be_read_in_a_narrow_terminal(
+    words: tuple[str, ...], zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an option does has 25 columns at least; a flag takes no value; no line is cut or ends with blanks."""
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = zabcheck(*words, "--help").out.splitlines()
+    options = lines[lines.index("Options:") + 1 :]
+    columns = [match.end() for match in map(re.compile(r"  --?\S.*?  +(?=\S)").match, options) if match]
+    assert max(columns) <= 35
+    assert [line for line in options if line != line.rstrip() or line.endswith("...")] == []
+    assert [line for line in lines if re.search(r"<[a-z\[\] ]+>", line)] == []
+    assert lines[0].count("...") <= 1
 
 
 def test_the_help_of_gate_shows_every_key_of_the_table(zabcheck: Command) -> None:

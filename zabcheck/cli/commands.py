@@ -81,6 +81,25 @@ def look_at(command: Any, ctx: Any, args: list[str], names: Sequence[str] | None
             raise BadInput(f"{option.opts[0]}: named more than once, expected at most once{several}")
 
 
+_VALUES = {"<int>": "N", "<int range>": "N", "<float range>": "X", "<path>": "PATH", "<str>": "NAME"}
+"""By what typer shows for a type: the word for a value in the help, where the option has none of its own."""
+
+
+def describe(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the help of the arguments, and of the options with a word for what each takes."""
+    parameters = command.get_params(ctx)
+    arguments = [(each.metavar, each.help) for each in parameters if each.param_type_name == "argument"]
+    options = [each for each in parameters if each.param_type_name == "option"]
+    for each in options:
+        if each.metavar is None:
+            each.metavar = _VALUES.get(each.display_type_rich(ctx=ctx))
+    if arguments:
+        with formatter.section("Arguments"):
+            formatter.write_dl(arguments)
+    with formatter.section("Options"):
+        formatter.write_dl([each.get_help_record(ctx) for each in options if not each.hidden])
+
+
 class Commands(typer.core.TyperGroup):
     """Commands, listed in the order of EXAMPLES. None of the group's own options is taken twice."""
 
@@ -88,6 +107,17 @@ class Commands(typer.core.TyperGroup):
         """Parse the arguments. BadInput if an option is given twice that is taken once."""
         look_at(self, ctx, args, None)
         return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the options, and what each command is for."""
+        describe(self, ctx, formatter)
+        self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write what each command is for, whole: typer would cut it to a line."""
+        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, command.get_short_help_str(999)) for name, command in commands])
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands; one that has no example comes last."""
@@ -108,10 +138,19 @@ class Command(typer.core.TyperCommand):
         look_at(self, ctx, args, NAMED_ONCE)
         return super().parse_args(ctx, args)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the help of the arguments and options."""
+        describe(self, ctx, formatter)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the words that follow the command's name: its arguments, as they are described below."""
+        return ["[OPTIONS]", *(str(each.metavar) for each in self.params if each.param_type_name == "argument")]
+
 
 app = typer.Typer(
     cls=Commands,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A property-based model checker for Zab and other primary order atomic broadcast protocols.",
 )

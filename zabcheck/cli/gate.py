@@ -43,7 +43,7 @@ Summary = Annotated[Path | None, typer.Option("--summary", help="Write the outco
 
 @command
 def gate(
-    config: Annotated[Path, typer.Option(help="The file with a table \\[tool.zabcheck].")] = CONFIG,
+    config: Annotated[Path, typer.Option(help="The file with a table [tool.zabcheck].")] = CONFIG,
     out: Annotated[
         Path | None, typer.Option(help="Where to write counterexamples, instead of where --config says.")
     ] = None,
@@ -59,7 +59,7 @@ def gate(
     What the table may hold, each with an example; all but `protocols` may be left out:
 
     \b
-    \\[tool.zabcheck]
+    [tool.zabcheck]
     protocols = ["zab", "mylib.protocol:Mine"]
     engine = "swarm"
     seeds = [1, 2]

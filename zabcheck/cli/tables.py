@@ -1,8 +1,8 @@
 """The tables that commands print: verdicts, counts, violated runs, and the names that there are to choose from."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -10,6 +10,8 @@ from zabcheck.invariants import Verdict, Violation
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 
 STATUS_STYLES = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
+LEAST_ROOM = 24
+"""The least width in which a sentence is set beside other columns."""
 
 
 def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
@@ -41,59 +43,77 @@ def render_catalogue(
     return Drawing(lambda pen: _catalogue(pen, groups), ascii_only)
 
 
-def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> Table:
-    table = _table(pen, "property", "verdict", "judged", "what broke it")
-    table.columns[2].justify = "right"
-    for verdict in verdicts:
-        summary = verdict.violation.summary if verdict.violation is not None else ""
-        table.add_row(
+def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> RenderableType:
+    rows = [
+        (
             pen.write(verdict.property),
             pen.write(verdict.status, STATUS_STYLES[verdict.status]),
             pen.write(f"{verdict.judged:,}"),
-            pen.write(summary),
+            pen.write("" if verdict.violation is None else verdict.violation.summary),
         )
-    return table
+        for verdict in verdicts
+    ]
+    return _told(pen, ("property", "verdict", "judged", "what broke it"), rows, numbers=[2])
 
 
 def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Table:
-    table = _table(pen, *titles)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for row, numbers in rows.items():
-        table.add_row(pen.write(row), *[pen.write(f"{number:,}") for number in numbers])
-    return table
+    numbers = range(1, len(titles))
+    lines = [(pen.write(row), *(pen.write(f"{number:,}") for number in counts)) for row, counts in rows.items()]
+    return _table(pen, titles, lines, numbers)
 
 
-def _rows(pen: Pen, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    table = _table(pen, *titles)
-    for column in table.columns[1:-1]:
-        column.justify = "right"
-    for row in rows:
-        table.add_row(*[pen.write(text) for text in row])
-    return table
+def _rows(pen: Pen, titles: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
+    lines = [[pen.write(text) for text in row] for row in rows]
+    return _told(pen, titles, lines, numbers=range(1, len(titles) - 1))
 
 
-def _runs(pen: Pen, violations: Sequence[tuple[int, Violation]]) -> Table:
-    table = _table(pen, "run", "property", "what broke it")
-    for run, violation in violations:
-        table.add_row(pen.write(f"{run}"), pen.write(violation.property, RED), pen.write(violation.summary))
-    return table
+def _runs(pen: Pen, violations: Sequence[tuple[int, Violation]]) -> RenderableType:
+    rows = [(pen.write(f"{run}"), pen.write(each.property, RED), pen.write(each.summary)) for run, each in violations]
+    return _told(pen, ("run", "property", "what broke it"), rows)
 
 
 def _catalogue(pen: Pen, groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> Iterator[RenderableType]:
     for number, (group, entries) in enumerate(groups.items()):
         if number:
             yield Text()
-        table = _table(pen, group, "what it is", "source")
-        for entry, (meaning, source) in entries.items():
-            table.add_row(pen.write(entry, BOLD), pen.write(meaning), pen.write(source, DIM))
-        yield table
+        rows = [
+            (pen.write(entry, BOLD), pen.write(meaning), pen.write(source, DIM))
+            for entry, (meaning, source) in entries.items()
+        ]
+        yield _told(pen, (group, "what it is", "source"), rows, sentences=2)
 
 
-def _table(pen: Pen, *titles: str) -> Table:
-    """Make an empty table whose first column is never broken into lines."""
+def _told(
+    pen: Pen, titles: Sequence[str], rows: Sequence[Sequence[Text]], numbers: Collection[int] = (), sentences: int = 1
+) -> RenderableType:
+    """Make a table whose last columns are sentences; where these have too little room, they follow below their row."""
+    short = len(titles) - sentences
+    widths = [max(len(titles[i]), *(row[i].cell_len for row in rows), 0) for i in range(short)]
+    room = (pen.width - sum(width + 2 for width in widths)) // sentences
+    if room >= min(LEAST_ROOM, max((cell.cell_len for row in rows for cell in row[short:]), default=0)):
+        return _table(pen, titles, rows, numbers)
+    lines = [_line([pen.write(title, BOLD) for title in titles[:short]], widths, numbers)]
+    for row in rows:
+        lines.append(_line(row[:short], widths, numbers))
+        for sentence in row[short:]:
+            lines += [Text("  ") + line for line in pen.fold(sentence, pen.width - 2) if line]
+    return Group(*lines)
+
+
+def _line(cells: Sequence[Text], widths: Sequence[int], numbers: Collection[int]) -> Text:
+    """Put cells side by side."""
+    for number, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        missing = max(0, width - cell.cell_len)
+        (cell.pad_left if number in numbers else cell.pad_right)(missing)
+    return Text("  ").join(cells)
+
+
+def _table(pen: Pen, titles: Sequence[str], rows: Iterable[Sequence[Text]], numbers: Collection[int]) -> Table:
+    """Make a table whose first column is never broken into lines."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for title in titles:
-        table.add_column(pen.write(title), overflow="fold")
+    for number, title in enumerate(titles):
+        table.add_column(pen.write(title), overflow="fold", justify="right" if number in numbers else "left")
     table.columns[0].no_wrap = True
+    for row in rows:
+        table.add_row(*row)
     return table

@@ -17,6 +17,7 @@ from zabcheck.cli.campaign.report import fields, make, needed, outcome
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
     BadInput,
+    Command,
     Commands,
     Exec,
     Format,
@@ -223,7 +224,7 @@ def _live(plan: "Plan") -> Iterator[Any]:
         yield show
 
 
-@campaigns.command("report", epilog=example_of("campaign report"))
+@campaigns.command("report", cls=Command, epilog=example_of("campaign report"))
 @wraps(campaign_report)
 def report(*args: Any, **kwargs: Any) -> int:
     """See `zabcheck.cli.campaign.report`."""
