@@ -21,6 +21,7 @@ from zabcheck.campaign.driver import Progress
 from zabcheck.campaign.findings import ERROR, INDEX, RAISED, Finding
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
+from zabcheck.protocols.adapter import imported
 from zabcheck.simulation import schedule as schedules
 from zabcheck.zookeeper.model import ZOOKEEPER
 
@@ -227,7 +228,7 @@ def test_ctrl_c_is_no_failed_task_where_its_exception_is_lost(
 
 @pytest.mark.slow
 def test_a_protocol_that_raises_is_a_finding(spark: "SparkSession", tmp_path: Path) -> None:
-    plan = plan_of(20, protocol="tests.protocols.own.raising:Raising")
+    plan = plan_of(20, protocol=imported("tests.protocols.own.raising:Raising").name)
     store = begun(tmp_path, plan)
     progress, findings = driver.run(spark, store, plan)
     assert progress.failing > 0
