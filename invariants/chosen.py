@@ -150,24 +150,24 @@ class Chosen(Invariant):
             for epoch in self._adopted():
                 for initial in self.initial.get(epoch, ()):
                     for primary in self.primaries.get(epoch, ()):
-                        whole = self._put_behind(initial, primary)
+                        whole = self._put_behind(initial, primary, epoch)
                         for told, of in new:
                             if of == epoch and initial.length < told[1] <= whole.length:
-                                self._recognise(whole.prefix(told[1]))
+                                self._recognise(whole.prefix(told[1]), epoch)
 
-    def _put_behind(self, initial: Chain, primary: Primary) -> Chain:
+    def _put_behind(self, initial: Chain, primary: Primary, epoch: int) -> Chain:
         """Return `initial` with all broadcasts of `primary` so far after it. Amortised O(1)."""
         done, link = self.followed.get((initial, primary), (0, initial))
         sents = self.record.sequences[primary]
         for sent in sents[done:]:
             link = link.append(sent.txn)
-            self._recognise(link)
+            self._recognise(link, epoch)
         self.followed[initial, primary] = len(sents), link
         return link
 
-    def _recognise(self, link: Chain) -> None:
-        """Put a history on record if it was adopted and not known."""
-        if reference(link) in self.unknown:
+    def _recognise(self, link: Chain, epoch: int) -> None:
+        """Put a history on record if it was adopted in this epoch and not known."""
+        if any(adopt.epoch == epoch for adopt in self.unknown.get(reference(link), ())):
             self._learn(link)
 
     # Acceptances.
