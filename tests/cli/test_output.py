@@ -276,7 +276,7 @@ def test_ctrl_c_ends_the_gate_and_says_what_was_done_so_far(tmp_path: Path) -> N
     code, out = interrupted_when(rb"[1-9]\d+ of [\d,]+ runs, zab, seed 1", ["gate"], tmp_path)
     assert code == 3
     assert re.search(r"  inconclusive  seed 1: [\d,]+ of 1,000,000 runs: interrupted *\n", out)
-    assert "  inconclusive  no-truncation: not searched for: interrupted " in out
+    assert "  inconclusive  no-truncation: not searched for: interrupted\n" in out
 
 
 @pytest.mark.slow
