@@ -116,4 +116,4 @@ def test_the_help_of_zookeeper_tells_what_commands_there_are(zabcheck: Command) 
     result = zabcheck("zookeeper", "--help")
     assert result.code == 0
     for command in ("judge", "logs"):
-        assert f"│ {command} " in result.out
+        assert f"\n  {command} " in result.out
