@@ -4,6 +4,7 @@ import re
 import struct
 import sys
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -20,8 +21,9 @@ from zabcheck.counterexample.forms import diagram, picture
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.diagram_style import LIGHT
 from zabcheck.counterexample.forms.lanes import NUMBERS
+from zabcheck.counterexample.forms.lettering import SIZE
 from zabcheck.counterexample.forms.picture import to_png
-from zabcheck.counterexample.forms.svg import size, to_svg
+from zabcheck.counterexample.forms.svg import SMALL, size, to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Moment, Story
 from zabcheck.extras import pip_install
@@ -106,6 +108,27 @@ def test_no_text_is_cut_off_at_the_right() -> None:
             if "said" in text.get("class", ""):
                 font.set_text("".join(text.itertext()))
                 assert float(text.get("x", "")) + font.get_width_height()[0] / 64 < float(root.get("width", ""))
+
+
+def test_the_lines_of_a_row_are_nearer_to_each_other_than_to_the_next_row() -> None:
+    font = FT2Font(str(Path(matplotlib.get_data_path()) / "fonts/ttf/DejaVuSans.ttf"))
+    story = scheduled("keep-own-history.local-primary-order")
+    rows: dict[str, list[tuple[float, float]]] = {}
+    row = ""
+    for text in svg(story).iter(f"{SVG}text"):
+        kind, y = text.get("class", ""), float(text.get("y", "0"))
+        if kind == "number":
+            row = text.text or ""
+        elif kind.startswith("said"):
+            font.set_size(SMALL if "small" in kind else SIZE, 72)
+            font.set_text("".join(text.itertext()))
+            below = font.get_descent() / 64
+            rows.setdefault(row, []).append((y - font.get_width_height()[1] / 64 + below, y + below))
+    two = [lines for lines in rows.values() if len(lines) == 2]
+    assert len(two) > 9
+    inside = max(second[0] - first[1] for first, second in two)
+    ends = [*rows.values()]
+    assert min(after[0][0] - before[-1][1] for before, after in pairwise(ends)) > inside + 2
 
 
 def test_a_hostile_value_is_text_in_the_svg_and_nothing_else() -> None:
