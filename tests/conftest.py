@@ -12,11 +12,16 @@ make for itself otherwise. A file of the slow tier may take as long as half of t
 
 import gc
 import os
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from zabcheck.protocols import adapter
 
 gc.disable()
 # Hypothesis reads all modules of zabcheck for their constants: processes that tests start have that from here, too.
@@ -32,6 +37,28 @@ def pytest_collection_finish() -> None:
     gc.freeze()
     gc.set_threshold(500_000)
     gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def _modules_of_a_test_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Forget the modules that a test wrote, their protocols, where it found them, and who hears signals.
+
+    Any other test may come next in the same process, and write another module of that name.
+    """
+    modules, path, protocols = set(sys.modules), list(sys.path), set(adapter._OWN)
+    handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
+    yield
+    sys.path[:] = path
+    for number, handler in handlers:
+        signal.signal(number, handler)
+    of_tests = str(tmp_path_factory.getbasetemp())
+    for module in sys.modules.keys() - modules:
+        if (getattr(sys.modules[module], "__file__", None) or "").startswith(of_tests):
+            del sys.modules[module]
+    for protocol in adapter._OWN.keys() - protocols:
+        module = protocol.partition(":")[0]
+        if module != "exec" and module not in sys.modules:
+            del adapter._OWN[protocol]
 
 
 @pytest.hookimpl(optionalhook=True)  # there may be no xdist

@@ -43,13 +43,11 @@ def zabcheck(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def own_module(zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Write a module of this name and code into the current folder; what another test wrote under it is forgotten."""
-    monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
+    """Write modules into the current folder, by name and code."""
 
     def write(name: str, code: str) -> None:
         (tmp_path / f"{name}.py").write_text(code, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path)
-        sys.modules.pop(name, None)
 
     return write
 

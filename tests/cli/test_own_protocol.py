@@ -92,10 +92,9 @@ NAMED = '{"version":1,"protocol":"planted:Mine","processes":2,"choices":[]'
 
 
 @pytest.fixture
-def planted(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def planted(folder: Path) -> Path:
     """A folder with files that name the class of a module beside them."""
     (folder / "planted.py").write_text(MODULE + "\nclass Mine(Hasty):\n    pass\n")
-    monkeypatch.delitem(sys.modules, "planted", raising=False)
     (folder / "it.json").write_text(NAMED + "}")
     (folder / "switches.json").write_text(NAMED + ',"switches":{"of its own":1}}')
     header = f'{{"event":"header","version":1,"processes":2,"protocol":"zab","schedule":{NAMED}}}}}'

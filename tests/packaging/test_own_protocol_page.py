@@ -1,6 +1,5 @@
 """docs/your-own-protocol.md and docs/view-changes.md: their code runs, and what they show is what pytest prints."""
 
-import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -47,8 +46,6 @@ def test_with_every_seed_a_class_breaks_a_property_and_its_own_code_never_raises
 ) -> None:
     write_code(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    for module in ("naive", "careful"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
     protocol = register(getattr(import_module(name.partition(":")[0]), name.partition(":")[2]))
     for seed in seeds:
         search = Search(protocol, 3, PROPERTIES, 500, 200, seed, lambda _: None)
@@ -60,8 +57,6 @@ def view_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
     """The protocols of docs/view-changes.md, by name."""
     write_code(tmp_path, VIEW_CHANGES)
     monkeypatch.syspath_prepend(tmp_path)
-    for module in ("viewstamped", "longest"):
-        monkeypatch.delitem(sys.modules, module, raising=False)
     return lambda name: register(getattr(import_module(name.lower()), "Replica" if name == "viewstamped" else name))
 
 

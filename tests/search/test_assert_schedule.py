@@ -105,7 +105,6 @@ def test_a_protocol_of_ones_own_may_have_switches_that_others_do_not_have(
     named = json.dumps({**json.loads(ZOOKEEPER.read_bytes()), "protocol": "patched:PATCHED"})
     (tmp_path / "patched.py").write_text(WITH_SWITCHES, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr("zabcheck.protocols.adapter._OWN", {})
     with pytest.raises(ValueError, match="a file alone imports no module"):
         zabcheck.assert_schedule(named)
     assert "patched" not in sys.modules

@@ -23,7 +23,7 @@ from zabcheck.counterexample.forms.diagram_style import LIGHT
 from zabcheck.counterexample.forms.lanes import NUMBERS
 from zabcheck.counterexample.forms.lettering import SIZE
 from zabcheck.counterexample.forms.picture import to_png
-from zabcheck.counterexample.forms.svg import SMALL, size, to_svg
+from zabcheck.counterexample.forms.svg import size, to_svg
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Moment, Story
 from zabcheck.extras import pip_install
@@ -120,7 +120,7 @@ def test_the_lines_of_a_row_are_nearer_to_each_other_than_to_the_next_row() -> N
         if kind == "number":
             row = text.text or ""
         elif kind.startswith("said"):
-            font.set_size(SMALL if "small" in kind else SIZE, 72)
+            font.set_size(SIZE, 72)
             font.set_text("".join(text.itertext()))
             below = font.get_descent() / 64
             rows.setdefault(row, []).append((y - font.get_width_height()[1] / 64 + below, y + below))

@@ -22,10 +22,8 @@ WIDEST = 860
 LEAST_TEXT = 220
 """The least width of the texts beside the lanes, in pixels."""
 MARGIN = 12
-SMALL = 10
-"""The size of the letters in a row of two lines, which then does not touch its neighbours."""
-LINE = 10.5
-"""The height of a line in such a row."""
+LINE = 11
+"""The height of a line within a row, which has two."""
 TITLE = 19
 LEGEND = "▲ broadcasts   ■ delivers   ◆ ready   ✕ crash   ○ recovery   dashed: lost or never handled"
 """The meanings of the signs."""
@@ -33,7 +31,7 @@ MARKS = "red ring, W1, W2, …: the witness   D, red row and arrow: where the vi
 _STYLE = f"""
 .paper {{ fill: PAPER; }} .said {{ font-size: {SIZE}px; fill: SOFT; }} .who, .title {{ font-weight: 600; fill: INK; }}
 .said.deciding {{ font-weight: 600; fill: INK; }}
-.said.small {{ font-size: {SMALL}px; }} .legend {{ font-size: {SIZE}px; fill: SOFT; }}
+.legend {{ font-size: {SIZE}px; fill: SOFT; }}
 """
 
 
@@ -106,12 +104,10 @@ def _legend(story: Story, width: int) -> list[str]:
 def _row(moment: Moment, labels: Labels, y: float, left: int, width: int, is_decided: bool) -> str:
     """Draw the number of a step, who acts, and what it does, in one line or two."""
     who, said = _who(moment), _said(moment, labels)
-    whole = f"{who} {said}".strip()
-    fits = breadth(whole, is_decided) <= width
-    lines = [whole] if fits else _wrapped(whole, width * SIZE / SMALL, bold=is_decided)
+    lines = _wrapped(f"{who} {said}".strip(), width, bold=is_decided)
     first = y + 4 if len(lines) == 1 else y - 2
     drawn = [f'<text class="number" x="{NUMBERS - 8}" y="{y + 4:g}">{moment.step}</text>']
-    kind = "said" + (" deciding" if is_decided else "") + ("" if fits else " small")
+    kind = "said deciding" if is_decided else "said"
     for number, line in enumerate(lines):
         text = escaped(line)
         if number == 0 and who:

@@ -45,7 +45,10 @@ class Sessions:
         client = self._clients.get(home) or self._new(home)
         if not client.begins() and client.server not in self._ensemble.may_serve():
             return None
-        return client if self._ensemble.await_all(OPENS, client.begins) else None
+        if self._ensemble.await_all(OPENS, client.begins):
+            return client
+        self.check()
+        return None
 
     def move(self, client: AnySessionClient, server: int) -> None:
         """Let a session go on at another server."""

@@ -42,6 +42,7 @@ class Requests(SessionChoice, frozen=True):
             raise OnlySome(0, NO_CONNECTION)
         for done in range(self.count):
             if client.outstanding >= WINDOW or not self.ask(run, client):
+                run.sessions.check()  # an answer that cannot be understood has ended the connection
                 raise OnlySome(done, "nothing is answered, or nothing is left")
 
 
@@ -127,6 +128,7 @@ class EndSession(SessionChoice, frozen=True):
         if self.how == "expire":
             client.fall_silent()
         elif not run.sessions.close(client):
+            run.sessions.check()
             raise OnlySome(0, NO_CONNECTION)
 
 
