@@ -29,10 +29,14 @@ def main(behaviour: str, version: str, arguments: list[str]) -> None:
     if arguments == ["-version"]:
         print('openjdk version "17.0.1" 2026-01-31', file=sys.stderr)
     elif arguments[-1].endswith("VersionInfoMain"):
-        if behaviour == "foreign":
+        if behaviour in ("foreign", "old"):
             print("Error: Could not find or load main class", file=sys.stderr)
             sys.exit(1)
         print(f"Apache ZooKeeper, version {version} 2026-01-31 12:00 UTC")
+    elif arguments[-1] == "org.apache.zookeeper.Version":
+        if behaviour == "foreign":
+            sys.exit(1)
+        print(f"{version}-a32c7183d42325b03e44a06aade6a0f16955bf13, built on 05/29/2022 16:59 GMT")
     else:
         if behaviour == "archives":
             archive_at_end(arguments)

@@ -1,21 +1,28 @@
 """The driver of a campaign: it takes a campaign from its plan to its findings."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
 from msgspec import Struct
 
 from zabcheck.campaign import minimised
 from zabcheck.campaign.findings import RAISED, Finding
 from zabcheck.campaign.minimised import FailingRun, Minimiser
 from zabcheck.campaign.part import Maker
-from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.plan import AnyPlan, Plan
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import Store, StoreError, shared
 from zabcheck.campaign.tasks import run_tasks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+class AnyMaker(Protocol):
+    """Makes parts of a campaign, in a task."""
+
+    def make(self, part: int) -> None: ...
 
 
 class Progress(Struct):
@@ -52,10 +59,34 @@ def run(
     raised by `on_progress` ends the campaign, too. StoreError if a file in the folder is not what it should be, or
     cannot be written; TaskFailed if a task failed for another reason.
     """
+    progress, failing = Progress(plan.parts), list[FailingRun]()
+
+    def take(name: str) -> None:
+        failing.extend(_take(store, name, progress))
+
+    make_parts(spark, store, plan, Maker, RUNS, progress, take, on_progress)
+    findings = _findings(spark, store, plan, failing, progress, on_progress)
+    store.sweep()
+    return progress, findings
+
+
+def make_parts(
+    spark: "SparkSession",
+    store: Store,
+    plan: AnyPlan,
+    kind: Callable[[Any, Store], AnyMaker],
+    schema: pa.Schema,
+    progress: Progress,
+    take: Callable[[str], None],
+    on_progress: Callable[[Progress], None],
+) -> None:
+    """Check the finished parts, whose rows have this schema, and have makers of this kind make the missing ones.
+
+    `take` is called with the name of each part's file of runs, once; it adds the part to the progress. Raises as `run`.
+    """
     store.sweep()
     for part in store.finished():
-        store.check_part(plan, part)
-    progress, failing = Progress(plan.parts), list[FailingRun]()
+        store.check_part(plan, part, schema)
     seen: set[int] = set()
 
     def look(idle: float) -> None:
@@ -63,19 +94,16 @@ def run(
         for part, name in store.finished().items():
             if part not in seen:
                 seen.add(part)
-                failing.extend(_take(store, name, progress))
+                take(name)
         progress.under_way = sum(made for part, made in store.under_way().items() if part not in seen)
         on_progress(progress)
 
     look(0)
     progress.resumed = progress.runs
     missing = [part for part in range(plan.parts) if part not in seen]
-    run_tasks(spark, missing, _maker(plan, store.everywhere), look)
+    run_tasks(spark, missing, _maker(plan, kind, store.everywhere), look)
     if len(seen) < plan.parts:
         raise StoreError(f"{store.place}: expected {plan.parts} finished parts, found {len(seen)}")
-    findings = _findings(spark, store, plan, failing, progress, on_progress)
-    store.sweep()
-    return progress, findings
 
 
 def _take(store: Store, name: str, progress: Progress) -> list[FailingRun]:
@@ -94,17 +122,18 @@ def _take(store: Store, name: str, progress: Progress) -> list[FailingRun]:
     return failing
 
 
-def _maker(plan: Plan, place: str) -> Callable[[], Callable[[int], None]]:
+def _maker(plan: AnyPlan, kind: Callable[[Any, Store], AnyMaker], place: str) -> Callable[[], Callable[[int], None]]:
     """Return a function that a worker calls once, to get the function that makes parts.
 
     Spark pickles the function and sends it to the workers, so it holds plain data only.
     """
 
     def worker() -> Callable[[int], None]:
-        maker = Maker(plan, shared(place))
+        store = shared(place)
+        maker = kind(plan, store)
 
         def make(part: int) -> None:
-            if part not in maker.store.finished():  # a task whose worker was lost may have finished the part
+            if part not in store.finished():  # a task whose worker was lost may have finished the part
                 maker.make(part)
 
         return make

@@ -5,7 +5,7 @@ be made at any time, on any machine, and again, with the same result.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
@@ -26,6 +26,20 @@ RUNS_A_PART = 2000
 LEAST_PARTS = 16
 
 Keep = Literal["events", "violations", "none"]
+
+
+class AnyPlan(Protocol):
+    """A plan of parts that are made one by one, each of some runs."""
+
+    @property
+    def keep(self) -> Keep: ...
+
+    @property
+    def parts(self) -> int: ...
+
+    def runs_of(self, part: int) -> range: ...
+
+    def seed_of(self, run: int) -> int: ...
 
 
 class Plan(Struct, frozen=True, forbid_unknown_fields=True):
@@ -94,7 +108,7 @@ def runs_a_part(runs: int) -> int:
     return max(1, min(RUNS_A_PART, -(-runs // LEAST_PARTS)))
 
 
-def dump(plan: Plan) -> bytes:
+def dump(plan: AnyPlan) -> bytes:
     """Return the content of `campaign.json`."""
     return as_document(plan)
 

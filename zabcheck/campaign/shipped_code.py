@@ -18,6 +18,9 @@ from zipfile import ZipFile, ZipInfo
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_SHIPPED = ("py", "jar")
+"""The endings of files that tasks need: modules, and the simulation of servers."""
+
 
 def ship(spark: "SparkSession") -> None:
     """Make the driver's zabcheck, and the modules imported from the current directory, importable in tasks.
@@ -75,8 +78,8 @@ def _folder() -> "tempfile.TemporaryDirectory[str]":
 def _zipped(name: str, location: Path) -> Path:
     """Zip a package or module. The name contains a digest: Spark refuses other content under a name it knows."""
     # Unlike Path.rglob, this follows links to folders, as zabcheck/invariants is in a checkout.
-    inside = sorted(glob("**/*.py", root_dir=location, recursive=True)) if location.is_dir() else []
-    files = [location / each for each in inside] or [location]
+    inside = [each for kind in _SHIPPED for each in glob(f"**/*.{kind}", root_dir=location, recursive=True)]
+    files = [location / each for each in sorted(inside)] or [location]
     contents = {str(each.relative_to(location.parent)): each.read_bytes() for each in files}
     digest = sha256(repr(contents).encode()).hexdigest()[:16]
     path = Path(_folder().name, f"{name}-{digest}.zip")

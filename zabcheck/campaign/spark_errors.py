@@ -2,7 +2,7 @@
 
 import re
 
-_OWN = r"^(?:\w+\.)*(?:StoreError|ValueError): (.+)$"
+_OWN = r"^(?:\w+\.)*(?:StoreError|ValueError|NoZooKeeper|NoJava|NotSimulated): (.+)$"
 """An exception that our own code raised; its message needs nothing added."""
 _GRPC = r'details = "(.+?)"'
 _CAUSES = r"^Caused by: (?:\w+\.)*(\w+: .+)$"

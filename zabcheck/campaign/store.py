@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 from zabcheck.campaign import plan as plans
 from zabcheck.campaign.files import file_system, in_one_line
-from zabcheck.campaign.plan import Plan
+from zabcheck.campaign.plan import AnyPlan, Plan
 from zabcheck.campaign.schema import RUNS
 
 MOST_BYTES = 1 << 28
@@ -82,7 +82,7 @@ class Store:
         except ValueError as error:
             raise StoreError(str(error)) from None
 
-    def begin(self, plan: Plan) -> None:
+    def begin(self, plan: AnyPlan) -> None:
         """Make the folder, with its plan. StoreError if that fails."""
         with self.errors(""):
             for folder in ("", RUNS_FOLDER, EVENTS_FOLDER):
@@ -136,13 +136,13 @@ class Store:
             finally:
                 forget()
 
-    def check_part(self, plan: Plan, part: int) -> None:
+    def check_part(self, plan: AnyPlan, part: int, schema: pa.Schema = RUNS) -> None:
         """Raise StoreError if a finished part is incomplete, or is not one of this plan.
 
-        Reads three columns of the runs, and the footer of the events.
+        Reads three columns of the runs, which have this schema, and the footer of the events.
         """
         name = name_of(RUNS_FOLDER, part)
-        found = self.table(name, RUNS, ["run", "part", "seed"])
+        found = self.table(name, schema, ["run", "part", "seed"])
         runs = plan.runs_of(part)
         if found.num_rows != len(runs) or found["seed"].to_pylist() != [str(plan.seed_of(run)) for run in runs]:
             raise StoreError(f"{self.path(name)}: expected runs {runs.start} to {runs.stop - 1} of this campaign")

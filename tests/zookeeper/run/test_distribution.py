@@ -60,14 +60,29 @@ def test_pyspark_brings_all_that_zookeeper_needs() -> None:
     assert {"zookeeper", "zookeeper-jute", "slf4j-api", "log4j-core", "netty-handler", "snappy-java"} <= jars
 
 
-@pytest.mark.parametrize(("version", "known"), [("3.5.9", False), ("3.6.0", True), ("3.9.5", True), ("4.0.0", False)])
+def test_a_worker_of_spark_finds_the_jars_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There PySpark itself is imported from a zip."""
+    monkeypatch.setattr(distribution, "find_spec", lambda name: None)
+    assert distribution.jars_of_pyspark() == []
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars/zookeeper-3.9.5.jar").touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    assert distribution.jars_of_pyspark() == [tmp_path / "jars/zookeeper-3.9.5.jar"]
+
+
+@pytest.mark.parametrize(("version", "known"), [("3.4.14", False), ("3.5.9", True), ("3.9.5", True), ("4.0.0", False)])
 def test_only_versions_whose_log_is_known_are_run(version: str, known: bool, places: Path) -> None:
     program = java(places, "serves", version)
     if known:
         assert find(program).version == version
     else:
-        with pytest.raises(NoZooKeeper, match=f"^{places}.*: expected ZooKeeper 3.6 to 3.9, found {version}$"):
+        with pytest.raises(NoZooKeeper, match=f"^{places}.*: expected ZooKeeper 3.5 to 3.9, found {version}$"):
             find(program)
+
+
+def test_a_release_may_say_its_version_in_another_way(places: Path) -> None:
+    """3.5 has no VersionInfoMain."""
+    assert find(java(places, "old", "3.5.10")).version == "3.5.10"
 
 
 def test_there_may_be_no_java(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:

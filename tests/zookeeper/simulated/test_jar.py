@@ -9,7 +9,7 @@ import pytest
 
 from zabcheck.zookeeper.simulated.simulator import JARS
 
-SIMULATION, ASM = JARS
+SIMULATION, ASM = (Path(str(jar)) for jar in JARS)
 
 
 @pytest.mark.kits

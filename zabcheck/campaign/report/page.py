@@ -5,7 +5,7 @@ sideways, but a wide table scrolls within its box. Every text is cleaned and esc
 bytes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
 from zabcheck.campaign.report import plots, sheets
@@ -43,19 +43,22 @@ details { margin: 0.75rem 0; } summary { cursor: pointer; }
 
 def page(report: CampaignReport) -> str:
     """Return the whole page. With many mutants matplotlib takes some seconds."""
-    title = f"{report.name}: {sheets.title(report)}"
-    sections = list(_sections(report))
-    links = "".join(f'<li><a href="#{name}">{text(heading)}</a></li>' for name, heading, _ in sections)
+    return page_of(report.name, sheets.title(report), list(_sections(report)))
+
+
+def page_of(name: str, title: str, sections: Sequence[tuple[str, str, str]]) -> str:
+    """Return a page with these sections: the name, the heading and the content of each."""
+    links = "".join(f'<li><a href="#{each}">{text(heading)}</a></li>' for each, heading, _ in sections)
     body = "\n".join(
-        f'<section aria-labelledby="{name}">\n<h2 id="{name}">{text(heading)}</h2>\n{content}</section>'
-        for name, heading, content in sections
+        f'<section aria-labelledby="{each}">\n<h2 id="{each}">{text(heading)}</h2>\n{content}</section>'
+        for each, heading, content in sections
     )
     return document(
-        title,
+        f"{name}: {title}",
         _STYLE,
         f"""<header>
-<h1>{text(report.name)}</h1>
-<p>{text(sheets.title(report))}</p>
+<h1>{text(name)}</h1>
+<p>{text(title)}</p>
 </header>
 <nav aria-label="Contents"><ul>{links}</ul></nav>
 <main>
@@ -69,44 +72,45 @@ def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
     """Yield the name, the heading and the content of each section."""
     tables = report.tables
     runs = tables.overview[0].runs
-    yield "short", "In short", _list(sheets.headlines(report))
+    yield "short", "In short", draw_list(sheets.headlines(report))
     found = sheets.findings(report)
     if found is not None:
-        yield "findings", "Findings", _table(found)
+        yield "findings", "Findings", draw_table(found)
     with_rates = [row for row in tables.mutants if row.mutant is not None]
     plot = _plots(plots.mutants(with_rates)) if with_rates else ""
-    yield "mutants", "Mutants", plot + _table(sheets.mutants(report))
-    yield "properties", "Properties", _table(sheets.properties(report))
-    yield "goals", "Goals", _plots(plots.goals(tables.goals, runs)) + _table(sheets.goals(report))
+    yield "mutants", "Mutants", plot + draw_table(sheets.mutants(report))
+    yield "properties", "Properties", draw_table(sheets.properties(report))
+    yield "goals", "Goals", _plots(plots.goals(tables.goals, runs)) + draw_table(sheets.goals(report))
     drawn = _plots(plots.growth(tables.growth), plots.rarity(tables.growth))
-    points = _folded("All points", _table(sheets.growth(report)))
-    yield "growth", "Growth", drawn + _table(sheets.saturation(report)) + points
+    points = _folded("All points", draw_table(sheets.growth(report)))
+    yield "growth", "Growth", drawn + draw_table(sheets.saturation(report)) + points
     groups = sheets.groups(report)
     if groups:
         yield "configurations", "What matters", "".join(_groups(groups))
     raised = sheets.raised(report)
     if raised is not None:
-        yield "raised", "Exceptions", _table(raised)
+        yield "raised", "Exceptions", draw_table(raised)
     by_figure: dict[str, list[HistogramRow]] = {}
     for row in tables.histograms:
         by_figure.setdefault(row.figure, []).append(row)
     drawn = _plots(*(plots.histogram(figure, rows) for figure, rows in by_figure.items()))
-    yield "distributions", "Distributions", _table(sheets.distributions(report)) + drawn
-    yield "overview", "Overview", _table(sheets.overview(report))
+    yield "distributions", "Distributions", draw_table(sheets.distributions(report)) + drawn
+    yield "overview", "Overview", draw_table(sheets.overview(report))
 
 
 def _groups(groups: list[tuple[str, list[ConfigurationRow]]]) -> Iterator[str]:
     """Draw the groups of runs, the first one open, the others folded."""
     for number, (name, rows) in enumerate(groups):
         drawn = _plots(plots.ratios(f"ratios-{number}", name, rows))
-        table = _table(sheets.configurations(name, rows), f"configurations-{number}")
+        table = draw_table(sheets.configurations(name, rows), f"configurations-{number}")
         yield drawn + _folded("All figures", table) if number == 0 else _folded(name, drawn + table)
 
 
 # Pieces.
 
 
-def _list(items: Iterator[Phrase]) -> str:
+def draw_list(items: Iterator[Phrase]) -> str:
+    """Draw phrases as a list."""
     lines = "".join(f"<li{_tone(phrase)}>{text(phrase.text)}</li>\n" for phrase in items)
     return f"<ul>\n{lines}</ul>\n"
 
@@ -119,7 +123,7 @@ def _plots(*drawn: str) -> str:
     return f'<div class="plots">\n{"".join(drawn)}</div>\n'
 
 
-def _table(sheet: Sheet, name: str = "") -> str:
+def draw_table(sheet: Sheet, name: str = "") -> str:
     """Draw a sheet in a box that scrolls, also by keyboard."""
     name = f"{name or sheet.name}-table"
     head = "".join(

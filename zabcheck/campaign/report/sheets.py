@@ -141,7 +141,7 @@ def overview(report: CampaignReport) -> Sheet:
         ("runs in which the code raised", f"{total.raised:,}"),
         ("CPU seconds", f"{total.seconds:,.1f}"),
     ]
-    return _sheet("overview", "Overview", "", ("what", "figure"), 1, figures)
+    return sheet("overview", "Overview", "", ("what", "figure"), 1, figures)
 
 
 def findings(report: CampaignReport) -> Sheet | None:
@@ -163,7 +163,7 @@ def findings(report: CampaignReport) -> Sheet | None:
     ]
     note = "Each is a minimised counterexample; so many runs came down to it. The files are in findings/."
     columns = ("mutant", "property", "what happened", "schedule", "steps", "runs", "first run", "seed")
-    return _sheet("findings", "Findings", note, columns, 4, rows)
+    return sheet("findings", "Findings", note, columns, 4, rows)
 
 
 def properties(report: CampaignReport) -> Sheet:
@@ -181,7 +181,7 @@ def properties(report: CampaignReport) -> Sheet:
     ]
     note = "How often its condition was met; in how many runs it was violated, and was the first to be."
     columns = ("property", "runs that exercised it", "judged", "violated", "broke first")
-    return _sheet("properties", "Properties", note, columns, 1, rows)
+    return sheet("properties", "Properties", note, columns, 1, rows)
 
 
 def goals(report: CampaignReport) -> Sheet:
@@ -197,7 +197,7 @@ def goals(report: CampaignReport) -> Sheet:
         for row in report.tables.goals
     ]
     note = "What a search has to have seen before its silence means anything."
-    return _sheet("goals", "Goals", note, ("goal", "what it is", "runs", "first run"), 2, rows)
+    return sheet("goals", "Goals", note, ("goal", "what it is", "runs", "first run"), 2, rows)
 
 
 def growth(report: CampaignReport, most: int | None = None) -> Sheet:
@@ -212,7 +212,7 @@ def growth(report: CampaignReport, most: int | None = None) -> Sheet:
         rows.append((f"{runs:,}", f"{states:,}", f"{per_1000:,.1f}", f"{row.goals}", f"{row.violating:,}"))
     columns = ("after runs", "abstract states", "new in 1,000 runs", "goals", "violating runs")
     note = "A campaign is saturated when new states get rare."
-    return _sheet("growth", "Growth", note, columns, 0, rows)
+    return sheet("growth", "Growth", note, columns, 0, rows)
 
 
 def saturation(report: CampaignReport) -> Sheet:
@@ -231,7 +231,7 @@ def saturation(report: CampaignReport) -> Sheet:
         ("that can be reached at all, at least (Chao)", _estimate(end.reachable)),
     ]
     note = "What the last runs found, and what the next ones would."
-    return _sheet("saturation", "Saturation", note, ("what", "figure"), 1, figures)
+    return sheet("saturation", "Saturation", note, ("what", "figure"), 1, figures)
 
 
 def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
@@ -265,7 +265,7 @@ def mutants(report: CampaignReport, in_short: bool = False) -> Sheet:
     if in_short and used:
         note += f" {', '.join(f'{short} {name}' for name, short in sorted(used.items()))}."
     columns = ("mutant", "broke first", "runs", "steps", "violating", "in 10^6 steps", "CPU s")
-    return _sheet("mutants", "Mutants", note, columns, 2, rows)
+    return sheet("mutants", "Mutants", note, columns, 2, rows)
 
 
 def raised(report: CampaignReport) -> Sheet | None:
@@ -274,7 +274,7 @@ def raised(report: CampaignReport) -> Sheet | None:
         return None
     rows = [(named(row.mutant), row.raised, f"{row.runs:,}", f"{row.first:,}") for row in report.tables.raised]
     note = "What the protocol's own code raised, or an error of the code that is modelled; the most frequent ones."
-    return _sheet("raised", "Exceptions", note, ("mutant", "exception", "runs", "first run"), 2, rows)
+    return sheet("raised", "Exceptions", note, ("mutant", "exception", "runs", "first run"), 2, rows)
 
 
 def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
@@ -307,7 +307,7 @@ def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: boo
         f"{standing} of {len(rows)}; of twenty that make no difference one is, by chance."
     )
     columns = ("drawn", "ratio", "rate with", "without", "found in runs with", "without")
-    return _sheet("configurations", f"What matters: {name}", note, columns, 1, shown)
+    return sheet("configurations", f"What matters: {name}", note, columns, 1, shown)
 
 
 def distributions(report: CampaignReport) -> Sheet:
@@ -317,7 +317,7 @@ def distributions(report: CampaignReport) -> Sheet:
         for row in report.tables.distributions
     ]
     columns = ("of a run", "least", "median", "90 %", "99 %", "most")
-    return _sheet(
+    return sheet(
         "distributions", "Distributions", "Nine runs in ten are not above what stands under 90 %.", columns, 1, rows
     )
 
@@ -345,8 +345,9 @@ def _plain(figure: str, value: float) -> str:
     return f"{1000 * value:,.1f}" if figure == "seconds" else f"{value:,.0f}"
 
 
-def _sheet(
+def sheet(
     name: str, title: str, note: str, columns: tuple[str, ...], words: int, rows: Iterable[Sequence[str | Phrase]]
 ) -> Sheet:
+    """Make a sheet of rows whose cells are phrases, or plain text."""
     said = [[cell if isinstance(cell, Phrase) else Phrase(cell) for cell in row] for row in rows]
     return Sheet(name, title, note, columns, words, said)

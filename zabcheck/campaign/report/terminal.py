@@ -3,7 +3,7 @@
 Colour alone carries no information, and every text goes through `Pen.write`, which cleans it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.console import RenderableType
 from rich.padding import Padding
@@ -74,14 +74,18 @@ def _full(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
         *(sheets.configurations(name, rows, all_of_them=False) for name, rows in sheets.groups(report)),
         sheets.distributions(report),
     ]
+    yield from draw_sheets(pen, [sheet for sheet in shown if sheet is not None])
+
+
+def draw_sheets(pen: Pen, shown: Iterable[Sheet]) -> Iterator[RenderableType]:
+    """Draw sheets, each with its title and note."""
     for sheet in shown:
-        if sheet is not None:
-            yield Text()
-            yield pen.write(sheet.title, BOLD)
-            if sheet.note:
-                yield pen.write(sheet.note, DIM)
-            if sheet.rows:
-                yield _table(pen, sheet)
+        yield Text()
+        yield pen.write(sheet.title, BOLD)
+        if sheet.note:
+            yield pen.write(sheet.note, DIM)
+        if sheet.rows:
+            yield _table(pen, sheet)
 
 
 def _headlines(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:

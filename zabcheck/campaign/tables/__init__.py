@@ -82,7 +82,7 @@ def _made(ask: Ask, plan: Plan) -> Tables:
     )
 
 
-def check(store: Store) -> None:
+def check(store: Store, schema: pa.Schema = RUNS) -> None:
     """Raise StoreError, with the name of the file, if no part is finished, or one is corrupt or has other columns.
 
     This needs no Spark, so a damaged file is reported before Java is started, and in one line: Spark would log a page
@@ -92,13 +92,16 @@ def check(store: Store) -> None:
     if not names:
         raise StoreError(f"{store.place}: no part of this campaign is finished yet")
     for name in names:
-        store.table(name, RUNS)
+        store.table(name, schema)
 
 
-def write(store: Store, tables: Tables) -> list[str]:
-    """Write each table to `tables/NAME.parquet` and return the file names. StoreError if a file cannot be written."""
+def write(store: Store, tables: Struct) -> list[str]:
+    """Write each table, a field of `tables`, to `tables/NAME.parquet`, and return the file names.
+
+    StoreError if a file cannot be written.
+    """
     written = []
-    for field in msgspec.structs.fields(Tables):
+    for field in msgspec.structs.fields(tables):
         kind = get_args(field.type)[0]
         schema = schema_of(kind)
         rows = [msgspec.structs.asdict(row) for row in getattr(tables, field.name)]

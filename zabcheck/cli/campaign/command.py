@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from zabcheck.campaign.report.terminal import render_short
-from zabcheck.cli.campaign.plan import MINIMISE, RUNS, Kept, new_plan, resumed_plan
-from zabcheck.cli.campaign.report import fields, make, needed, outcome
+from zabcheck.cli.campaign.kinds import OF_THE_SWARM, ON_SERVERS, Kind
+from zabcheck.cli.campaign.on_servers import report as report_on_servers
+from zabcheck.cli.campaign.plan import MINIMISE, RUNS, Kept
+from zabcheck.cli.campaign.report import needed
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
     BadInput,
@@ -34,13 +35,13 @@ from zabcheck.cli.commands import (
     guarded,
     known_bugs,
 )
-from zabcheck.cli.next_step import another, source
-from zabcheck.cli.output import doing, make_console, print_json, print_path
-from zabcheck.cli.verdict import INCONCLUSIVE, conclude, conclude_on_standard_error
+from zabcheck.cli.next_step import another
+from zabcheck.cli.output import doing
+from zabcheck.cli.verdict import INCONCLUSIVE, conclude_on_standard_error
+from zabcheck.cli.zookeeper.builds import Classpaths, Homes, Java
 
 if TYPE_CHECKING:
     from zabcheck.campaign.driver import Progress
-    from zabcheck.campaign.plan import Plan
     from zabcheck.campaign.store import Store
 
 FEW = 100_000
@@ -111,6 +112,28 @@ def campaign(
     switch: Settings = None,
     property: Properties = None,
     minimise: Minimise = None,
+    zookeeper: Annotated[
+        bool,
+        typer.Option(
+            "--zookeeper",
+            help="Make runs of simulated servers of ZooKeeper, on each build that is named; --runs is then of each.",
+        ),
+    ] = False,
+    servers: Annotated[
+        int | None, typer.Option(help="With --zookeeper: how many servers, 3 or 5; by default 3.")
+    ] = None,
+    threads: Annotated[
+        bool, typer.Option("--threads", help="With --zookeeper: hold single threads at drawn points, too.")
+    ] = False,
+    sessions: Annotated[
+        bool, typer.Option("--sessions", help="With --zookeeper: have sessions do and suffer something, too.")
+    ] = False,
+    observers: Annotated[
+        int | None, typer.Option(min=0, max=2, help="With --zookeeper: how many servers more, that do not vote.")
+    ] = None,
+    java: Java = None,
+    home: Homes = None,
+    classpath: Classpaths = None,
     format: Formats = Format.text,
 ) -> int:
     """Make a great number of runs of the swarm on Spark, store them, minimise those that break a property, and report.
@@ -119,77 +142,97 @@ def campaign(
     """
     if context.invoked_subcommand is not None:
         return 0
-    wishes = {
+    of_all = {"seed": seed, "runs": runs, "keep": keep and keep.value, "property": property}
+    of_the_swarm = {
         "protocol": protocol,
         "exec": exec,
         "mutant": mutant,
-        "seed": seed,
-        "runs": runs,
-        "keep": keep and keep.value,
         "steps": steps,
         "processes": processes,
         "quorums": quorums,
-        "property": property,
         "switch": switch,
         "minimise": minimise,
     }
-    said = {name: wish for name, wish in wishes.items() if wish is not None}
-    return guarded(lambda: _campaign(said, out, resume, master, format))
+    of_servers = {
+        "servers": servers,
+        "threads": threads or None,
+        "sessions": sessions or None,
+        "observers": observers,
+        "java": java,
+        "zookeeper-home": home,
+        "classpath": classpath,
+    }
+
+    def make() -> int:
+        kind = _kind(zookeeper, resume, out)
+        mine, others = (of_servers, of_the_swarm) if kind is ON_SERVERS else (of_the_swarm, of_servers)
+        for name, wish in others.items():
+            if wish is not None:
+                raise BadInput(
+                    f"--{name}: expected {'no' if kind is ON_SERVERS else ''} --zookeeper".replace("  ", " ")
+                )
+        said = {name: wish for name, wish in {**of_all, **mine}.items() if wish is not None}
+        return _campaign(kind, said, out, resume, master, format)
+
+    return guarded(make)
 
 
-def _campaign(wishes: Mapping[str, Any], out: str | None, resume: bool, master: str | None, format: Format) -> int:
-    if resume and out is None:
-        raise BadInput("--resume: expected --out DIR, the folder of the campaign")
-    plan = None if resume else new_plan(wishes)
+def _kind(zookeeper: bool, resume: bool, out: str | None) -> Kind:
+    """Return the kind of campaign that is asked for; one that goes on has the kind that it had."""
+    if zookeeper or not resume or out is None:
+        return ON_SERVERS if zookeeper else OF_THE_SWARM
     with needed():
-        from zabcheck.campaign import driver
-        from zabcheck.campaign.session import session
         from zabcheck.campaign.store import Store
 
+        return ON_SERVERS if ON_SERVERS.stored(Store(out)) is not None else OF_THE_SWARM
+
+
+def _campaign(
+    kind: Kind, wishes: Mapping[str, Any], out: str | None, resume: bool, master: str | None, format: Format
+) -> int:
+    if resume and out is None:
+        raise BadInput("--resume: expected --out DIR, the folder of the campaign")
+    plan = None if resume else kind.new(wishes)
+    with needed():
+        from zabcheck.campaign.session import session
+        from zabcheck.campaign.store import PLAN, Store
+
         store = Store(out or f"reports/campaign-{plan.seed if plan else ''}")
-        begun = store.plan() is not None
+        begun = store.read(PLAN) is not None
         if begun and not resume:
             raise BadInput(f"--out {store.place}: holds a campaign already; --resume goes on with it")
         if plan is None:
-            plan = resumed_plan(store, wishes) if begun else _plan_from_the_beginning(store, wishes)
+            plan = kind.resumed(store, wishes) if begun else _plan_from_the_beginning(kind, store, wishes)
+        total = kind.runs(plan)
         try:
             with doing("starting Spark, for the runs"):
-                spark = session(master, short=plan.runs <= FEW)
+                spark = session(master, short=total <= FEW)
             if not begun:
                 store.begin(plan)
-            with _live(plan) as show:
-                driver.run(spark, store, plan, show)
+            with _live(total) as show:
+                kind.make(spark, store, plan, show)
         except KeyboardInterrupt:
-            if store.plan() is None:  # Spark had not started yet
+            if store.read(PLAN) is None:  # Spark had not started yet
                 store.begin(plan)
             made = sum(len(plan.runs_of(part)) for part in store.finished())
             return conclude_on_standard_error(
                 INCONCLUSIVE,
-                f"interrupted: {made:,} of {plan.runs:,} runs are kept",
-                another("campaign", resume=True, out=store.place, **source(plan.protocol)),
+                f"interrupted: {made:,} of {total:,} runs are kept",
+                another("campaign", resume=True, out=store.place, **kind.source(plan)),
             )
-    report, tables = make(store.place, None)
-    code, why = outcome(report)
-    if format is Format.json:
-        print_json("campaign", **fields(report, tables))
-        return code
-    console = make_console()
-    console.print(render_short(report), crop=False)
-    console.print()
-    print_path(console, f"wrote {store.place}")
-    return conclude(console, code, why, another("campaign", "report", store.place))
+    return kind.report(store.place, format)
 
 
-def _plan_from_the_beginning(store: "Store", wishes: Mapping[str, Any]) -> "Plan":
+def _plan_from_the_beginning(kind: Kind, store: "Store", wishes: Mapping[str, Any]) -> Any:
     """Return the plan of a campaign of which nothing was written yet. BadInput if something else is in the folder."""
     if not store.is_empty():
         raise BadInput(f"--resume: {store.place} holds no campaign")
     complain(f"--resume: nothing was written to {store.place} yet, so this begins at the beginning")
-    return new_plan(wishes)
+    return kind.new(wishes)
 
 
 @contextmanager
-def _live(plan: "Plan") -> Iterator[Any]:
+def _live(total: int) -> Iterator[Any]:
     """Show progress on standard error: a bar if that is a terminal, and a line if a cluster runs no task."""
     from zabcheck.campaign.tasks import PATIENCE
 
@@ -205,7 +248,7 @@ def _live(plan: "Plan") -> Iterator[Any]:
     )
     start = monotonic()
     with bar:
-        making = bar.add_task("making", total=plan.runs, note="")
+        making = bar.add_task("making", total=total, note="")
         minimising = bar.add_task("minimising", total=1, note="", visible=False)
         waiting = False
 
@@ -227,5 +270,11 @@ def _live(plan: "Plan") -> Iterator[Any]:
 @campaigns.command("report", cls=Command, epilog=example_of("campaign report"))
 @wraps(campaign_report)
 def report(*args: Any, **kwargs: Any) -> int:
-    """See `zabcheck.cli.campaign.report`."""
-    return guarded(lambda: campaign_report(*args, **kwargs))
+    """See `zabcheck.cli.campaign.report`, and `on_servers` for campaigns on ZooKeeper."""
+
+    def make() -> int:
+        if _kind(False, True, kwargs["directory"]) is OF_THE_SWARM:
+            return campaign_report(*args, **kwargs)
+        return report_on_servers(kwargs["directory"], kwargs["format"], kwargs["master"], kwargs["html"], in_full=True)
+
+    return guarded(make)

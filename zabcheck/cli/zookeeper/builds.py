@@ -1,6 +1,6 @@
 """The build of ZooKeeper that a command runs: the options that name it, and how it is made quick to start."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import gettempdir
@@ -28,6 +28,21 @@ Classpath = Annotated[
     ),
 ]
 
+Homes = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run; repeat it for several."
+    ),
+]
+Classpaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--classpath",
+        metavar="PATHS",
+        help="The class path with the jars of ZooKeeper, as for Java, or `pyspark`; repeat it for several.",
+    ),
+]
+
 
 def check_one(home: Path | None, classpath: str | None) -> None:
     """BadInput if both --zookeeper-home and --classpath name the jars."""
@@ -44,6 +59,17 @@ def found_distribution(java: Path | None, home: Path | None, classpath: str | No
         raise BadInput(f"kazoo is not installed: {pip_install('zookeeper')}") from None
     with bad_input_for(NoZooKeeper):
         return find(java, home, classpath)
+
+
+def found_distributions(java: Path | None, homes: Sequence[Path], classpaths: Sequence[str]) -> list[Distribution]:
+    """Find all builds that are named, or the default one. BadInput if two are of one version."""
+    asked: list[tuple[Path | None, str | None]] = [(each, None) for each in homes]
+    asked += [(None, each) for each in classpaths]
+    distributions = [found_distribution(java, *each) for each in asked or [(None, None)]]
+    versions = [each.version for each in distributions]
+    if len({*versions}) < len(versions):
+        raise BadInput(f"expected builds of different versions, found {', '.join(versions)}")
+    return distributions
 
 
 Simulated = Annotated[

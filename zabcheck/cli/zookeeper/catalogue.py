@@ -9,11 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from zabcheck.cli.commands import BadInput, Format, Formats, command_of
+from zabcheck.cli.commands import Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path, check_out
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.builds import Java, Simulated, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import (
+    Classpaths,
+    Homes,
+    Java,
+    Simulated,
+    found_distributions,
+    quick_to_start,
+)
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.text.words import counted
@@ -41,26 +48,15 @@ def catalogue(
     times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
     simulated: Simulated = False,
     java: Java = None,
-    home: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--zookeeper-home", metavar="DIR", help="An unpacked release of ZooKeeper to run; repeat it for several."
-        ),
-    ] = None,
-    classpath: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATHS",
-            help="The class path with the jars of ZooKeeper, as for Java, or `pyspark`; repeat it for several.",
-        ),
-    ] = None,
+    home: Homes = None,
+    classpath: Classpaths = None,
     out: Annotated[Path, typer.Option(help="Where a run that shows a bug is kept, with its report.")] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
     chosen = bugs_named(bug) if bug else list(bugs.BUGS)
     check_out(out)
-    executing = _Executing(chosen, _builds(java, home or (), classpath or ()), times, out, simulated)
+    executing = _Executing(chosen, found_distributions(java, home or (), classpath or ()), times, out, simulated)
     interrupted = False
     try:
         executing.run()
@@ -77,17 +73,6 @@ def catalogue(
             print_path(console, f"kept {each.kept}")
     kept = [each.kept for each in executing.executed if each.kept is not None]
     return conclude(console, code, why, f"open {kept[0]}/report.html" if kept else "")
-
-
-def _builds(java: Path | None, homes: Sequence[Path], classpaths: Sequence[str]) -> list[Distribution]:
-    """Find all builds that are named, or the default one. BadInput if two are of one version."""
-    asked: list[tuple[Path | None, str | None]] = [(each, None) for each in homes]
-    asked += [(None, each) for each in classpaths]
-    distributions = [found_distribution(java, *each) for each in asked or [(None, None)]]
-    versions = [each.version for each in distributions]
-    if len({*versions}) < len(versions):
-        raise BadInput(f"expected builds of different versions, found {', '.join(versions)}")
-    return distributions
 
 
 def bugs_named(names: Sequence[str]) -> list[Bug]:

@@ -1,6 +1,6 @@
 """The ZooKeeper that runs, and the Java that it runs on: found on the machine, or as the user says.
 
-Any unmodified build from 3.6 on will do: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
+Any unmodified build from 3.5 on will do: Debian's packages `zookeeper` and `libzookeeper-java`, Apache's tarball, or
 the jars that come with PySpark. To put a patched class before those of the release, name it first:
 `--classpath patched/:/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar`.
 """
@@ -23,9 +23,15 @@ if TYPE_CHECKING:
 OLDEST_JAVA = 8
 PATIENCE = 60
 """Seconds that Java gets to say which version of ZooKeeper it finds."""
-OLDEST = (3, 6)
+OLDEST = (3, 5)
 NEWEST = (3, 9)
 """The oldest and the newest version whose log lines are known, by their first two numbers."""
+
+_VERSION_MAINS = {
+    "version.VersionInfoMain": r"version (\d+\.\d+(?:\.[\w.-]+)?)",
+    "Version": r"^(\d+\.\d+(?:\.\d+)?)",
+}
+"""The classes that print the version, and where it is in what they print; 3.5 lacks the first."""
 
 DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-simple.jar"))
 """The server of Debian's packages, whose jar names the others, and a binding for its log."""
@@ -127,30 +133,43 @@ def default_classpath() -> str:
 
 
 def jars_of_pyspark() -> list[Path]:
-    """Return the jars of PySpark that ZooKeeper needs; none if PySpark is not installed."""
+    """Return the jars of PySpark that ZooKeeper needs; none if PySpark is not installed.
+
+    A worker of Spark imports PySpark from a zip; its jars are in Spark's own folder.
+    """
     spark = find_spec("pyspark")
-    folders = [Path(place, "jars") for place in (spark.submodule_search_locations or [])] if spark else []
+    places = [*(spark.submodule_search_locations or [])] if spark else []
+    places += [os.environ["SPARK_HOME"]] if "SPARK_HOME" in os.environ else []
+    folders = next(([folder] for place in places if (folder := Path(place, "jars")).is_dir()), [])
     return [jar for folder in folders for pattern in _NEEDED_OF_PYSPARK for jar in sorted(folder.glob(pattern))]
 
 
 def version(java: Path, classpath: str) -> str:
     """Ask the jars for their version. NoZooKeeper if they are not ZooKeeper's, or of a version not known here."""
-    command = [str(java), "-cp", classpath, "org.apache.zookeeper.version.VersionInfoMain"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
-    except subprocess.TimeoutExpired:
-        raise NoZooKeeper(f"{java}: did not say the version of ZooKeeper in {PATIENCE} s") from None
-    except OSError as error:
-        raise NoZooKeeper(f"{java}: cannot be run: {error.strerror}") from None
-    found = re.search(r"version (\d+)\.(\d+)(\.[\w.-]+)?", done.stdout)
+    said, found = "", None
+    for name, pattern in _VERSION_MAINS.items():
+        done = _run(java, classpath, name)
+        said = said or next((line for line in (done.stderr or done.stdout).splitlines() if line.strip()), "nothing")
+        found = found or re.search(pattern, done.stdout)
+        if found is not None:
+            break
     if found is None:
         java_version = version_of(java)
         if java_version is None or java_version < OLDEST_JAVA:
             raise NoZooKeeper(f"{java}: expected Java {OLDEST_JAVA} or newer, found {java_version or 'no Java'}")
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise NoZooKeeper(f"{classpath}: expected the jars of ZooKeeper, found: {said[0] if said else 'nothing'}")
-    name = found.group(0).removeprefix("version ")
-    if not OLDEST <= (int(found[1]), int(found[2])) <= NEWEST:
+        raise NoZooKeeper(f"{classpath}: expected the jars of ZooKeeper, found: {said}")
+    number = found[1]
+    if not OLDEST <= tuple(map(int, number.split(".")[:2])) <= NEWEST:
         between = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
-        raise NoZooKeeper(f"{classpath}: expected ZooKeeper {between}, found {name}")
-    return name
+        raise NoZooKeeper(f"{classpath}: expected ZooKeeper {between}, found {number}")
+    return number
+
+
+def _run(java: Path, classpath: str, name: str) -> "subprocess.CompletedProcess[str]":
+    command = [str(java), "-cp", classpath, f"org.apache.zookeeper.{name}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=PATIENCE, check=False)
+    except subprocess.TimeoutExpired:
+        raise NoZooKeeper(f"{java}: did not say the version of ZooKeeper in {PATIENCE} s") from None
+    except OSError as error:
+        raise NoZooKeeper(f"{java}: cannot be run: {error.strerror}") from None

@@ -1,5 +1,6 @@
 """The simulators of one build, which stay warm while a command executes schedules, and the orders that they draw."""
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,8 +12,8 @@ from msgspec.structs import replace
 
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
-from zabcheck.zookeeper.simulated.execute import execute
-from zabcheck.zookeeper.simulated.simulator import Simulator
+from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
+from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
 
 PLAIN = ThreadOrder()
 """The order of threads for schedules that say themselves which are held: seldom another than the first goes on."""
@@ -31,19 +32,40 @@ class Simulators:
     """Simulators of a build, as many as are used at a time. See `run.distribution.Simulation`."""
 
     def __init__(self, distribution: Distribution) -> None:
-        self._distribution = distribution
+        self.distribution = distribution._replace(simulation=self)
         self._lock = Lock()
         self._free: list[Simulator] = []
         self._executed: Counter[bytes] = Counter()
+        self._ended = 0.0
 
     def execute(self, schedule: EnsembleSchedule, folder: Path, stop: Event | None, exact: bool) -> EnsembleSchedule:
         order = schedule.simulated or self._drawn(schedule)
+        try:
+            ended = self._execute(schedule, folder, order, stop, exact)
+        except SimulatorDied:  # once more: the machine may have been short of memory, say
+            shutil.rmtree(folder)
+            folder.mkdir()
+            ended = self._execute(schedule, folder, order, stop, exact)
+        return replace(schedule, simulated=replace(order, decisions=ended.decisions))
+
+    def _execute(
+        self, schedule: EnsembleSchedule, folder: Path, order: ThreadOrder, stop: Event | None, exact: bool
+    ) -> SimulatedRun:
         simulator = self._taken()
         try:
-            ended = execute(schedule, simulator, folder, order, stop, exact)
+            return execute(schedule, simulator, folder, order, stop, exact)
         finally:
             self._give_back(simulator)
-        return replace(schedule, simulated=replace(order, decisions=ended.decisions))
+
+    def draw_anew(self) -> None:
+        """Forget what was executed: each schedule has the order again that it draws the first time."""
+        with self._lock:
+            self._executed.clear()
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of all simulators so far that are not in use."""
+        with self._lock:
+            return self._ended + sum(each.cpu() for each in self._free)
 
     def _drawn(self, schedule: EnsembleSchedule) -> ThreadOrder:
         """Draw an order of threads: another one each time that a schedule is executed.
@@ -63,7 +85,7 @@ class Simulators:
         with self._lock:
             if self._free:
                 return self._free.pop()
-        return Simulator(self._distribution)
+        return Simulator(self.distribution)
 
     def _give_back(self, simulator: Simulator) -> None:
         if simulator.alive:
@@ -71,6 +93,8 @@ class Simulators:
                 self._free.append(simulator)
         else:
             simulator.close()
+            with self._lock:
+                self._ended += simulator.cpu()
 
     def close(self) -> None:
         """End all of them."""
@@ -83,6 +107,6 @@ def simulated(distribution: Distribution) -> Iterator[Distribution]:
     """Yield the same build, whose servers are simulated. EnsembleError if that cannot be."""
     simulators = Simulators(distribution)
     try:
-        yield distribution._replace(simulation=simulators)
+        yield simulators.distribution
     finally:
         simulators.close()

@@ -7,8 +7,10 @@ import os
 import subprocess
 from base64 import b64encode
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from importlib.resources import as_file, files
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,11 +23,22 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.server import COMMITTED_LOG
 
-JARS = tuple(Path(__file__).parent / "java" / name for name in ("simulation.jar", "asm.jar"))
+JARS = tuple(files("zabcheck.zookeeper.simulated") / "java" / name for name in ("simulation.jar", "asm.jar"))
+"""The classes of the simulation; workers of Spark may have them in a zip."""
 MEMORY = "600m"
 _MAIN = "zabcheck.simulated.control.Main"
 _LOG_FILE = 64
 """Kilobytes of zeros with which a log file begins; real servers take 64 MB."""
+
+
+STUCK = 4
+"""The exit code of a JVM in which a thread waited in earnest; it has written the thread and its stack."""
+FRAMES = 12
+"""The most calls of that stack that are told."""
+
+
+class SimulatorDied(EnsembleError):
+    """The JVM has ended, which was no fault of the run, as far as is known."""
 
 
 class SimulatorEvent(records.Timed, frozen=True):
@@ -121,21 +134,25 @@ class Simulator:
     def __init__(self, distribution: Distribution) -> None:
         """EnsembleError if Java cannot be started, or the jars cannot be read."""
         self.distribution = distribution
-        self._folder = TemporaryDirectory(prefix="zabcheck-", ignore_cleanup_errors=True)
-        places = Path(self._folder.name, "points")
-        self._errors = Path(self._folder.name, "errors")
+        self._errors = TemporaryFile()  # noqa: SIM115  # it has no name: nothing is left, whatever is killed
+        self._cpu = 0.0
+        self._unpacked = ExitStack()
         try:
-            places.write_text("".join(_places(distribution)))
-            with self._errors.open("wb") as errors:
+            jars = [str(self._unpacked.enter_context(as_file(jar))) for jar in JARS]
+            with TemporaryFile() as places:
+                places.write("".join(_places(distribution)).encode())
+                places.seek(0)
                 self._process = subprocess.Popen(
-                    [*_command(distribution), distribution.classpath, str(places)],
+                    [*_command(distribution, jars), distribution.classpath, f"/dev/fd/{places.fileno()}"],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=errors,
+                    stderr=self._errors,
                     env={**os.environ, "LC_ALL": "C.UTF-8"},
+                    pass_fds=[places.fileno()],
                 )
         except (OSError, ClassPathError) as error:
-            self._folder.cleanup()
+            self._errors.close()
+            self._unpacked.close()
             raise EnsembleError(f"cannot start a simulation: {error}") from None
 
     @property
@@ -174,25 +191,42 @@ class Simulator:
         self._process.stdin.flush()
 
     def _failed(self, why: str) -> EnsembleError:
+        """Return the error that says why the JVM has ended: it was stuck, or it died."""
+        code = self._end()
+        said = [] if self._errors.closed else self._said()
+        if code == STUCK:
+            return EnsembleError(f"the simulation failed: {'; at '.join(said[: 1 + FRAMES])}")
+        return SimulatorDied(f"the simulation failed: {said[0] if said else why}")
+
+    def _said(self) -> list[str]:
+        self._errors.seek(0)
+        return [line.strip() for line in self._errors.read().decode(errors="replace").splitlines() if line.strip()]
+
+    def cpu(self) -> float:
+        """Return the CPU seconds of the JVM so far; 0 where the system has no /proc."""
+        stat = Path(f"/proc/{self._process.pid}/stat")
+        if self._process.returncode is None and stat.exists():
+            user, system = stat.read_text().rpartition(")")[2].split()[11:13]
+            self._cpu = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+        return self._cpu
+
+    def _end(self) -> int:
+        self.cpu()
         self._process.kill()
-        self._process.wait()
-        if not self._errors.exists():
-            return EnsembleError(f"the simulation failed: {why}")
-        said = [line for line in self._errors.read_text(errors="replace").splitlines() if line.strip()]
-        return EnsembleError(f"the simulation failed: {said[0] if said else why}")
+        return self._process.wait()
 
     def close(self) -> None:
         """End the JVM."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.kill()
-        self._process.wait()
-        self._process.stdin.close()
-        self._process.stdout.close()
-        self._folder.cleanup()
+        self._end()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            with suppress(BrokenPipeError):  # what was not written to a JVM that has ended
+                stream.close()
+        self._unpacked.close()
 
 
-def _command(distribution: Distribution) -> list[str]:
+def _command(distribution: Distribution, jars: Sequence[str]) -> list[str]:
     """Return the command of the JVM. Settings of servers are those of `run.server`, but for the sizes of files."""
     return [
         str(distribution.java),
@@ -208,7 +242,7 @@ def _command(distribution: Distribution) -> list[str]:
         "-Dzookeeper.nio.numSelectorThreads=1",
         "-Dzookeeper.nio.numWorkerThreads=0",
         "-cp",
-        os.pathsep.join(map(str, JARS)),
+        os.pathsep.join(jars),
         _MAIN,
     ]
 
