@@ -62,7 +62,7 @@ def test_pyspark_brings_all_that_zookeeper_needs() -> None:
 
 def test_a_worker_of_spark_finds_the_jars_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """There PySpark itself is imported from a zip."""
-    monkeypatch.setattr(distribution, "find_spec", lambda name: None)
+    monkeypatch.setattr(distribution, "find_spec", lambda _: None)
     assert distribution.jars_of_pyspark() == []
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars/zookeeper-3.9.5.jar").touch()
