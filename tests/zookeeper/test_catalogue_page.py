@@ -9,6 +9,8 @@ from docs.generators.zookeeper_catalogue import (
     PAGE,
     RECORDED,
     SHOWN,
+    SIMULATED,
+    SIMULATED_VERSIONS,
     VERSIONS,
     differs,
     made,
@@ -34,6 +36,16 @@ def test_figures_are_of_versions_that_were_run_and_fit_what_is_known_of_the_bug(
         for version, (shown, times) in figures.items():
             assert 0 <= shown <= times
             assert bug.known.affects(version) or not shown
+
+
+def test_simulated_servers_show_what_processes_of_the_same_version_show() -> None:
+    assert list(SIMULATED) == list(SHOWN)
+    for name, figures in SIMULATED.items():
+        assert figures.keys() <= SIMULATED_VERSIONS.keys()
+        for version, (shown, times) in figures.items():
+            assert shown in (0, times), "the orders of threads are plain, so each execution shows the same"
+            if version in SHOWN[name]:
+                assert bool(shown) == bool(SHOWN[name][version][0])
 
 
 def test_where_the_model_and_the_servers_differ_the_reason_is_told() -> None:
