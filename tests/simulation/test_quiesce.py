@@ -118,6 +118,7 @@ def test_those_that_know_it_are_asked() -> None:
         "zab",
         "ladis",
         "ladis-2008",
+        "zookeeper",
     ]
 
 

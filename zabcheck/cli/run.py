@@ -191,6 +191,7 @@ def _sums(tally: Tally) -> dict[str, Any]:
         "faults": tally.faults,
         "unseen": tally.unseen,
         "undelivered": tally.undelivered,
+        "exits": tally.exits,
     }
 
 
@@ -272,7 +273,9 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
     judged = [each.property for each in summary.properties]
     broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
-    return f"{what} {broke} in {covered}{without(summary.protocol, summary.switches)}", to_explore(summary)
+    ended = "" if summary.exits is None else f"; in {summary.exits.runs:,} of them a process ended for good"
+    left_out = without(summary.protocol, summary.switches)
+    return f"{what} {broke} in {covered}{ended}{left_out}", to_explore(summary)
 
 
 def to_deliver(summary: Summary) -> str:

@@ -26,11 +26,11 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
-from zabcheck.explore.results import Exploration, Progress
+from zabcheck.explore.results import Exits, Exploration, Progress
 from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import EpochUnknown
-from zabcheck.invariants import EpochProgress, Integrity, Invariant, select
+from zabcheck.invariants import EpochProgress, Halt, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
@@ -456,6 +456,16 @@ def _left_out(question: _Question, space: Space) -> tuple[str, ...]:
     return (*kept_out(structs.asdict(schedule.switches), never), *weights, *altered)
 
 
+def _exits(space: Space) -> Exits | None:
+    """Count the states in which a process has ended by itself. O(states) if any process has."""
+    processes, made_of = space.components.processes, space.local_states.made_of
+    ended = {number for number, (process, *_) in enumerate(made_of) if processes[process].halted}
+    size = len(space.components.ids)
+    states = sum(1 for row in space.rows() if not ended.isdisjoint(row[:size])) if ended else 0
+    reasons = (event.reason for events in space.components.events for event in events if isinstance(event, Halt))
+    return Exits(states, next(reasons, "")) if states else None
+
+
 def _exploration(question: _Question, found: _Result, replayed: Replay | None, seconds: float) -> Exploration:
     shortest, followed = found.shortest, found.followed
     explored, schedule = shortest.result, question.schedule
@@ -494,6 +504,7 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         switched_off=explored.switched_off,
         limits={name: getattr(question.bounds, name) for name in explored.limiting},
         left_out=_left_out(question, shortest.space),
+        exits=_exits(shortest.space) if explored.whole else None,
         seconds=round(seconds, 2),
         counterexample=replayed,
         interrupted=found.interrupted,

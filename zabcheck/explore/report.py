@@ -67,6 +67,9 @@ def sentences(found: Exploration) -> list[str]:
         )
         if found.unreached and not found.certified:
             said.append(f"not seen in any run: {', '.join(found.unreached)}")
+        if found.exits is not None:
+            states, why = counted(found.exits.states, "state", "states"), found.exits.reason
+            said.append(f"gone for good: a process has ended by itself in {states}, for instance: {why}")
         if found.interrupted:
             said.append("what leaders come to was not followed to its end, and nothing is proved of it")
     return said
@@ -101,7 +104,8 @@ def result(found: Exploration) -> str:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
     if not found.unexercised:
         proved = counted(len(found.exercised), "property", "properties")
-        return f"proved: {what} violates none of {proved} in any state within the bounds" + _without(found)
+        ended = "" if found.exits is None else f"; in {found.exits.states:,} of them a process has ended for good"
+        return f"proved: {what} violates none of {proved} in any state within the bounds{ended}" + _without(found)
     idle = ", ".join(found.unexercised)
     if not found.exercised:
         return f"nothing is proved: no state of {what} within the bounds exercised {idle}"

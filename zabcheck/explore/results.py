@@ -54,6 +54,13 @@ class SearchResult(Struct, frozen=True):
     """True if Ctrl-C ended the search."""
 
 
+class Exits(Struct, frozen=True):
+    """The number of states in which a process has ended by itself, for good, and the reason of one such end."""
+
+    states: int
+    reason: str
+
+
 class Exploration(Struct, frozen=True):
     """The result of an exhaustive search, with what follows it.
 
@@ -105,6 +112,8 @@ class Exploration(Struct, frozen=True):
     """The bounds that kept some process from a move, by name: a search that raises any other one visits no more."""
     left_out: tuple[str, ...]
     """What happens in no state because of the settings, as in "crashes that lose a write (sync=atomic)"."""
+    exits: Exits | None
+    """The states in which a process has ended for good; None if there is none, or nobody has looked."""
     seconds: float
     """CPU seconds."""
     counterexample: Replay | None

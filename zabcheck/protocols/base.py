@@ -344,6 +344,8 @@ class Protocol(Struct, frozen=True):
     `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and
     of a leader whether it leaves only when no quorum of followers is left; apart from time-outs and crashes. None:
     nobody knows. An exhaustive search asks, to try fewer moves where no fault can come any more.
+    `overdue(process)` tells whether a process waits for a message, and gives up if none comes for too long: where the
+    environment leaves the ensemble alone, it times out when nothing is left to be done. None: none does.
     `environment` tells of its channels, and of the choices that there are.
     `threads(switches)` returns the threads of a process by name, each with a function that tells whether it has
     something to do: then a schedule may give it a turn, and the process is handed `Run`. Without threads a process does
@@ -379,6 +381,7 @@ class Protocol(Struct, frozen=True):
     commutes: bool = False
     notices_at_once: Callable[[Any], bool] = always
     settled: Callable[[Any], bool] | None = None
+    overdue: Callable[[Any], bool] | None = None
     environment: Environment = LIKE_ZAB
     threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], tuple[Any, ...]] | None = None

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
-from zabcheck.invariants import End, Event, Header, Invariant, Judge, Verdict, select
+from zabcheck.invariants import End, Event, Halt, Header, Invariant, Judge, Verdict, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
@@ -62,6 +62,7 @@ class Run:
     """A run that is judged while it goes on. Its events are not kept: `replay` shows them again.
 
     Each event is shown to the judge, then to the goals, then to those of `watchers` that have an observer for its kind.
+    `exits` has the ends of processes that ended by themselves, for good.
     """
 
     def __init__(
@@ -78,7 +79,8 @@ class Run:
         quorums = Quorums(processes) if quorums is None else quorums
         self.judge = Judge(properties, quorums=quorums)
         self.goals = Goals(quorums)
-        show = dispatch(self.judge.observers, self.goals.observers, *watchers)
+        self.exits: list[Halt] = []
+        show = dispatch(self.judge.observers, self.goals.observers, {Halt: self.exits.append}, *watchers)
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
     def execute(self, choice: Choice) -> int:

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from zabcheck.invariants import Broadcast, Crash, Event, Halt, Invariant, Restore, Txn
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.protocols.base import Protocol, TakeSnapshot
 from zabcheck.search.goals import GOALS, NEEDS
 from zabcheck.search.run import Run
-from zabcheck.simulation.choices import FAULTS, Stabilise
+from zabcheck.simulation.choices import FAULTS, Corrupt, Stabilise
 
 SEVERAL = 3
 """The number of runs in which a process has to have broadcast before it matters that it never delivered anything."""
@@ -37,6 +37,18 @@ class Undelivered(Struct, frozen=True):
 
     undisturbed: int
     processes: tuple[int, ...] = ()
+
+
+class Exits(Struct, frozen=True):
+    """The number of runs in which a process ended by itself, for good, and the first such end: the run is from 1 on.
+
+    Runs with an altered record do not count: a process that finds one has to end.
+    """
+
+    runs: int
+    run: int
+    process: int
+    reason: str
 
 
 class Summary(Struct, frozen=True):
@@ -71,6 +83,7 @@ class Summary(Struct, frozen=True):
     """The goals that these runs could not reach, each with the kinds of event that it needs and no run showed."""
     undelivered: Undelivered | None = None
     """The followers that never delivered anything; None if all is well."""
+    exits: Exits | None = None
 
 
 class Tally:
@@ -90,6 +103,7 @@ class Tally:
         self._sizes: dict[int, int] = {}
         self.weighted = 0
         self._faults = dict.fromkeys(FAULTS, 0)
+        self.exits: Exits | None = None
         self._shown: set[type[Event]] = set()
         self._follows = not followers  # True once a follower has delivered what its undisturbed leader broadcast
         self._undisturbed = 0
@@ -116,6 +130,9 @@ class Tally:
                 self.exercised[verdict.property] += 1
         for goal in run.goals.reached:
             self.goals[goal] += 1
+        if run.exits and Corrupt not in kinds:
+            first = Exits(0, self.runs, run.exits[0].process, run.exits[0].reason)
+            self.exits = structs.replace(self.exits or first, runs=(self.exits or first).runs + 1)
         self._shown |= run.goals.shown | _possible(simulator.protocol, simulator.switches.never)
         self._look_at_followers(run)
 

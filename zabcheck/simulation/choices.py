@@ -14,7 +14,7 @@ of these is executed before the next is asked for, so later ones may depend on w
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, get_type_hints
 
 from msgspec import Meta, Struct, structs
 
@@ -123,7 +123,8 @@ class Elect(FineChoice, frozen=True):
     def apply(self, world: World) -> bool:
         elections = world.switches.elections
         if elections == "oracle":
-            return self._joins(world) and world.elect(self.process, self.leader)
+            may_join = self._joins(world) or world.promised == self.leader
+            return may_join and world.elect(self.process, self.leader)
         return elections != "together" and world.elect(self.process, self.leader)
 
     def _joins(self, world: World) -> bool:
@@ -539,6 +540,9 @@ class Ensemble(Protocol):
     def highest_epoch(self, process: int) -> int:
         """Return the highest epoch that `process` has promised or proposed, if the protocol knows it; else 0."""
 
+    def follows(self, process: int) -> int:
+        """Return the process that `process` follows, itself if it leads, NOBODY if it looks for a leader."""
+
 
 class Stabilise(CoarseChoice, frozen=True):
     """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
@@ -549,6 +553,10 @@ class Stabilise(CoarseChoice, frozen=True):
     left out: of a larger one, a follower that has promised a later epoch than the one that the others agree on could
     be refused for ever.
 
+    Where processes vote, all leave their iterations first, and choose the one with the greatest vote, of equal ones
+    `leader`; instead of a number of rounds they have those of a `Quiesce`. It is not enabled where they elect by
+    messages.
+
     It is one choice, that cannot be taken apart, but each thing that happens in it is a step.
     """
 
@@ -558,30 +566,48 @@ class Stabilise(CoarseChoice, frozen=True):
 
     def is_enabled(self, world: World) -> bool:
         members = sorted(set(self.quorum))
-        return is_least(world.quorums, self.leader, members) and not any(world.halted[each] for each in members)
+        votes = world.protocol.vote is not None
+        if votes and world.switches.elections == "fle":
+            return False
+        is_quorum = is_least(world.quorums, self.leader, members, alone=votes)
+        return is_quorum and not any(world.halted[each] for each in members)
 
     def fine(self, world: World) -> Iterator[Choice]:
-        leader, members = self.leader, sorted(set(self.quorum))
+        members = sorted(set(self.quorum))
         yield from calm(members)
-        if all(world.is_up(process) for process in members):
+        vote = world.protocol.vote
+        if vote is not None:
+            yield from leave(members)
+        if not all(world.is_up(process) for process in members):
+            return
+        if vote is None:
+            world.show(Stabilised(self.leader, world.incarnations[self.leader], tuple(members)))
+            yield from choose(self.leader, members, world.switches.elections == "together")
+            yield from undisturbed(self.leader, members, world.switches, world)
+        else:
+            leader = winner({each: vote(world.states[each]) for each in members}, world.quorums, self.leader)
+            world.promised = leader
             world.show(Stabilised(leader, world.incarnations[leader], tuple(members)))
-            yield from choose(leader, members, world.switches.elections == "together")
-            yield from undisturbed(leader, members, world.switches, world)
+            yield from vote_for(leader, members, world)
+            yield from undisturbed_by_vote(leader, members, world.switches, world)
 
     def end(self, world: World) -> bool:
         world.stable = True
         return False
 
 
-def is_least(quorums: Quorums, leader: int, members: Collection[int]) -> bool:
-    """Return True if `members` are a quorum that includes `leader` and stops being one without any other member."""
+def is_least(quorums: Quorums, leader: int, members: Collection[int], *, alone: bool = False) -> bool:
+    """Return True if `members` are a quorum that includes `leader` and stops being one without any other member.
+
+    With `alone` it stops being one without the leader, too.
+    """
     return (
         leader in members
         and quorums.contains(members)
         and not any(
             quorums.contains([each for each in members if each != left_out])
             for left_out in members
-            if left_out != leader
+            if alone or left_out != leader
         )
     )
 
@@ -642,6 +668,45 @@ def choose(leader: int, members: Collection[int], together: bool) -> Iterator[Ch
         yield Elect(follower, leader)
 
 
+def leave(members: Collection[int]) -> Iterator[Choice]:
+    """Have all members leave their iterations."""
+    return map(Timeout, members)
+
+
+def winner(votes: Mapping[int, tuple[Any, ...]], quorums: Quorums, preferred: int) -> int:
+    """Return the process with the greatest of these votes; `preferred` if only the ids of the two decide."""
+    able = [process for process in votes if quorums.may_lead(process)]
+    greatest = max(able, key=votes.__getitem__)
+    return preferred if preferred in able and votes[preferred][:-1] == votes[greatest][:-1] else greatest
+
+
+def vote_for(leader: int, members: Collection[int], ensemble: Ensemble) -> Iterator[Choice]:
+    """Have all members elect `leader` in one election; if another id would win that, by an answer of each."""
+    followers = tuple(process for process in members if process != leader)
+    yield Lead(leader, followers)
+    for process in (leader, *followers):
+        if ensemble.follows(process) != leader:
+            yield Elect(process, leader)
+
+
+def undisturbed_by_vote(
+    leader: int, members: Collection[int], switches: Switches, ensemble: Ensemble
+) -> Iterator[Choice]:
+    """Give `leader`, which all have elected, the rounds to become established; then requests, and rounds to deliver.
+
+    If it may not broadcast when nothing is left to be done, or has lost a member, all elect it again, within the bound.
+    """
+    for left in reversed(range(tries(leader, members, ensemble))):
+        yield Rounds(tuple(members))
+        is_led = all(ensemble.follows(member) == leader for member in members)
+        if not left or (is_led and ensemble.may_broadcast(leader)):
+            break
+        yield from leave(members)
+        yield from vote_for(leader, members, ensemble)
+    yield from ask(leader, switches.counter_limit)
+    yield Rounds(tuple(members))
+
+
 def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
     """Let each member handle its waiting messages from the others, then sync, then give each of its threads a turn."""
     for process, sender, count in sorted(waiting):
@@ -669,18 +734,15 @@ MOST_ROUNDS = 100
 """The number of rounds after which an ensemble that still has something to do is assumed never to rest."""
 
 
-class LeftAlone(Protocol):
+class LeftAlone(Ensemble, Protocol):
     """The view of an ensemble that is left alone."""
 
     @property
     def ids(self) -> Sequence[int]:
         """The processes, in ascending order."""
 
-    def waiting(self) -> Waiting:
-        """Return (process, sender, number of messages) for each link from which a message can be handled."""
-
-    def unsynced(self) -> list[int]:
-        """Return the processes that can sync something."""
+    def to_sync(self) -> list[int]:
+        """Return the processes that a choice can have sync something."""
 
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do."""
@@ -688,12 +750,16 @@ class LeftAlone(Protocol):
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
 
+    def is_overdue(self, process: int) -> bool:
+        """Return True if `process` times out if nothing comes any more (`Protocol.overdue`)."""
+
 
 class Quiesce(CoarseChoice, frozen=True):
-    """The ensemble is left alone until nothing is left to be done: no election, no time-out, no request.
+    """The ensemble is left alone until nothing is left to be done: no election, no request, no fault.
 
     Every link works, and paused processes wake; a process that is down stays down. Whatever was sent is handled, what
-    was written is synced, and closed connections are noticed, round by round. Then the environment looks at each
+    was written is synced, and closed connections are noticed, round by round. A process that then waits for a message,
+    and not for ever (`Protocol.overdue`), times out, and the rounds go on. Then the environment looks at each
     process, once. If there is something left to do after `MOST_ROUNDS` rounds (see `zabcheck.simulation.choices`), the
     environment does not look.
 
@@ -708,7 +774,7 @@ class Quiesce(CoarseChoice, frozen=True):
 
     def end(self, world: World) -> bool:
         """Look at each process that is up, if nothing is left to be done."""
-        if not is_quiet(world):
+        if not is_at_rest(world):
             return False
         world.rests += 1
         for process in world.ids:
@@ -719,28 +785,62 @@ class Quiesce(CoarseChoice, frozen=True):
         return True
 
 
+class Rounds(Choice, frozen=True):
+    """The rounds of `members` among themselves until one would do nothing, or `MOST_ROUNDS` have passed.
+
+    It is a part of choices that cannot be taken apart: no schedule has it.
+    """
+
+    members: tuple[int, ...]
+
+    def fine(self, world: World) -> Iterator[Choice]:
+        for _ in range(MOST_ROUNDS):
+            is_over = True
+            for choice in next_round(world, self.members):
+                is_over = False
+                yield choice
+            if is_over:
+                return
+
+
 def until_quiet(ensemble: LeftAlone) -> Iterator[Choice]:
     """Take every obstacle away, then let rounds pass until one would do nothing, or `MOST_ROUNDS` have."""
     yield Heal()
     for process in ensemble.ids:
         yield Wake(process)
-    for _ in range(MOST_ROUNDS):
-        if is_quiet(ensemble):
-            return
-        for process, sender, count in sorted(ensemble.waiting()):
+    yield Rounds(tuple(ensemble.ids))
+
+
+def next_round(ensemble: LeftAlone, members: Collection[int]) -> Iterator[Choice]:
+    """Yield the next round of the members; where nothing is left to be done, the time-outs of those that wait."""
+    is_quiet = True
+    for choice in _handled(ensemble, members):
+        is_quiet = False
+        yield choice
+    if is_quiet:
+        yield from leave([process for process in members if ensemble.is_overdue(process)])
+
+
+def _handled(ensemble: LeftAlone, members: Collection[int]) -> Iterator[Choice]:
+    """Let each member handle, write and notice everything that the others have left it to."""
+    for process, sender, count in sorted(ensemble.waiting()):
+        if process in members and sender in members:
             for _ in range(count):
                 yield Receive(process, sender)
-        for process in ensemble.unsynced():
+    for process in ensemble.to_sync():
+        if process in members:
             yield Sync(process)
-        for process, thread in ensemble.threads():
+    for process, thread in ensemble.threads():
+        if process in members:
             yield Run(process, thread)
-        for process, peer in sorted(ensemble.closed()):
+    for process, peer in sorted(ensemble.closed()):
+        if process in members and peer in members:
             yield Notice(process, peer)
 
 
-def is_quiet(ensemble: LeftAlone) -> bool:
+def is_at_rest(ensemble: LeftAlone) -> bool:
     """Return True if nothing is left to be done."""
-    return not (ensemble.waiting() or ensemble.unsynced() or ensemble.threads() or ensemble.closed())
+    return next(next_round(ensemble, ensemble.ids), None) is None
 
 
 # Coarse choices.
@@ -963,7 +1063,9 @@ def _apart(side: Iterable[int], others: Iterable[int]) -> Iterator[Choice]:
 
 # All kinds.
 
-_DEFINED = [each for each in globals().values() if isinstance(each, type) and issubclass(each, Choice)]
+_DEFINED = [
+    each for each in globals().values() if isinstance(each, type) and issubclass(each, Choice) and each is not Rounds
+]
 FINE: tuple[type[FineChoice], ...] = tuple(
     each for each in _DEFINED if issubclass(each, FineChoice) and not each.__subclasses__()
 )

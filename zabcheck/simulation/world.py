@@ -10,7 +10,7 @@ from typing import Any
 
 from zabcheck.invariants import Drop, Elect, Event, Receive
 from zabcheck.protocols.base import Elected, StepRaised, TimedOut
-from zabcheck.simulation.channels import Channels, Lost
+from zabcheck.simulation.channels import NOBODY, Channels, Lost
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
 
@@ -32,6 +32,7 @@ class World:
         self.steps = 0
         self.requests = requests
         self.stable = False  # the environment promised not to disturb any more
+        self.promised = NOBODY  # whom the environment promised to have elected, where processes vote
         self.rests = 0  # how often the environment has looked at an ensemble at rest
         self._waiting: list[tuple[int, int, int]] | None = None  # the result of `waiting`, until something is done
         self._consist_of(processes.channels, processes)
@@ -76,6 +77,10 @@ class World:
         """
         return [process for process in self.ids if self.disks[process].unsynced and process not in self.paused]
 
+    def to_sync(self) -> list[int]:
+        """Return the processes that a choice can have sync something, in ascending order."""
+        return [] if "sync" in self.protocol.environment.never else self.unsynced()
+
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do, of the processes that are not paused."""
         if not self.processes.threads:
@@ -93,6 +98,15 @@ class World:
 
     def is_up(self, process: int) -> bool:
         return self.states[process] is not None
+
+    def follows(self, process: int) -> int:
+        """Return the process that `process` follows, itself if it leads, NOBODY if it looks for a leader or is down."""
+        return self.following[process]
+
+    def is_overdue(self, process: int) -> bool:
+        """Return True if `process` times out if nothing comes any more (`Protocol.overdue`)."""
+        state, overdue = self.states[process], self.protocol.overdue
+        return state is not None and overdue is not None and overdue(state)
 
     def may_broadcast(self, process: int) -> bool:
         """Return True if `process` is up and takes a client's request."""

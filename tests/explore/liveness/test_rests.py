@@ -8,7 +8,7 @@ from msgspec import structs
 
 from invariants import EpochProgress, Judge, Quiescent
 from invariants.quorums import quorums_of
-from tests.explore.liveness.test_undisturbed import SAFETY, SMALL, THREE, Case
+from tests.explore.liveness.test_undisturbed import SAFETY, SMALL, THREE, VOTING, Case
 from tests.tiers import sweep
 from zabcheck.explore import Bounds, explore
 from zabcheck.explore.liveness.quorum_run import Ending
@@ -39,6 +39,7 @@ AGREEING = {
     "cuts": Case(Bounds(2, 1, 1, 1, 0, 1), properties=SAFETY, symmetry=False),
     "a leader that nobody hears": Case(THREE, mutated("zab", "late-ack-ld-unanswered"), symmetry=False),
     "one that counts too late": Case(THREE, mutated("zab", "commit-ld-before-counting"), symmetry=False),
+    "servers that vote": Case(Bounds(2, 2, 1, 1, 0), mutated("zookeeper"), VOTING, properties=SAFETY, symmetry=False),
     "one that follows nobody": Case(SMALL, mutated("zab", "ignore-closed-connection"), symmetry=False),
 }
 

@@ -28,10 +28,13 @@ from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Stabilise, a_round, choose, undisturbed
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.simulator import Simulator
+from zabcheck.zookeeper.model.server import Server
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 SAFETY = tuple(kind for kind in select(None) if judged_in_every_state(kind))
 ATOMIC = Switches(sync="atomic")
 ABRUPT = Switches(sync="atomic", closing="abrupt")
+VOTING = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="oracle")
 SMALL = Bounds(2, 1, 1, 1, 1)
 THREE = Bounds(3, 1, 1, 0, 0)
 
@@ -79,6 +82,10 @@ def halt_with_a_log(f: Follower, sender: int, m: Started) -> list[Effect]:
     return [Halt(f.id, f.incarnation, "there is something in the log")] if f.history else on_started(f, sender, m)
 
 
+def vote_by_id(f: Server) -> tuple[int]:
+    return (f.id,)
+
+
 def zab(**steps: Any) -> Protocol:
     """Zab with these steps, by the names of what they handle."""
     kinds = {kind.__name__: kind for kind in mutated("zab").steps}
@@ -90,6 +97,7 @@ STUCK = zab(CEpoch=partial(on_cepoch, choose=no_later_than_the_least))
 ROUND_AND_ROUND = zab(CEpoch=partial(on_cepoch, choose=no_later_than_the_least), NewEpoch=ask_again)
 SLOW = zab(CEpoch=partial(on_cepoch, choose=much_later_than_all), NewEpoch=approach)
 RAISING = zab(Request=fail_at_the_third)
+BY_ID = structs.replace(mutated("zookeeper"), vote=vote_by_id)
 HALTING = zab(TimedOut=halt)
 HALTING_LATER = zab(Started=halt_with_a_log)
 
@@ -219,6 +227,33 @@ def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
 def test_who_has_halted_gets_on_with_nobody(name: str) -> None:
     given = compared(NOT_FOLLOWED[name])
     assert given.keys() == {None, Ending(None, raised=False)}
+
+
+VOTERS = {
+    "two processes": SMALL,
+    "two processes, two epochs": Bounds(2, 2, 1, 1, 1),
+    "three processes": THREE,
+}
+
+
+@pytest.mark.parametrize("name", sweep(VOTERS, normal=("two processes",)))
+@pytest.mark.parametrize("protocol", [mutated("zookeeper"), BY_ID], ids=["right", "vote by id"])
+def test_the_one_that_wins_is_followed_and_the_simulator_comes_to_the_same(name: str, protocol: Protocol) -> None:
+    case = Case(VOTERS[name], protocol, VOTING, symmetry=False)
+    space = case.space()
+    continuations = Continuations(space)
+    given: Counter[Ending] = Counter()
+    for state, row in enumerate(space.rows()):
+        choices, names = run_to(space, state)
+        followed = set()
+        for stable in continuations.stable_quorums:
+            ending = continuations.ending(row, stable)
+            if ending is not None:
+                assert ending == case.simulated(choices, named(stable, names)), (choices, stable.stabilise)
+                followed.add(stable.stabilise.quorum)
+                given[ending] += 1
+        assert followed == {stable.stabilise.quorum for stable in continuations.stable_quorums}
+    assert given.keys() == {Ending(None, False), *([] if protocol is not BY_ID else [Ending("convergence", False)])}
 
 
 # Traps that are found.

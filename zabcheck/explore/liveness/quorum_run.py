@@ -1,19 +1,27 @@
 """A run of some undisturbed processes, as look-ups: each step is executed once, by the protocol's own code."""
 
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 from zabcheck.explore.tables.components import NOTHING, Components, Link, Outcome
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import AnyChoice, Choice, Waiting, a_round
+from zabcheck.simulation.choices import MOST_ROUNDS, AnyChoice, Choice, Rounds, Waiting, a_round, next_round
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 
 _MORE_ROUNDS = 100
 """The number of further rounds after which a continuation that is not quiet is assumed never to be."""
 
+_NO_STEPS = (choices.Heal, choices.Wake, choices.Lead)
+"""Choices of nobody's step: a search has no obstacles, and an election is one step for each of its participants."""
+
 Places = tuple[tuple[int, ...], ...]
 """By process: its number and that of its link to each process, as in `Components`; nothing outside the quorum."""
+
+
+Round = tuple[Places, tuple[int, ...], bool]
+"""The places after a round, its events by number, and True if a step raised in it."""
 
 
 class Ending(NamedTuple):
@@ -33,6 +41,8 @@ class OutcomeTable:
     def __init__(self, components: Components) -> None:
         self.components = components
         self._outcomes: dict[Hashable, Outcome | None] = {}
+        self.rounds: dict[tuple[tuple[int, ...], Places], Round | None] = {}
+        """By quorum and places: the next round; None if there is nothing to do."""
 
     def outcome(self, places: Places, process: int, choice: AnyChoice, requests: int) -> Outcome | None:
         """Return the outcome of the choice for the process; None if it is not enabled. O(1) if computed before."""
@@ -60,8 +70,36 @@ class QuorumRun:
         for choice in wanted:
             if self.raised:
                 break
-            if not isinstance(choice, choices.Heal | choices.Wake):  # a search has no obstacles
+            if isinstance(choice, Rounds):
+                self._pass_rounds()
+            elif not isinstance(choice, _NO_STEPS):
                 self._take(choice)
+
+    def _pass_rounds(self) -> None:
+        """Take the choices of a `Rounds` of the quorum. O(1) look-ups for each round that was taken before."""
+        for _ in range(MOST_ROUNDS):
+            key = self._quorum, self.places
+            if key not in self._steps.rounds:
+                self._steps.rounds[key] = self._next_round()
+            found = self._steps.rounds[key]
+            if found is None:
+                return
+            self.places, events, self.raised = found
+            self.events += events
+            if self.raised:
+                return
+
+    def _next_round(self) -> Round | None:
+        """Return what the next round leads to from here, and stay here; None if there is nothing to do."""
+        places, events = self.places, self.events
+        self.events = []
+        choices_of_it = next_round(self, self._quorum)
+        first = next(choices_of_it, None)
+        if first is not None:
+            self.take(chain((first,), choices_of_it))
+        after = self.places, tuple(self.events), self.raised
+        self.places, self.events, self.raised = places, events, False
+        return None if first is None else after
 
     def _take(self, choice: Any) -> None:
         process: int = choice.process
@@ -105,6 +143,15 @@ class QuorumRun:
         state, highest_epoch = self.process(process).state, self._steps.components.protocol.highest_epoch
         return 0 if state is None or highest_epoch is None else highest_epoch(state)
 
+    def follows(self, process: int) -> int:
+        """Return `Simulator.follows`."""
+        return self.process(process).following
+
+    def is_overdue(self, process: int) -> bool:
+        """Return `Simulator.is_overdue`."""
+        state, overdue = self.process(process).state, self._steps.components.protocol.overdue
+        return state is not None and overdue is not None and overdue(state)
+
     def settle(self) -> bool:
         """Take rounds until one would do nothing. Return False if none ever would."""
         seen: set[Places] = set()
@@ -116,7 +163,7 @@ class QuorumRun:
         return True
 
     def _is_quiet(self) -> bool:
-        return not self.waiting() and not self.unsynced() and not self.threads()
+        return not self.waiting() and not self.to_sync() and not self.threads()
 
     @property
     def ids(self) -> range:
@@ -125,6 +172,10 @@ class QuorumRun:
     def unsynced(self) -> list[int]:
         """Return `Simulator.unsynced` for the quorum."""
         return [member for member in self._quorum if self.process(member).disk.unsynced]
+
+    def to_sync(self) -> list[int]:
+        """Return `Simulator.to_sync` for the quorum."""
+        return [] if "sync" in self._steps.components.protocol.environment.never else self.unsynced()
 
     def threads(self) -> list[tuple[int, str]]:
         """Return `Simulator.threads` for the quorum."""

@@ -134,7 +134,7 @@ class Rests:
 
     def _rest(self, run: QuorumRun, number: int) -> Rest:
         run.take(choices.until_quiet(run))
-        if run.raised or not choices.is_quiet(run):
+        if run.raised or not choices.is_at_rest(run):
             return Rest(tuple(run.events), (), (), run.raised)
         seen = tuple(self._seen(run, number))
         return Rest(tuple(run.events), seen, tuple(each.process for each in seen if each.primary), raised=False)

@@ -37,7 +37,18 @@ from zabcheck.invariants import Judge, Local, Recover, Stabilised
 from zabcheck.invariants.convergence import Convergence
 from zabcheck.invariants.reliable_delivery import ReliableDelivery
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import AnyChoice, Choice, ask, calm, choose, is_least, undisturbed
+from zabcheck.simulation.choices import (
+    AnyChoice,
+    Choice,
+    ask,
+    calm,
+    choose,
+    is_least,
+    leave,
+    undisturbed,
+    undisturbed_by_vote,
+    winner,
+)
 
 LIVENESS = (Convergence, ReliableDelivery)
 
@@ -132,6 +143,7 @@ class Continuations:
         self._space = space
         self._steps = OutcomeTable(space.components)
         components = space.components
+        self._vote = components.protocol.vote
         if space.monitors.sequences(0) is None:
             raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
         sizes = range(1, len(components.ids) + 1)
@@ -140,7 +152,7 @@ class Continuations:
             StableQuorum(leader, quorum)
             for leader in components.ids
             for quorum in subsets
-            if is_least(components.quorums, leader, quorum)
+            if is_least(components.quorums, leader, quorum, alone=components.protocol.vote is not None)
         ]
         self._fresh = Judge(LIVENESS, quorums=components.quorums)
         self._continuations: list[Continuation] = []
@@ -180,15 +192,20 @@ class Continuations:
     # Following.
 
     def _continue(self, row: Row, stable: StableQuorum) -> Continuation | None:
-        """Look up the execution of this Stabilise; None if it does nothing, or that is not known."""
+        """Look up the execution of this Stabilise; None if it does nothing, or that is not known.
+
+        None, too, if the members elect another one of them: that is the execution of another Stabilise.
+        """
         stabilise = stable.stabilise
         run = self._quorum_run(row, stable)
         if any(run.process(member).halted for member in stabilise.quorum):
             return None
-        run.take(calm(stabilise.quorum))
+        run.take(self._calm(stabilise))
         before, run.events = tuple(run.events), []
         if run.raised or not all(run.process(member).is_up for member in stabilise.quorum):
             return Continuation(stabilise, before, False, (), run.raised)
+        if self._elected(run, stabilise) != stabilise.leader:
+            return None
         run.take(choose(stabilise.leader, stabilise.quorum, together=False))
         if run.has_unread_links():
             return None
@@ -203,8 +220,21 @@ class Continuations:
         after, raised = known
         return Continuation(stabilise, before, True, chosen + after, raised)
 
+    def _calm(self, stabilise: choices.Stabilise) -> Iterator[Choice]:
+        yield from calm(stabilise.quorum)
+        if self._vote is not None:
+            yield from leave(stabilise.quorum)
+
+    def _elected(self, run: "QuorumRun", stabilise: choices.Stabilise) -> int:
+        """Return the member that the quorum elects."""
+        if self._vote is None:
+            return stabilise.leader
+        votes = {member: self._vote(run.process(member).state) for member in stabilise.quorum}
+        return winner(votes, self._space.components.quorums, stabilise.leader)
+
     def _undisturbed(self, run: "QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
-        return undisturbed(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
+        rest = undisturbed if self._vote is None else undisturbed_by_vote
+        return rest(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
 
     def _quorum_run(self, row: Row, stable: StableQuorum) -> "QuorumRun":
         made_of = self._space.local_states.made_of
@@ -230,7 +260,7 @@ class Continuations:
         """Return the kind of a trap: let rounds go on until nothing is left to be done, and clients ask once more."""
         stabilise = stable.stabilise
         run = self._quorum_run(row, stable)
-        run.take(calm(stabilise.quorum))
+        run.take(self._calm(stabilise))
         before, run.events = tuple(run.events), []
         run.take(choose(stabilise.leader, stabilise.quorum, together=False))
         run.take(self._undisturbed(run, stabilise))

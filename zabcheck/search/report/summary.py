@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -51,6 +52,13 @@ def _totals(summary: Summary) -> Text:
     )
     if not broken:
         text.append(f"\ncovered: {_covered(summary)}")
+    if summary.exits is not None:
+        runs, number, process, why = msgspec.structs.astuple(summary.exits)
+        text.append(
+            f"\ngone for good: a process ended by itself in {_share(runs, summary.runs)} runs, "
+            f"first p{process} in run {number:,}: {why}",
+            "yellow",
+        )
     if summary.found_by is not None:
         text.append(f"\nthe last run has the seed {summary.found_by} of its own: with it, --runs 1 is enough")
     if summary.interrupted:

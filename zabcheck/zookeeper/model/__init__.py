@@ -11,10 +11,10 @@ between any two. `docs/zookeeper-model.md` lists the parts of ZooKeeper that no 
 
 Harmless differences from the paper are no findings: a leader is not the follower whose history was chosen; an answer to
 LEADERINFO with -1 does not count; a follower applies transactions that it has not yet logged; the whole log, including
-uncommitted records, is applied at load, but nothing of that is delivered before UPTODATE. Two groups of properties do
-not apply: `liveness`, as claim 7 counts rounds of the paper's phases, and `application`, as snapshots are of trees
-here. Invariant 4 does not apply either: it takes a history to be what was adopted and accepted since, while a TRUNC
-cuts a log some steps before NEWLEADER, so a server that leaves in between answers the next LEADERINFO with less.
+uncommitted records, is applied at load, but nothing of that is delivered before UPTODATE. The group `application` does
+not apply, as snapshots are of trees here. Invariant 4 does not apply either: it takes a history to be what was adopted
+and accepted since, while a TRUNC cuts a log some steps before NEWLEADER, so a server that leaves in between answers the
+next LEADERINFO with less.
 """
 
 from zabcheck.protocols.base import (
@@ -156,6 +156,7 @@ ZOOKEEPER = Protocol(
         "core",
         "causality",
         "ladis",
+        "liveness",
         "invariant 1",
         "invariant 2",
         "invariant 3",
@@ -168,8 +169,9 @@ ZOOKEEPER = Protocol(
     rename=rename,
     highest_epoch=server.highest_epoch,
     commutes=True,
+    overdue=server.is_overdue,
     environment=Environment(
-        never=("sync", "corrupt", "stabilise", "quiesce"),
+        never=("sync", "corrupt"),
         moves={"sync": 0, "run": 11, "settle": 14, "request": 15, "corrupt": 0, "elect": 0, "lead": 7, "timeout": 2},
         switches={
             "histories": (),

@@ -260,6 +260,11 @@ def highest_epoch(f: Server) -> int:
     return max(f.accepted_epoch, f.epoch)
 
 
+def is_overdue(f: Server) -> bool:
+    """Return True if the server is in an iteration and does not serve yet: that may take initLimit ticks at most."""
+    return f.leader is not None and not f.running
+
+
 # The end of an iteration.
 
 
