@@ -11,7 +11,8 @@ import typer
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.extras import pip_install
-from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
+from zabcheck.java import NoJava, find_java, version_of
+from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
 """From this number of runs on it pays to make an archive of the servers' classes first."""
@@ -76,6 +77,18 @@ Simulated = Annotated[
     bool,
     typer.Option("--simulated", help="Simulate the servers in one JVM, in virtual time: same seed, same bytes."),
 ]
+
+
+OLDEST_JAVA_SIMULATED = 11
+
+
+def can_simulate(java: Path | None) -> bool:
+    """Return True if the Java that is named, or the machine's, can simulate servers."""
+    try:
+        version = version_of(java or find_java(OLDEST_JAVA, "ZooKeeper"))
+    except NoJava:
+        return False
+    return version is not None and version >= OLDEST_JAVA_SIMULATED
 
 
 @contextmanager

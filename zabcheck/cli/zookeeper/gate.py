@@ -1,8 +1,10 @@
 """`zabcheck zookeeper gate`: the checks that a patch of ZooKeeper has to pass before it is merged."""
 
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 from shlex import quote
 from time import monotonic
@@ -17,7 +19,7 @@ from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github,
 from zabcheck.cli.next_step import again, given
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, can_simulate, found_distribution, quick_to_start
 from zabcheck.cli.zookeeper.catalogue import bugs_named, bugs_option
 from zabcheck.cli.zookeeper.command import FAILURES_IN_A_ROW, zookeeper
 from zabcheck.cli.zookeeper.conform import PAGE, release_named
@@ -32,16 +34,21 @@ from zabcheck.zookeeper.conformance.conform import Conformance, conform, release
 from zabcheck.zookeeper.conformance.gate import (
     CATALOGUE,
     CONFORMANCE,
+    EXPECTED,
     SEARCH,
     Compared,
     Expected,
     PatchReport,
     excuse_of,
     failure_of,
+    is_expected,
     of_bug,
     of_conformance,
+    of_raised,
+    of_rates,
     of_search,
 )
+from zabcheck.zookeeper.conformance.rates import Raised, Tally, drawn, measured, sights
 from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
@@ -62,6 +69,14 @@ MOST_FAILURES = 3
 """After this number of drawn runs in which something is wrong the search ends."""
 SHORTENINGS = 6
 """The number of executions for which there has to be time if a drawn run is to be made short on the servers."""
+AT_ONCE = 8
+"""Drawn runs of simulated servers between two looks at the clock; of each such lot one is compared with the model."""
+JOBS = 2
+"""Drawn runs of simulated servers at a time."""
+LEAST_TO_SHORTEN, MOST_TO_SHORTEN = 20, 60
+"""Seconds that a drawn run of simulated servers gets to be made short."""
+CONFIRMED = 2
+"""Executions of the result as processes, if there is time."""
 SECONDS_FOR_MODEL, LEAST_FOR_MODEL = 10.0, 1.0
 """CPU seconds that a run of the model gets to be made short; the least is for a budget that is used up."""
 NO_MODEL = "none"
@@ -81,7 +96,13 @@ def gate(
         list[str] | None,
         bugs_option("The patch is to repair this bug, so it is a failure if it is shown (may be repeated)."),
     ] = None,
-    simulated: Simulated = False,
+    simulated: Annotated[
+        bool | None,
+        typer.Option(
+            "--simulated/--processes",
+            help="Simulate the servers in one JVM, or start processes; simulated by default if Java is 11 or newer.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A bug that the version is known to have is a failure, too.")
     ] = False,
@@ -99,6 +120,13 @@ def gate(
             metavar="VERSION", help=f"Compare with this version of the model, not that of the jars; `{NO_MODEL}`: none."
         ),
     ] = None,
+    expect: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="The patch means to differ from the model where the report of a difference has this text.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where each failure is kept, with its schedule and page.")] = Path(
         "reports"
     ),
@@ -114,6 +142,8 @@ def gate(
     """
     chosen, repaired = bugs_named(bug) if bug else list(BUGS), bugs_named(repairs or ())
     chosen += [each for each in repaired if each not in chosen]
+    if simulated is None:
+        simulated = can_simulate(java)
     seconds = _seconds_for(budget, len(chosen) * times, SECONDS_SIMULATED if simulated else SECONDS_EACH)
     check_out(out)
     check_reports(junit, summary)
@@ -121,7 +151,7 @@ def gate(
     distribution = found_distribution(java, home, classpath)
     model = None if release == NO_MODEL else named or _model_of(distribution)
     expected = Expected(distribution.version, tuple(repaired), strict)
-    gating = Gating(distribution, expected, model, out, seconds, simulated)
+    gating = Gating(distribution, expected, model, out, seconds, simulated, tuple(expect or ()))
     gating.run(chosen, times, seed)
     return _tell(gating, junit, summary, format)
 
@@ -167,6 +197,7 @@ class Gating:
         out: Path,
         budget: float,
         simulated: bool = False,
+        differences: Sequence[str] = (),
     ) -> None:
         self.executed: list[Executed] = []
         self.outcomes: list[Outcome] = []
@@ -175,6 +206,9 @@ class Gating:
         self.model = model
         self._distribution = distribution
         self._simulated = simulated
+        self._differences = differences
+        self.before = measured().get(distribution.version) if simulated and not expected.strict else None
+        """What drawn runs of the release show; None: each fault of a drawn run counts."""
         self._comparing = 0.0
         """Seconds that comparisons with the model have taken."""
         self._out = out
@@ -204,7 +238,10 @@ class Gating:
                     for bug in bugs:
                         say(f"catalogue, {bug.name}; {len(self.report.of('failed'))} failed")
                         self._replay(bug, times, run)
-                    self._search(seed, run, say)
+                    if self.before is None:
+                        self._search(seed, run, say)
+                    else:
+                        self._search_by_rates(seed, run, say, Tally(self.before))
             except KeyboardInterrupt:  # before or after all executions
                 self.interrupted = True
         if self.model is not None:
@@ -280,16 +317,75 @@ class Gating:
             over = "interrupted"
         self._add(of_search(runs, known, failed, error, over), start)
 
+    def _search_by_rates(self, seed: int, folder: Path, say: Callable[[str], None], tally: Tally) -> None:
+        """Draw faults for the rest of the budget, until servers show a fault more often than without the patch."""
+        start, over = monotonic(), self._over
+        found: Raised | None = None
+        try:
+            while found is None and not over and (not tally.runs or not self._over):
+                say(f"search, seed {seed}; {len(self.report.of('failed'))} failed")
+                self._draw(range(seed, seed + AT_ONCE), folder, tally)
+                seed += AT_ONCE
+                over = f"{tally.in_a_row} failed one after the other" if tally.in_a_row >= FAILURES_IN_A_ROW else ""
+                found = tally.look(last=bool(over or self._over))
+            if found is not None:
+                say(f"search, {found.mark}: more often than without the patch; a run is made short")
+                self._explain(found, tally.shortest[found.mark], folder)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            over = "interrupted"
+        if found is None:
+            self._add(of_rates(tally, over), start)
+
+    def _draw(self, seeds: range, folder: Path, tally: Tally) -> None:
+        """Execute the drawn schedules of these seeds; one is compared with the model if nothing is wrong in it."""
+        from zabcheck.zookeeper.run.search import attempts
+
+        tasks = [(drawn(seed), folder.with_name(f"seed-{seed}")) for seed in seeds]
+        with bad_path("a folder for the run", folder), closing(attempts(tasks, self._distribution, jobs=JOBS)) as tries:
+            for seed, tried in zip(seeds, tries, strict=False):
+                self._count(tried)
+                tally.add(tried)
+                if seed == seeds[0] and not tried.judged.wrong:
+                    self._compare(f"seed {seed}", tried.schedule, tried, None)
+                shutil.rmtree(tried.judged.folder)
+
+    def _explain(self, found: Raised, schedule: EnsembleSchedule, folder: Path) -> None:
+        """Keep a run that shows what the release shows less often, make it short, and execute that as processes."""
+        begun, tried = monotonic(), self._execute(schedule, folder)
+        failure = self._keep(f"seed-{schedule.seed}", schedule, tried.judged)
+        try:
+            self._compare(f"seed {schedule.seed}", schedule, tried, failure)
+            if tried.shows(found.name):
+                failure.shorten(self._distribution, self._seconds_to_shorten, found.name)
+                failure.confirm(self._distribution._replace(simulation=None), self._confirming, found.name)
+        finally:
+            self._add(of_raised(found, failure.detail, failure.files), begun)
+
+    @property
+    def _seconds_to_shorten(self) -> int:
+        """Return the seconds that a drawn run gets to be made short; a few even if the budget is used up."""
+        return int(max(LEAST_TO_SHORTEN, min(MOST_TO_SHORTEN, self._until - monotonic())))
+
+    @property
+    def _confirming(self) -> int:
+        """Return the number of executions as processes for which there is time."""
+        return int(max(0.0, min(CONFIRMED, (self._until - monotonic()) / SECONDS_EACH)))
+
+    def _count(self, tried: "Attempt") -> None:
+        """Count an execution. KeyboardInterrupt after Ctrl-C: that execution does not count."""
+        if tried.interrupted:
+            raise KeyboardInterrupt
+        self._runs += 1
+        self._packets += tried.judged.steps.packets
+
     def _execute(self, schedule: EnsembleSchedule, folder: Path) -> "Attempt":
         """Execute a schedule once. KeyboardInterrupt after Ctrl-C: that execution does not count."""
         from zabcheck.zookeeper.run.search import attempt
 
         with bad_path("a folder for the run", folder):
             tried = attempt(schedule, self._distribution, folder)
-        if tried.interrupted:
-            raise KeyboardInterrupt
-        self._runs += 1
-        self._packets += tried.judged.steps.packets
+        self._count(tried)
         return tried
 
     def _compare(
@@ -302,9 +398,11 @@ class Gating:
         begun = monotonic()
         if self.model is None or (self._simulated and failure is None and self._comparing > (begun - self._start) / 2):
             return None
-        compared = Compared(name, conform(tried.judged.folder, self.model), excuse=excuse)
+        compared = Compared(name, conform(tried.judged.folder, self.model), (), excuse, failure is not None)
         self._comparing += monotonic() - begun
-        if compared.fails:
+        if is_expected(compared, self._differences):
+            compared = compared._replace(excuse=EXPECTED)
+        if compared.unexpected:
             kept = failure or self._keep(name.replace(" ", "-"), schedule, tried.judged)
             kept.compare(compared.conformance)
             compared = compared._replace(files=kept.files)
@@ -337,6 +435,8 @@ class Gating:
 def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Format) -> int:
     """Print the result, write the reports, and return the exit code."""
     found, version = gating.report, gating.expected.zookeeper
+    seen = None if gating.before is None else sights()
+    in_words = None if seen is None else {name: sight.words() for name, sight in seen.items()}
     status = report.verdict(found)
     totals = [each for each in found.of("passed") if each.suite != CATALOGUE]
     if format is Format.json:
@@ -347,6 +447,7 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
             zookeeper=version,
             model=gating.model,
             **reports.as_json(gating.executed),
+            drawn=None if seen is None else {name: sight._asdict() for name, sight in seen.items()},
             outcomes=found.outcomes,
             runs=found.runs,
             packets=found.steps,
@@ -354,7 +455,7 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
         )
     console = make_console()
     if format is Format.text:
-        console.print(reports.beside_expected(gating.executed))
+        console.print(reports.beside_expected(gating.executed, in_words))
         console.print()
         console.print(report.render(found), crop=False)
         for each in totals:
@@ -362,7 +463,7 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
         for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
     said = "".join(f"- {each.name}: {each.message}\n" for each in totals)
-    markdown = f"{report.markdown(found, ())}\n{said}\n{reports.markdown(gating.executed)}"
+    markdown = f"{report.markdown(found, ())}\n{said}\n{reports.markdown(gating.executed, in_words)}"
     unwritten = write_reports(console if format is Format.text else None, found, markdown, junit, summary)
     if format is Format.text:
         conclude(console, CODES[status], *_reason(found, status, gating.interrupted))

@@ -13,6 +13,7 @@ from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.catalogue import Bug
 from zabcheck.zookeeper.bugs.executed import Executed
 from zabcheck.zookeeper.conformance.conform import Conformance, in_lines
+from zabcheck.zookeeper.conformance.rates import Raised, Tally
 from zabcheck.zookeeper.verdict.judge import Judged
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue
 
@@ -99,6 +100,26 @@ def of_bug(
     return Outcome(CATALOGUE, name, "passed", message)
 
 
+def of_raised(raised: Raised, detail: str, files: Sequence[str]) -> Outcome:
+    """Return the outcome for what the patched servers show more often than the release."""
+    return Outcome(SEARCH, raised.mark, "failed", raised.sentence(), detail, files=tuple(files))
+
+
+def of_rates(tally: Tally, over: str) -> Outcome:
+    """Return the outcome for the drawn runs as a whole, if their faults were compared with those of the release.
+
+    `over` is as in `of_search`.
+    """
+    message = f"{counted(tally.runs, 'run', 'runs')} with drawn faults and thread orders"
+    message += f", compared with {tally.before.runs:,} of the release without a patch"
+    if tally.least < 1:
+        message += f"; a new fault that shows in one of {round(1 / tally.least):,} runs would have been told"
+    message += f"; in {tally.failed} of them the ensemble itself failed: {tally.error}" if tally.failed else ""
+    message += f"; {over}" if over else ""
+    status: Status = "inconclusive" if over or tally.runs == tally.failed else "passed"
+    return Outcome(SEARCH, "drawn runs", status, message)
+
+
 def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outcome:
     """Return the outcome for the drawn runs as a whole; each faulty run has one of its own besides.
 
@@ -114,17 +135,27 @@ def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outc
 
 
 class Compared(NamedTuple):
-    """The verdict on the recording `name`; `excuse` is a reason why it need not be a run of the model, or ""."""
+    """The verdict on the recording `name`; `excuse` is a reason why it need not be a run of the model, or "".
+
+    `broken`: something is wrong in that run, and it is the patch's doing.
+    """
 
     name: str
     conformance: Conformance
     files: tuple[str, ...] = ()
     excuse: str = ""
+    broken: bool = False
 
     @property
-    def fails(self) -> bool:
-        """True if it is a failure: the recording is no run of the model, and that was not to be expected."""
+    def unexpected(self) -> bool:
+        """True if the recording is no run of the model, and that was not to be expected."""
         return self.conformance.verdict == "differs" and not self.excuse
+
+    @property
+    def place(self) -> str:
+        """The place of the first difference, as text."""
+        first = self.conformance.differences[0]
+        return f"server {first.server}, {first.source}: {first.what}"
 
 
 def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
@@ -132,14 +163,29 @@ def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
     return "the model has that bug" if bug in expected.repairs and not shows else ""
 
 
+EXPECTED = "--expect"
+"""The excuse of a difference that the user has named."""
+
+
+def is_expected(compared: Compared, named: Sequence[str]) -> bool:
+    """Return True if each difference of a recording has one of these in its text."""
+    places = [f"{each.source}: {each.what}" for each in compared.conformance.differences]
+    return bool(places) and all(any(name in place for name in named) for place in places)
+
+
 def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
-    """Return an outcome for each recording that is no run of the model, and one for all of them."""
+    """Return an outcome for each recording that is no run of the model, and one for all of them.
+
+    A difference is a failure only if something is wrong in that run; else the patch may mean it, and that is left open.
+    """
     outcomes = []
     for each in compared:
-        if each.fails:
-            first, detail = each.conformance.differences[0], "\n".join(in_lines(each.conformance))
-            message = f"server {first.server}: nothing in the model of {model} leads to {first.source}: {first.what}"
-            outcomes.append(Outcome(CONFORMANCE, each.name, "failed", message, detail, files=each.files))
+        if each.unexpected:
+            detail = "\n".join(in_lines(each.conformance))
+            message = f"differs from the model of {model} at {each.place}"
+            status: Status = "failed" if each.broken else "inconclusive"
+            message += "" if each.broken else "; if the patch means this, name it with --expect"
+            outcomes.append(Outcome(CONFORMANCE, each.name, status, message, detail, files=each.files))
     of = {verdict: [each for each in compared if each.conformance.verdict == verdict] for verdict in _VERDICTS}
     number, conforms = counted(len(compared), "recording", "recordings"), len(of["conforms"])
     message = f"of {number} {conforms} {'is a run' if conforms == 1 else 'are runs'} of the model of {model}"
@@ -150,7 +196,7 @@ def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
         for excuse in dict.fromkeys(each.excuse for each in of["differs"] if each.excuse):
             names = dict.fromkeys(each.name for each in of["differs"] if each.excuse == excuse)
             message += f"; that is to be expected of {', '.join(names)}: {excuse}"
-    status: Status = "passed" if of["conforms"] else "inconclusive"
+    status = "passed" if of["conforms"] else "inconclusive"
     return [*outcomes, Outcome(CONFORMANCE, "recordings", status, message)]
 
 

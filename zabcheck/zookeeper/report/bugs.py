@@ -1,6 +1,6 @@
 """The report on executions of the catalogue's schedules: which bugs a version has, for a terminal and as JSON."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -53,28 +53,42 @@ def render(executed: Sequence[Executed]) -> RenderableType:
     return Group(*parts)
 
 
-def beside_expected(executed: Sequence[Executed]) -> RenderableType:
-    """Render a row for each bug, for one version: if it is known to have the bug, and how often it showed it."""
+def beside_expected(executed: Sequence[Executed], drawn: Mapping[str, str] | None = None) -> RenderableType:
+    """Render a row for each bug, for one version: if it is known to have the bug, and how often it showed it.
+
+    `drawn` says for a known issue how many drawn runs show it; None if that is not asked.
+    """
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for column in ("bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"):
+    for column in (*_titles(executed), *([] if drawn is None else [DRAWN])):
         table.add_column(column)
     for each in executed:
         cell = _cell(each)
         cell.style = "bold red" if each.shown and not each.expected else ""
-        table.add_row(each.bug.name, "yes" if each.expected else "no", cell)
+        table.add_row(each.bug.name, "yes" if each.expected else "no", cell, *_drawn(each, drawn))
     notes = [note for each in executed if each.cannot for note in _notes(each)]
     return Group(table, "", *notes) if notes else table
 
 
-def markdown(executed: Sequence[Executed]) -> str:
+def markdown(executed: Sequence[Executed], drawn: Mapping[str, str] | None = None) -> str:
     """Render the same as Markdown, with a sentence on each bug: for a pull request."""
-    versions = [f"{each.zookeeper} has it" for each in executed[:1]]
-    lines = ["### Known bugs of ZooKeeper", "", f"| bug | what is wrong | {' | '.join(versions)} | shown |"]
-    lines.append("|---|---|---|---|")
+    first, *others = _titles(executed)
+    columns = [first, "what is wrong", *others, *([] if drawn is None else [DRAWN])]
+    lines = ["### Known bugs of ZooKeeper", "", f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
     for each in executed:
-        has_it = "yes" if each.expected else "no"
-        lines.append(f"| {each.bug.name} | {title(each.bug)} | {has_it} | {_cell(each)} |")
+        cells = [each.bug.name, title(each.bug), "yes" if each.expected else "no", str(_cell(each))]
+        lines.append(f"| {' | '.join([*cells, *_drawn(each, drawn)])} |")
     return "\n".join(lines) + "\n"
+
+
+DRAWN = "drawn runs that show it"
+
+
+def _titles(executed: Sequence[Executed]) -> tuple[str, ...]:
+    return "bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"
+
+
+def _drawn(executed: Executed, drawn: Mapping[str, str] | None) -> list[str]:
+    return [] if drawn is None else [drawn.get(executed.bug.known.name, NOT_EXECUTED)]
 
 
 def _cell(executed: Executed) -> Text:

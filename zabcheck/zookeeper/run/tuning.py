@@ -5,6 +5,7 @@ as likely. A `Span` has the bounds of a uniform distribution.
 """
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zabcheck.zookeeper.run.choices.links import Kind
 
@@ -300,3 +301,6 @@ class Tuning(Struct, frozen=True):
 
 
 TUNING = Tuning()
+
+FOR_A_PATCH = replace(TUNING, in_rounds=0.5, threads=replace(TUNING.threads, disks=0.3, write_fails=0.3))
+"""Those of a gate for a patch: disks lose power more often, as nothing else shows an ACK before its force."""
