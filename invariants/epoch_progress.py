@@ -45,9 +45,13 @@ class Lacking(NamedTuple):
     """A transaction that a process lacks at a rest, though its leader has delivered or broadcast it."""
 
     txn: Txn
-    process: int
-    leader: int
-    rest: int
+    member: AtRest
+    leader: AtRest
+
+    @property
+    def rank(self) -> tuple[Txn, int, int, int]:
+        leader = self.leader.event
+        return self.txn, self.member.event.process, leader.process, leader.rest
 
 
 class Examined(NamedTuple):
@@ -112,13 +116,14 @@ class EpochProgress(Invariant):
 
     def violation(self) -> Violation | None:
         examined: dict[tuple[int, int], Examined] = {}
-        lacking = min((each for rest in sorted(self.seen) for each in self._lacking(rest, examined)), default=None)
+        found = (each for rest in sorted(self.seen) for each in self._lacking(rest, examined))
+        lacking = min(found, key=lambda each: each.rank, default=None)
         if lacking is None:
             left = self._left_behind()
             return None if not left else self._alone(min(left, key=lambda event: (event.process, event.rest)))
-        txn, process, number, rest = lacking
-        leader, event = self._at(rest, number), self._at(rest, process).event
-        if process == number:
+        txn, process, number, _ = lacking.rank
+        leader, event = lacking.leader, lacking.member.event
+        if lacking.member is leader:
             [broadcast] = [sent.event for sent in _broadcast(leader) if sent.txn == txn]
             summary = f"p{number} never delivered {txn}, which it broadcast, although a quorum is connected to it"
             return self._violation(f"{summary} and nothing is left to be done", broadcast, event)
@@ -136,9 +141,6 @@ class EpochProgress(Invariant):
             "to be done",
             event,
         )
-
-    def _at(self, rest: int, process: int) -> AtRest:
-        return next(each for each in self.seen[rest] if each.event.process == process)
 
     def _led(self, rest: int) -> Iterator[tuple[AtRest, list[AtRest]]]:
         """Yield each established leader at a rest with the processes that are connected to it, itself included."""
@@ -175,7 +177,7 @@ class EpochProgress(Invariant):
                     txns = owed.after(max(before.owed.length, owed.common_prefix(has).length))
                 for txn in txns:
                     if not self.record.contains(has, txn):
-                        yield Lacking(txn, *pair, rest)
+                        yield Lacking(txn, member, leader)
 
 
 def _broadcast(leader: AtRest, before: Sent | None = None) -> Iterator[Sent]:

@@ -77,14 +77,14 @@ def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
         if len(line) > MAX_LINE:
             raise TraceError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
         if ignored:
-            line = _without(line, ignored)
+            line = without(line, ignored)
         event = _event(line, name, number)
         if number == 1 and isinstance(event, Header) and event.ignores:
-            ignored = _ignored(event.ignores, name)
+            ignored = ignored_fields(event.ignores, name)
         yield event
 
 
-def _ignored(names: Collection[str], name: str) -> Collection[str]:
+def ignored_fields(names: Collection[str], name: str) -> Collection[str]:
     """Return the names of the fields that a header says to ignore. TraceError if an event has one of them."""
     for each in names:
         if each in _FIELDS:
@@ -92,7 +92,7 @@ def _ignored(names: Collection[str], name: str) -> Collection[str]:
     return frozenset(names)
 
 
-def _without(line: bytes, ignored: Collection[str]) -> bytes:
+def without(line: bytes, ignored: Collection[str]) -> bytes:
     """Return a line without these fields; as it is if it is no JSON object."""
     try:
         fields = _decode_fields(line)

@@ -383,10 +383,10 @@ class Proof:
         np.minimum.at(self.path_row.array, new_place, new_row + block.first)
         example = np.zeros(len(new), np.int64)
         example[new_place - before] = new_row
-        if self.runs == 1:
-            self.texts.append(block.texts(example))
-        else:
+        if self.runs > 1:
             self.example = example
+        elif len(new):
+            self.texts.append(block.texts(example))
         return place
 
     def _restored(self, block: Block, rows: Array, run: Array, key: Array, base: Array) -> Array:
@@ -415,6 +415,10 @@ class Proof:
             first = int(base[run])
             texts = block.texts(self.example[first : first + length])
             return self._chained([0], first, texts)
+        return self.hashes_up_to(length)
+
+    def hashes_up_to(self, length: int) -> list[int]:
+        """Return the chain hashes of the path of the only run, up to this length at least."""
         while len(self.hashes) <= length:
             self._chained(self.hashes, 0, self.texts.pop(0))
         return self.hashes

@@ -14,6 +14,7 @@ in `invariants.columns.in_order`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import BinaryIO, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +25,7 @@ from zabcheck.invariants.base import Invariant, Status, Verdict, Violation, judg
 from zabcheck.invariants.columns import SCHEMA, events_of
 from zabcheck.invariants.columns.extra import ODD, Head, end_of, head_of
 from zabcheck.invariants.columns.in_order import MOST_RUNS, Array, Keys, Proof
+from zabcheck.invariants.columns.lines import judge_blocks
 from zabcheck.invariants.columns.rows import END, HEADER, IS_LOCAL, KINDS, NO_ROW, ROW_KIND, BatchArrays
 from zabcheck.invariants.columns.verdicts import Selection, verdicts
 from zabcheck.invariants.events import End, Event, EventError, TraceError
@@ -417,7 +419,20 @@ class _Reading:
             if run.proof.in_order[0] and (run.proof.causal[0] or not self.selection.causality):
                 self.summary.count(counts, np.array([run.end is not None and run.end.complete]))
                 return
-        self._judge_one(run.number, self.source.rows_of(run.number) if run.pieces is None else run.pieces)
+        found = self._judge_long(run.number) if run.odd and run.pieces is None else None
+        if found is not None:
+            self.summary.add(run.number, found)
+        else:
+            self._judge_one(run.number, self.source.rows_of(run.number) if run.pieces is None else run.pieces)
+
+    def _judge_long(self, run: int) -> list[Verdict] | None:
+        """Judge one run by its events, which are of more kinds; None if it may not be in order, or is no trace."""
+        rows = events_of(self.source.rows_of(run), self.source.name)
+        blocks = iter(lambda: [event for _, _, event in islice(rows, self.batch)], [])
+        try:
+            return judge_blocks(blocks, self.selection)
+        except TraceError:
+            return None
 
     def _judge_one(self, run: int, batches: Iterable[pa.RecordBatch]) -> None:
         """Judge one run row by row. TraceError with file, run and line for a row that is no line of a trace."""

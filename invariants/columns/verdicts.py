@@ -29,6 +29,26 @@ COUNTED = frozenset(
 )
 """The properties that `invariants.columns.in_order` counts."""
 
+BESIDE = frozenset(
+    (
+        "invariant 1",
+        "invariant 2",
+        "invariant 3",
+        "invariant 4",
+        "invariant 5",
+        "chosen",
+        "epoch uniqueness",
+        "convergence",
+        "reliable delivery",
+        "epoch progress",
+        "state",
+        "durability",
+        "final agreement",
+    )
+)
+"""The properties that `invariants.columns.beside` judges; zxid uniqueness and zxid assignment, too, as far as they look
+at other events."""
+
 
 class Selection:
     """The properties that a trace is judged by, in the order of their verdicts."""
@@ -39,6 +59,12 @@ class Selection:
         self.countable = all(map(_is_countable, self.properties))
         """True if a trace in order that has no event of `left_to_a_judge` can be judged by counting."""
         self.left_to_a_judge = tuple(dict.fromkeys(event for kind in self.properties for event in kind.looks_at or ()))
+        judged = [kind for kind in self.properties if kind.name in COUNTED | BESIDE]
+        self.beside = frozenset(event for kind in judged for event in kind.looks_at or ())
+        """The kinds of event that `invariants.columns.beside` judges."""
+        others = [kind for kind in self.properties if kind.name not in COUNTED | BESIDE]
+        self.beyond = frozenset(event for kind in others for event in kind.looks_at or ())
+        """The kinds of event that only a judge can tell about."""
         self.redelivery = "redelivery" in self.names
         self.causality = "strict causality" in self.names
 

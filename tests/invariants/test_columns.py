@@ -1,5 +1,6 @@
 """Judging by counting, in columns: the same verdicts as those of a judge, whatever the blocks are; or it gives up."""
 
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from io import BytesIO
@@ -8,6 +9,7 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 import pytest
+from msgspec.structs import replace
 
 from invariants import (
     GROUPS,
@@ -17,7 +19,10 @@ from invariants import (
     Deliver,
     Event,
     Halt,
+    Header,
     Integrity,
+    Quiescent,
+    Ready,
     Recover,
     Restore,
     TraceError,
@@ -31,11 +36,14 @@ from invariants import (
 from invariants.columns.hashes import hashes_of
 from invariants.columns.in_order import Proof
 from invariants.columns.lines import judge_in_order
+from invariants.columns.verdicts import BESIDE
 from invariants.columns.verdicts import COUNTED as COUNTED_THERE
 from invariants.quorums import Quorums
 from invariants.record import Record
-from tests.invariants.builders import A, B, C, D, Order, broadcasts, deliveries, merge, restore, whole
+from tests.invariants.broken import BREAKS, Ensemble
+from tests.invariants.builders import A, B, C, D, Order, broadcasts, deliveries, ensemble, merge, restore, whole
 from tests.invariants.columns import assert_agrees, by_lines, opened, verdicts_of
+from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.recorded import SCHEDULES
 from tests.invariants.traces import random_trace
 from tests.tiers import sweep
@@ -118,7 +126,7 @@ def test_every_property_is_counted_or_looks_at_events_of_its_own() -> None:
     for name, kind in PROPERTIES.items():
         assert kind.looks_at is not None, f"{kind.__name__} does not say what it looks at: see `Invariant.looks_at`"
         assert {*kind(Record(Quorums(3)), "global").observers()} - life == set(kind.looks_at), name
-        assert kind.looks_at or name in COUNTED_THERE, name
+        assert name in (BESIDE if kind.looks_at and name not in COUNTED_THERE else COUNTED_THERE), name
 
 
 def test_what_is_counted_is_what_is_said_to_be() -> None:
@@ -222,7 +230,72 @@ def test_runs_of_the_reference_protocol_are_judged_by_counting() -> None:
     assert all(found.judged[name] for name in (*GROUPS["core"], *GROUPS["causality"], *GROUPS["ladis"]))
 
 
-def test_with_protocol_events_properties_that_look_at_them_are_left_to_a_judge() -> None:
+def test_runs_of_the_reference_protocol_in_json_lines_are_judged_by_counting_with_all_their_events() -> None:
+    for lines in searched():
+        assert by_lines(lines, 5000) == check(lines)
+
+
+@pytest.mark.parametrize("seeds", sweep((range(40), range(40, 600)), normal=(range(40),)), ids=str)
+def test_so_is_a_random_run_of_zab_if_nothing_is_wrong(seeds: range) -> None:
+    """Merged logs seldom are not: of a follower that joined late, if its log comes first."""
+    sound, refused = 0, 0
+    for seed in seeds:
+        events = random_protocol_trace(seed).events
+        for order in ("global", "per-process"):
+            lines = whole(events, order, processes=ensemble(events))
+            wanted, found = check(lines), by_lines(lines, BLOCKS[seed % len(BLOCKS)])
+            assert found in (None, wanted), f"seed {seed}"
+            if not is_violated(wanted):
+                sound += 1
+                refused += found is None
+    assert refused < sound / 20
+
+
+@pytest.mark.parametrize("order", ["global", "per-process"])
+def test_every_kind_of_event_in_a_long_run_is_judged_by_counting(order: Order) -> None:
+    events = list(Ensemble(400, 4).events())
+    kinds = {type(event) for event in events}
+    assert {kind for each in PROPERTIES.values() for kind in each.looks_at or ()} <= kinds
+    for lines in (whole(events, order, processes=3), whole(merge(Random(1), events), processes=3)):
+        wanted = check(lines)
+        assert not is_violated(wanted)
+        assert by_lines(lines, 3000) == wanted
+
+
+def test_a_primary_that_is_ready_in_an_older_epoch_again_is_left_to_a_judge() -> None:
+    events = [*broadcasts(1, 1, A), *broadcasts(1, 2, D), *deliveries(1, A, D), Ready(1, 0, 1)]
+    lines = whole([*events, Quiescent(1, 0, 1, 1, "none", True)], processes=1)
+    assert by_lines(lines, 1000) in (None, check(lines))
+
+
+@pytest.mark.parametrize("name", BREAKS)
+def test_what_breaks_such_a_run_is_noticed(name: str) -> None:
+    lines = whole(BREAKS[name](list(Ensemble(400, 4).events())), "global", processes=3)
+    try:
+        wanted = check(lines)
+    except TraceError:  # an incarnation that goes back
+        assert by_lines(lines, 3000) is None
+        return
+    assert by_lines(lines, 3000) == (None if is_violated(wanted) else wanted)
+
+
+def test_fields_to_ignore_are_skipped_and_others_are_not() -> None:
+    [header, *lines] = whole([*broadcasts(1, 1, A, B), *deliveries(1, A, B)], "global")
+    assert isinstance(header, Header)
+    data = b"".join(trace.dump([replace(header, ignores=("ts", "host")), *lines]))
+    data = data.replace(b'{"event":"deliver",', b'{"ts":1.5,"event":"deliver","host":{"a":[]},')
+    assert judge_in_order(BytesIO(data), select(), 150) == check([header, *lines])
+    assert judge_in_order(BytesIO(data.replace(b'"host":{', b'"hosts":{')), select(), 150) is None
+
+
+def test_a_long_run_in_parquet_is_judged_by_its_events() -> None:
+    lines = whole(list(Ensemble(2000, 2).events()), "global", processes=3)
+    wanted = check(lines)
+    assert_agrees(opened([lines]).judge(PROPERTIES.values(), len(lines) // 8), [wanted])
+    assert opened([lines]).judge(PROPERTIES.values(), len(lines) // 8).by_a_judge == 0
+
+
+def test_with_protocol_events_short_runs_in_parquet_are_left_to_a_judge() -> None:
     some = searched()[:5]
     found = opened(some).judge(PROPERTIES.values())
     assert_agrees(found, verdicts_of(some))
@@ -410,3 +483,27 @@ def test_hashes_tell_texts_apart() -> None:
     assert hashes_of(pa.array(texts, pa.string()).slice(3, 9)).tolist() == hashes[3:12]
     assert hashes_of(pa.array([], pa.string())).tolist() == []
     assert hashes_of(pa.array(["", None], pa.string())).tolist() == [hashes[0], hashes[0]]
+
+
+def test_memory_does_not_grow_with_the_events_but_with_distinct_transactions() -> None:
+    """A process that begins anew, and is told the same again, costs nothing: neither here nor in arrays."""
+
+    def peak(restarts: int) -> int:
+        events = list(Ensemble(400, 2).events())
+        delivered = [event.txn for event in events if isinstance(event, Deliver) and event.process == 3]
+        for life in range(9, 9 + restarts):
+            events += [
+                Crash(3, life - 1),
+                Recover(3, life),
+                *deliveries(3, *dict.fromkeys(delivered), incarnation=life),
+            ]
+        data = b"".join(trace.dump(whole(events, "global", processes=3)))
+        tracemalloc.start()
+        try:
+            assert judge_in_order(BytesIO(data), select(), 1000) is not None
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1)  # numpy imports a few modules when they are needed first
+    assert peak(100) < 1.2 * peak(10)

@@ -45,6 +45,11 @@ def test_what_a_leader_broadcast_and_never_delivered_is_a_violation_if_a_quorum_
     assert judge(NAME, events[:-1], quorums="weights 0,0,1,0,0,0,0,0,0").status == "holds"
 
 
+def test_a_process_that_is_at_rest_twice_is_judged_twice() -> None:
+    verdict = judge(NAME, [*DONE, leads(), *broadcasts(1, 1, B), leads(), follows(2)], processes=3)
+    assert (verdict.status, witness(verdict)) == ("violated", (Broadcast(1, 0, 1, B), leads()))
+
+
 def test_who_follows_a_leader_that_has_closed_their_connection_has_lost_it() -> None:
     verdict = judge(NAME, [LEFT])
     assert witness(verdict) == (LEFT,)
