@@ -4,11 +4,16 @@ from math import comb, isclose
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.cli.command import ROOT
+from tests.zookeeper import real
 from zabcheck.zookeeper.conformance import rates
 from zabcheck.zookeeper.conformance.rates import Rates, Tally, by_chance, drawn, marks_of, measured, raised, sights
-from zabcheck.zookeeper.run.choices.points import PowerLoss
+from zabcheck.zookeeper.run.choices.points import PowerLoss, Stop
+from zabcheck.zookeeper.run.choices.servers import Kill, Start
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.places import executable
 from zabcheck.zookeeper.run.search import Attempt
 from zabcheck.zookeeper.verdict.judge import Judged, judge
 
@@ -79,3 +84,12 @@ def test_drawn_runs_lose_power() -> None:
     assert sum(drawn(seed).cuts_power for seed in range(0, 200, 2)) > 10
     assert not any(isinstance(choice, PowerLoss) for choice in drawn(1).choices)
     assert Path(rates.FILE).exists()
+
+
+def test_choices_at_points_that_patched_code_lacks_are_left_out(tmp_path: Path) -> None:
+    schedule = structs.replace(drawn(2), choices=(Kill("B"), Stop("B", "sync-force"), Start("B")))
+    there = Distribution("3.9.5", tmp_path, real.classpath())
+    assert executable(schedule, there) == (schedule, ())
+    without, lacking = executable(schedule, there._replace(classpath=str(tmp_path)))
+    assert lacking == ("sync-force",)
+    assert without.choices == (Kill("B"), Start("B"))

@@ -53,6 +53,7 @@ from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.places import executable
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import Judged
 
@@ -207,6 +208,8 @@ class Gating:
         self._distribution = distribution
         self._simulated = simulated
         self._differences = differences
+        self._lacking: tuple[str, ...] = ()
+        """Points of drawn schedules that the patched code does not have."""
         self.before = measured().get(distribution.version) if simulated and not expected.strict else None
         """What drawn runs of the release show; None: each fault of a drawn run counts."""
         self._comparing = 0.0
@@ -290,7 +293,7 @@ class Gating:
             while not over and (not runs or monotonic() + longest < self._until) and broken < MOST_FAILURES:
                 say(f"search, seed {seed}; {len(self.report.of('failed'))} failed")
                 begun = monotonic()
-                schedule = draw(seed, SERVERS, threads=seed % 2 == 0)
+                schedule = self._executable(draw(seed, SERVERS, threads=seed % 2 == 0))
                 tried = self._execute(schedule, folder)
                 runs += 1
                 unexplained = self.expected.unexplained(tried.judged)
@@ -315,7 +318,7 @@ class Gating:
         except KeyboardInterrupt:
             self.interrupted = True
             over = "interrupted"
-        self._add(of_search(runs, known, failed, error, over), start)
+        self._add(of_search(runs, known, failed, error, over, self._lacking), start)
 
     def _search_by_rates(self, seed: int, folder: Path, say: Callable[[str], None], tally: Tally) -> None:
         """Draw faults for the rest of the budget, until servers show a fault more often than without the patch."""
@@ -335,13 +338,13 @@ class Gating:
             self.interrupted = True
             over = "interrupted"
         if found is None:
-            self._add(of_rates(tally, over), start)
+            self._add(of_rates(tally, over, self._lacking), start)
 
     def _draw(self, seeds: range, folder: Path, tally: Tally) -> None:
         """Execute the drawn schedules of these seeds; one is compared with the model if nothing is wrong in it."""
         from zabcheck.zookeeper.run.search import attempts
 
-        tasks = [(drawn(seed), folder.with_name(f"seed-{seed}")) for seed in seeds]
+        tasks = [(self._executable(drawn(seed)), folder.with_name(f"seed-{seed}")) for seed in seeds]
         with bad_path("a folder for the run", folder), closing(attempts(tasks, self._distribution, jobs=JOBS)) as tries:
             for seed, tried in zip(seeds, tries, strict=False):
                 self._count(tried)
@@ -349,6 +352,12 @@ class Gating:
                 if seed == seeds[0] and not tried.judged.wrong:
                     self._compare(f"seed {seed}", tried.schedule, tried, None)
                 shutil.rmtree(tried.judged.folder)
+
+    def _executable(self, schedule: EnsembleSchedule) -> EnsembleSchedule:
+        """Leave out what this build cannot do: the patch may have removed a point."""
+        schedule, lacking = executable(schedule, self._distribution)
+        self._lacking = tuple(dict.fromkeys((*self._lacking, *lacking)))
+        return schedule
 
     def _explain(self, found: Raised, schedule: EnsembleSchedule, folder: Path) -> None:
         """Keep a run that shows what the release shows less often, make it short, and execute that as processes."""

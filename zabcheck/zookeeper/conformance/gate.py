@@ -105,30 +105,37 @@ def of_raised(raised: Raised, detail: str, files: Sequence[str]) -> Outcome:
     return Outcome(SEARCH, raised.mark, "failed", raised.sentence(), detail, files=tuple(files))
 
 
-def of_rates(tally: Tally, over: str) -> Outcome:
+def of_rates(tally: Tally, over: str, lacking: Sequence[str] = ()) -> Outcome:
     """Return the outcome for the drawn runs as a whole, if their faults were compared with those of the release.
 
-    `over` is as in `of_search`.
+    `over` and `lacking` are as in `of_search`.
     """
     message = f"{counted(tally.runs, 'run', 'runs')} with drawn faults and thread orders"
     message += f", compared with {tally.before.runs:,} of the release without a patch"
     if tally.least < 1:
         message += f"; a new fault that shows in one of {round(1 / tally.least):,} runs would have been told"
     message += f"; in {tally.failed} of them the ensemble itself failed: {tally.error}" if tally.failed else ""
+    message += _without(lacking)
     message += f"; {over}" if over else ""
     status: Status = "inconclusive" if over or tally.runs == tally.failed else "passed"
     return Outcome(SEARCH, "drawn runs", status, message)
 
 
-def of_search(runs: int, known: int, failed: int, error: str, over: str) -> Outcome:
+def _without(lacking: Sequence[str]) -> str:
+    return f"; no thread was held at points that this build lacks: {', '.join(lacking)}" if lacking else ""
+
+
+def of_search(runs: int, known: int, failed: int, error: str, over: str, lacking: Sequence[str] = ()) -> Outcome:
     """Return the outcome for the drawn runs as a whole; each faulty run has one of its own besides.
 
     `known` of them look like issues that are tolerated. In `failed` of them the ensemble itself failed, the last time
-    because of `error`; `over` is the reason why the search ended early, or "".
+    because of `error`; `over` is the reason why the search ended early, or "". `lacking` are points that drawn
+    schedules name, and the servers do not have.
     """
     message = f"{counted(runs, 'run', 'runs')} with drawn faults and thread orders"
     message += f"; {known} of them looked like issues that are known" if known else ""
     message += f"; in {failed} of them the ensemble itself failed: {error}" if failed else ""
+    message += _without(lacking)
     message += f"; {over}" if over else ""
     status: Status = "inconclusive" if over or runs == failed else "passed"
     return Outcome(SEARCH, "drawn runs", status, message)

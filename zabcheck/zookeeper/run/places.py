@@ -1,5 +1,9 @@
 """The points that a schedule names, looked for in the jars of a version of ZooKeeper."""
 
+from functools import cache
+
+import msgspec
+
 from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
 from zabcheck.zookeeper.debugger.points import Place, PointError, located
 from zabcheck.zookeeper.run.distribution import Distribution
@@ -25,3 +29,19 @@ def found_places(schedule: EnsembleSchedule, distribution: Distribution) -> dict
         return places_of(schedule, distribution)
     except (PointError, ClassPathError) as error:
         raise EnsembleError(str(error)) from None
+
+
+def executable(schedule: EnsembleSchedule, distribution: Distribution) -> tuple[EnsembleSchedule, tuple[str, ...]]:
+    """Leave out the choices at points that this build lacks, as patched code may; return these points, too."""
+    lacking = tuple(point for point in schedule.points if not _has(point, distribution.classpath))
+    choices = (each for each in schedule.choices if not {point for _, point in each.at_points} & {*lacking})
+    return msgspec.structs.replace(schedule, choices=tuple(choices)), lacking
+
+
+@cache
+def _has(point: str, classpath: str) -> bool:
+    try:
+        located(point, ClassPath(classpath))
+    except (PointError, ClassPathError):
+        return False
+    return True
