@@ -169,7 +169,7 @@ class Stabilised(Local, frozen=True):
 
     The members of `quorum` are up, `process` is one of them, all their oracles name it, and name it again as long as it
     may not broadcast, messages between them are timely, clients ask it to broadcast, and the trace goes on for long
-    enough.
+    enough. Without a quorum it takes back what was promised of `process`: the trace ended before all had come that may.
     """
 
     quorum: tuple[ProcessId, ...]

@@ -5,7 +5,8 @@ the processes of its quorum are the ones that have to catch up, and they are jud
 
 It counts for nothing if a member of its quorum is down or halted at the end (by a `Crash` or `Halt` of its last
 incarnation, for a trace may lack the `Recover` after it), or if the leader itself crashed,
-recovered or halted after it, or went on in another incarnation: then the environment broke its promise. (Merged logs
+recovered or halted after it, or went on in another incarnation: then the environment broke its promise. Nor does it
+if a later one without a quorum takes it back, as the trace did not go on for long enough. (Merged logs
 do not show when a member went down and came back; it must have caught up all the same.) A later one of the
 same process takes its place.
 
@@ -73,7 +74,8 @@ class Liveness(Invariant):
         return [
             event
             for _, event in sorted(self.stabilised.items())
-            if event.incarnation >= self.record.incarnation(event.process)
+            if event.quorum
+            and event.incarnation >= self.record.incarnation(event.process)
             and not any(self._is_down(member) for member in event.quorum)
         ]
 

@@ -307,7 +307,9 @@ def _quorums(header: Header, name: str) -> Quorums:
 
 
 def wrong_quorum(event: Stabilised, quorums: Quorums) -> str | None:
-    """Return the fault of the quorum of `event`; None if it has none."""
+    """Return the fault of the quorum of `event`; None if it has none, or takes a promise back."""
+    if not event.quorum:
+        return None
     members = set(event.quorum)
     beyond = next((member for member in event.quorum if member > quorums.size), None)
     if beyond is not None:

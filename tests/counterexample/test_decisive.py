@@ -56,6 +56,14 @@ def test_a_crash_decides_that_loses_what_was_acknowledged_before_it_was_synced()
     )
 
 
+def test_what_has_no_end_within_the_rounds_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Zab all have one; with a single round hardly anything of what could avoid the violation has come."""
+    schedule = RECORDED["no-truncation.total-order"]
+    assert decisive(schedule, "total order") is not None
+    monkeypatch.setattr("zabcheck.counterexample.decisive.MOST_ROUNDS", 1)
+    assert decisive(schedule, "total order") is None
+
+
 def test_without_truncation_it_is_decided_when_a_quorum_begins_an_epoch_without_what_one_process_keeps() -> None:
     """Until p3 adopts the empty history too, p1 and p3 are a quorum that takes x over from p1."""
     private = (Split((1,)), Request(1, "x"), Lead(2, (3,)), Settle(6), Request(2, "y"), Settle(3))

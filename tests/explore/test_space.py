@@ -19,7 +19,6 @@ from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables import components
 from zabcheck.explore.tables.components import Components
-from zabcheck.explore.tables.content import of_value
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import CannotTellApart
 from zabcheck.protocols.switches import Switches
@@ -27,6 +26,7 @@ from zabcheck.protocols.zab.process import Link
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Crash, Elect, Notice, Receive, Recover, Request, Sync, Timeout
+from zabcheck.simulation.content import of_value
 from zabcheck.simulation.next_state import Model, next_state
 from zabcheck.simulation.simulator import Simulator
 

@@ -15,13 +15,13 @@ from zabcheck.explore.bounds import SNAPSHOT, UNLIMITED
 from zabcheck.explore.exploration import BY_VOTE
 from zabcheck.explore.shortest import search
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.content import of_value
 from zabcheck.explore.tables.reduction import DoesNotCommute
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Effect, Protocol
 from zabcheck.protocols.switches import Switches, completed
 from zabcheck.simulation.choices import Lead
+from zabcheck.simulation.content import of_value
 from zabcheck.zookeeper.model import messages
 from zabcheck.zookeeper.model.server import Server, give_up
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches

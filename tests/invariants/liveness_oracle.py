@@ -14,7 +14,7 @@ def counting(reading: Reading) -> list[tuple[Stabilised, list[Local]]]:
     lives = (Crash, Halt, Recover, Stabilised)
     for log in logs(reading):
         event = last(log, Stabilised)
-        if event is None:
+        if event is None or not event.quorum:
             continue
         since = log[max(i for i, each in enumerate(log) if each is event) + 1 :]
         if last(since, *lives) is not None:

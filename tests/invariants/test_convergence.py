@@ -46,7 +46,7 @@ def test_only_the_last_incarnation_counts() -> None:
     assert judge(NAME, [*again, *deliveries(2, A, incarnation=1)]).status == "holds"
 
 
-@pytest.mark.parametrize("end", [Crash(2, 0), Halt(2, 0, "why not"), Crash(1, 0), Recover(1, 1)])
+@pytest.mark.parametrize("end", [Crash(2, 0), Halt(2, 0, "why not"), Crash(1, 0), Recover(1, 1), Stabilised(1, 0, ())])
 def test_an_environment_that_broke_its_promise_is_owed_nothing(end: Event) -> None:
     assert judge(NAME, [CALM, *broadcasts(1, 1, A), end]).status == "not exercised"
 

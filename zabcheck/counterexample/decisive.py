@@ -8,7 +8,9 @@ its least quorums are tried. And what a running epoch owes (epoch progress) is a
 alone, with no new leader, then all are asked to broadcast, and it is left alone again.
 
 A continuation counts only if the ensemble gets on in it: a quorum delivers something that the leader broadcast. Else a
-standstill would avoid everything.
+standstill would avoid everything. Rounds pass until nothing is left to be done; one in which that is not so after
+`MOST_ROUNDS` rounds decides nothing, and nothing is said of a run with a prefix from which none avoids the violation
+and one decides nothing.
 
 The decisive step is the one behind the last prefix from which the violation is avoidable. A violation may be avoidable
 from a prefix and from no shorter one (a recovery repairs what a crash had broken), so the search is no bisection: it
@@ -23,14 +25,14 @@ from itertools import combinations, islice
 from typing import NamedTuple
 
 from zabcheck.counterexample.story import Decisive
-from zabcheck.invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Txn, select
+from zabcheck.invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Stabilised, Txn, select
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Elected, StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.recording import Prefix, Recording
 from zabcheck.search.run import Observer, Replay, dispatch
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import REQUESTS, ROUNDS_TO_DELIVER, ROUNDS_TO_LEAD, Choice, is_least
+from zabcheck.simulation.choices import MOST_ROUNDS, REQUESTS, Choice, is_at_rest, is_least
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.text.words import names
 
@@ -79,9 +81,9 @@ def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> 
         choices.Heal(),
         *repairs,
         choices.Lead(leader, followers),
-        choices.Settle(ROUNDS_TO_LEAD),
+        choices.Settle(MOST_ROUNDS),
         *requests,
-        choices.Settle(ROUNDS_TO_DELIVER),
+        choices.Settle(MOST_ROUNDS),
     )
 
 
@@ -110,7 +112,9 @@ def most_prefixes(replayed: Replay, property_: str, most_tries: int = MOST_TRIES
 
 
 def find_decisive(recording: Recording, property_: str) -> Decisive | None:
-    """Find the decisive step of a run that breaks `property_`; None if it lies before all prefixes that are recorded.
+    """Find the decisive step of a run that breaks `property_`.
+
+    None if it lies before all prefixes that are recorded, or if continuations that have no end leave it open.
 
     `most_prefixes` says how many prefixes to record. Cost: O(events) for the run, and O(rounds × processes^2) for each
     continuation that is tried, a few milliseconds with three processes.
@@ -124,11 +128,16 @@ def find_decisive(recording: Recording, property_: str) -> Decisive | None:
     last = prefixes[-1].prefix.simulator
     for judged in reversed(prefixes):
         simulator = judged.prefix.simulator
-        by = next((each for each in _leader_first(simulator, tried) if _avoids(judged, each, kind)), None)
-        if by is not None:
-            if simulator is last:
+        is_open = False
+        for by in _leader_first(simulator, tried):
+            avoided = _avoids(judged, by, kind)
+            if avoided and simulator is last:
                 return _mended(recording, property_, len(tried), by)
-            return _avoidable(simulator.steps + 1, last.steps, len(tried), by)
+            if avoided:
+                return _avoidable(simulator.steps + 1, last.steps, len(tried), by)
+            is_open |= avoided is None
+        if is_open:
+            return None
     return _unavoidable(len(tried)) if prefixes[0].prefix.choices == 0 else None
 
 
@@ -155,31 +164,49 @@ def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[C
     return sorted(tried, key=lambda each: -following.count(each.leader or 0))
 
 
-def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool:
-    """Return True if the property stays whole when the run goes on like this and the ensemble makes progress."""
+def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool | None:
+    """Return True if the property stays whole when the run goes on like this and the ensemble makes progress.
+
+    None if that has no end, and could still come to be so.
+    """
     judge = judged.judge.fork()
     progress = _Progress(continuation.leader)
     simulator = judged.prefix.simulator.fork(dispatch(judge.observers, progress.observers))
     try:
         for choice in continuation.choices:
             simulator.execute(choice)
+        by_promise = kind.group == "liveness" and kind is not EpochProgress
+        if by_promise:
+            ended = not progress.taken_back
+        else:
+            ended = is_at_rest(simulator) if kind is EpochProgress else not simulator.execute(choices.Settle(1))
     except StepRaised:
         return False
-    [verdict] = judge.finish()
+    [verdict] = judge.finish(complete=ended)
+    if verdict.status == "violated":
+        return False
+    if not ended:
+        return None
     if kind is EpochProgress:
-        return verdict.violation is None  # a new leader is no way out, so there may be none to get on
-    if kind.group == "liveness":
-        return verdict.status == "holds"
-    return verdict.violation is None and progress.made(simulator.quorums)
+        return True  # a new leader is no way out, so there may be none to get on
+    return verdict.status == "holds" if by_promise else progress.made(simulator.quorums)
 
 
 class _Progress:
-    """Watches which processes delivered what the leader broadcast."""
+    """Watches which processes delivered what the leader broadcast, and whether a promise is taken back."""
 
     def __init__(self, leader: int | None) -> None:
         self.leader = leader
         self.delivered: dict[Txn, dict[int, None]] = {}  # by transaction, the processes
-        self.observers: dict[type[Event], Observer] = {Broadcast: self.broadcast, Deliver: self.deliver}
+        self.taken_back = False
+        self.observers: dict[type[Event], Observer] = {
+            Broadcast: self.broadcast,
+            Deliver: self.deliver,
+            Stabilised: self.stabilised,
+        }
+
+    def stabilised(self, event: Stabilised) -> None:
+        self.taken_back = not event.quorum
 
     def broadcast(self, event: Broadcast) -> None:
         if event.process == self.leader:

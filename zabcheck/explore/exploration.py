@@ -470,10 +470,10 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
     shortest, followed = found.shortest, found.followed
     explored, schedule = shortest.result, question.schedule
     exercised = [name for name, was in explored.exercised.items() if was]
-    if followed is not None and followed.checked:
-        exercised += [kind.name for kind in LIVENESS]
     unexercised = [name for name, was in explored.exercised.items() if not was]
-    if followed is not None and not followed.checked and not found.interrupted:
+    if followed is not None and followed.checked and not followed.unfinished:
+        exercised += [kind.name for kind in LIVENESS]
+    elif followed is not None and not found.interrupted:
         unexercised += [kind.name for kind in LIVENESS]
     if found.alone is not None:
         (exercised if found.alone.exercised else unexercised).append(EpochProgress.name)
@@ -496,6 +496,7 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         tried=shortest.tried,
         certified=len(question.steps),
         followed=0 if followed is None else followed.checked,
+        unfinished=0 if followed is None else followed.unfinished,
         trap=next((each.trap.kind for each in (followed, found.alone) if each is not None and each.trap), None),
         exercised=tuple(exercised),
         unexercised=tuple(unexercised),

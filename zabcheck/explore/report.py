@@ -7,6 +7,7 @@ from rich.text import Text
 
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Exploration
+from zabcheck.simulation.choices import MOST_ROUNDS
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
 
@@ -19,7 +20,6 @@ MOST_WIDER = 4
 _TRAPS = {
     "trap": "from some state a leader that nobody disturbs does not get on, and nothing is left to be done",
     "lasso": "from some state a leader that nobody disturbs does not get on, and that goes on for ever",
-    "late": "from some state a leader that nobody disturbs gets on only later than it should",
     "rest": "left alone in some state, the ensemble comes to rest, and what its epoch owes is not done",
     "raised": "from some state the protocol's code raises, although nobody disturbs it",
 }
@@ -58,6 +58,12 @@ def sentences(found: Exploration) -> list[str]:
             f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
             if found.trap is None
             else f"it is the first of the states in which a leader does not get on; {pairs} tried"
+        )
+    if found.unfinished:
+        several = counted(found.unfinished, "continuation of theirs has", "continuations of theirs have")
+        said.append(
+            f"{several} no end within {MOST_ROUNDS} rounds, and decides nothing: convergence and reliable "
+            "delivery are not proved"
         )
     if found.whole:
         said.append(_bounds_that_matter(found))

@@ -96,6 +96,8 @@ class Exploration(Struct, frozen=True):
     """The length of the run that was to be certified, or 0."""
     followed: int
     """The number of pairs of a state and a leader with a quorum that were followed, undisturbed; 0 if not asked for."""
+    unfinished: int
+    """The number of continuations from these pairs that had no end within bounds, so that they decide nothing."""
     trap: str | None
     """The kind of the first of these that makes no progress (`undisturbed.Trap`)."""
     exercised: tuple[str, ...]

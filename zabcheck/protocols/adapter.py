@@ -38,7 +38,7 @@ PROPERTIES = ("core", "causality", "zxid uniqueness")
 """The properties that a class is judged by unless the user asks for others: those of any primary order broadcast.
 
 The other properties need more: events that only `Process.show` shows (most of the group `protocol`), a recovered
-process that delivers again from the start (`ladis`), or a leader that is established within Zab's number of rounds
+process that delivers again from the start (`ladis`), or a leader that comes to be established without any time-out
 (`liveness`).
 """
 

@@ -11,7 +11,7 @@ A *fine* choice is one step: one message, one sync, one fault. A *coarse* one is
 of these is executed before the next is asked for, so later ones may depend on what earlier ones did.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Protocol, get_type_hints
@@ -510,16 +510,18 @@ class Wake(_Disturbance, frozen=True):
 
 # The claim: if a quorum is up and chooses one leader, and messages between them are timely, then the leader's
 # proposals are committed. Here "timely" is counted in rounds: in a round each member handles what waited for it, then
-# syncs its disk. The bounds follow from the three phases: CEPOCH, NEWEPOCH, ACK-E, NEWLEADER, ACK-LD and COMMIT-LD take
-# one round each, so do PROPOSE, ACK and COMMIT. They are those of Zab: a protocol with more messages would need bounds
-# of its own, which a `Protocol` cannot state yet.
+# syncs its disk. Rounds pass until nothing is left to be done, or the quorum is in a state in which it was before, so
+# that the same would come again for ever. If `MOST_ROUNDS` pass before that, the environment takes its promise back:
+# what has not come by then may still come, and decides nothing.
 #
 # The claim begins "if l proposes a transaction", without a bound on how soon it does. A leader whose first try fails
 # may propose in a later one: one that takes the epoch after its own, say, and has to come up with what others have
 # promised. So while the leader may not broadcast, all choose it again: `tries` is how often.
 
-ROUNDS_TO_LEAD = 6
-ROUNDS_TO_DELIVER = 3
+MOST_ROUNDS = 100
+"""The most rounds in which an ensemble may come to an end of what it has to do."""
+_USUAL_ROUNDS = 9
+"""The number of rounds after which states are compared: Zab takes six to establish a leader, and three to deliver."""
 REQUESTS = 2
 MOST_TRIES = 10
 """The most often that a leader is chosen: epochs that are no small numbers may be far apart."""
@@ -543,13 +545,23 @@ class Ensemble(Protocol):
     def follows(self, process: int) -> int:
         """Return the process that `process` follows, itself if it leads, NOBODY if it looks for a leader."""
 
+    def to_sync(self) -> list[int]:
+        """Return the processes that a choice can have sync something."""
+
+    def situation(self, members: Collection[int]) -> Hashable:
+        """Return all that the next steps of these processes may depend on, as long as nobody else sends them anything.
+
+        Equal if nothing differs but the incarnations.
+        """
+
 
 class Stabilise(CoarseChoice, frozen=True):
     """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
 
     Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
     for it and syncs, round by round; if the leader may not broadcast then, all choose it again, within a bound; clients
-    ask it to broadcast. `quorum` is one of which no follower can be
+    ask it to broadcast. If there is no end to what they have to do within `MOST_ROUNDS` rounds, and the same does not
+    come again and again, the environment has not kept what it promised. `quorum` is one of which no follower can be
     left out: of a larger one, a follower that has promised a later epoch than the one that the others agree on could
     be refused for ever.
 
@@ -581,15 +593,18 @@ class Stabilise(CoarseChoice, frozen=True):
         if not all(world.is_up(process) for process in members):
             return
         if vote is None:
-            world.show(Stabilised(self.leader, world.incarnations[self.leader], tuple(members)))
-            yield from choose(self.leader, members, world.switches.elections == "together")
-            yield from undisturbed(self.leader, members, world.switches, world)
+            leader = self.leader
+            world.show(Stabilised(leader, world.incarnations[leader], tuple(members)))
+            yield from choose(leader, members, world.switches.elections == "together")
+            ended = yield from undisturbed(leader, members, world.switches, world)
         else:
             leader = winner({each: vote(world.states[each]) for each in members}, world.quorums, self.leader)
             world.promised = leader
             world.show(Stabilised(leader, world.incarnations[leader], tuple(members)))
             yield from vote_for(leader, members, world)
-            yield from undisturbed_by_vote(leader, members, world.switches, world)
+            ended = yield from undisturbed_by_vote(leader, members, world.switches, world)
+        if not ended:
+            world.show(Stabilised(leader, world.incarnations[leader], ()))
 
     def end(self, world: World) -> bool:
         world.stable = True
@@ -635,20 +650,43 @@ def calm(members: Collection[int]) -> Iterator[Choice]:
         yield Recover(process)
 
 
-def undisturbed(leader: int, members: Collection[int], switches: Switches, ensemble: Ensemble) -> Iterator[Choice]:
-    """Give `leader`, which all have chosen, the rounds to become established; then requests, and rounds to deliver.
+def undisturbed(
+    leader: int, members: Collection[int], switches: Switches, ensemble: Ensemble
+) -> Generator[Choice, None, bool]:
+    """Give `leader`, which all have chosen, rounds to become established; then requests, and rounds to deliver.
 
-    If it may not broadcast after these rounds, all choose it again, within the bound.
+    If it may not broadcast after these rounds, all choose it again, within the bound. Return False if what they have to
+    do came to no end, so that nobody knows what comes of it.
     """
     for left in reversed(range(tries(leader, members, ensemble))):
-        for _ in range(ROUNDS_TO_LEAD):
-            yield from a_round(members, ensemble.waiting())
+        yield from _rounds(members, ensemble)
         if not left or ensemble.may_broadcast(leader):
             break
         yield from choose(leader, members, switches.elections == "together")
     yield from ask(leader, switches.counter_limit)
-    for _ in range(ROUNDS_TO_DELIVER):
+    return (yield from _rounds(members, ensemble))
+
+
+def _rounds(members: Collection[int], ensemble: Ensemble) -> Generator[Choice, None, bool]:
+    """Let rounds pass until nothing is left to be done, or all comes again. Return False if MOST_ROUNDS pass first."""
+    known: set[Hashable] = set()
+    for number in range(MOST_ROUNDS):
+        if is_done(members, ensemble):
+            return True
+        if number >= _USUAL_ROUNDS:
+            situation = ensemble.situation(members)
+            if situation in known:
+                return True
+            known.add(situation)
         yield from a_round(members, ensemble.waiting())
+    return is_done(members, ensemble)
+
+
+def is_done(members: Collection[int], ensemble: Ensemble) -> bool:
+    """Return True if no message waits between these processes, and none of them has anything to sync."""
+    return not any(process in members and sender in members for process, sender, _ in ensemble.waiting()) and not any(
+        process in members for process in ensemble.to_sync()
+    )
 
 
 def tries(leader: int, members: Collection[int], ensemble: Ensemble) -> int:
@@ -690,11 +728,12 @@ def vote_for(leader: int, members: Collection[int], ensemble: Ensemble) -> Itera
 
 
 def undisturbed_by_vote(
-    leader: int, members: Collection[int], switches: Switches, ensemble: Ensemble
-) -> Iterator[Choice]:
+    leader: int, members: Collection[int], switches: Switches, ensemble: "LeftAlone"
+) -> Generator[Choice, None, bool]:
     """Give `leader`, which all have elected, the rounds to become established; then requests, and rounds to deliver.
 
     If it may not broadcast when nothing is left to be done, or has lost a member, all elect it again, within the bound.
+    Return False if something is left to be done at the end.
     """
     for left in reversed(range(tries(leader, members, ensemble))):
         yield Rounds(tuple(members))
@@ -705,6 +744,7 @@ def undisturbed_by_vote(
         yield from vote_for(leader, members, ensemble)
     yield from ask(leader, switches.counter_limit)
     yield Rounds(tuple(members))
+    return next(next_round(ensemble, members), None) is None
 
 
 def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
@@ -730,9 +770,6 @@ def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
 # decides how the ensemble ends. In Zab it comes to rest: each message of a round is an answer to one of the
 # round before, and a process that gives up sends nothing more until it is elected.
 
-MOST_ROUNDS = 100
-"""The number of rounds after which an ensemble that still has something to do is assumed never to rest."""
-
 
 class LeftAlone(Ensemble, Protocol):
     """The view of an ensemble that is left alone."""
@@ -740,9 +777,6 @@ class LeftAlone(Ensemble, Protocol):
     @property
     def ids(self) -> Sequence[int]:
         """The processes, in ascending order."""
-
-    def to_sync(self) -> list[int]:
-        """Return the processes that a choice can have sync something."""
 
     def threads(self) -> list[tuple[int, str]]:
         """Return (process, thread) for each thread that has something to do."""

@@ -4,13 +4,14 @@
 """
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from functools import partial
 from typing import Any
 
 from zabcheck.invariants import Drop, Elect, Event, Receive
-from zabcheck.protocols.base import Elected, StepRaised, TimedOut
+from zabcheck.protocols.base import CannotTellApart, Elected, StepRaised, TimedOut
 from zabcheck.simulation.channels import NOBODY, Channels, Lost
+from zabcheck.simulation.content import of_connection, of_disk, of_value
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
 
@@ -125,6 +126,18 @@ class World:
             return operator.index(highest_epoch(state))
         except Exception as error:
             raise StepRaised(process, process, Elected(self.following[process]), error) from error
+
+    def situation(self, members: Collection[int]) -> Hashable:
+        """Return `Ensemble.situation`; equal to no other if a process has variables that cannot be compared."""
+        identity = self.protocol.identity or of_value
+        inside = [self.connections[ends] for ends in sorted(self.connections) if set(ends) <= set(members)]
+        try:
+            return (
+                tuple((identity(self.states[p]), of_disk(self.disks[p]), self.following[p]) for p in members),
+                tuple(map(of_connection, inside)),
+            )
+        except CannotTellApart:
+            return object()
 
     @property
     def messages(self) -> int:

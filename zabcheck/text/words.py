@@ -174,6 +174,8 @@ def phrase(event: Event) -> str:
         case CommitEpoch():
             return f"learns that epoch {event.epoch} is committed"
         case Stabilised():
+            if not event.quorum:
+                return "has not come to an end of what it had to do undisturbed: nothing follows from that"
             return f"leads {names(event.quorum)} undisturbed from here on"
         case Quiescent():
             return f"is at rest, {_role(event)}"

@@ -1,17 +1,15 @@
 """A run of some undisturbed processes, as look-ups: each step is executed once, by the protocol's own code."""
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
 from zabcheck.explore.tables.components import NOTHING, Components, Link, Outcome
+from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import MOST_ROUNDS, AnyChoice, Choice, Rounds, Waiting, a_round, next_round
+from zabcheck.simulation.choices import MOST_ROUNDS, AnyChoice, Choice, Rounds, Waiting, next_round
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
-
-_MORE_ROUNDS = 100
-"""The number of further rounds after which a continuation that is not quiet is assumed never to be."""
 
 _NO_STEPS = (choices.Heal, choices.Wake, choices.Lead)
 """Choices of nobody's step: a search has no obstacles, and an election is one step for each of its participants."""
@@ -101,6 +99,19 @@ class QuorumRun:
         self.places, self.events, self.raised = places, events, False
         return None if first is None else after
 
+    def take_undisturbed(self, stabilise: choices.Stabilise, switches: Switches) -> bool:
+        """Take what an undisturbed leader does. Return False if there was no end to it, as `choices.undisturbed`."""
+        ended = True
+
+        def wanted() -> Iterator[Choice]:
+            nonlocal ended
+            votes = self._steps.components.protocol.vote is not None
+            rest = choices.undisturbed_by_vote if votes else choices.undisturbed
+            ended = yield from rest(stabilise.leader, stabilise.quorum, switches, self)
+
+        self.take(wanted())
+        return ended
+
     def _take(self, choice: Any) -> None:
         process: int = choice.process
         outcome = self._steps.outcome(self.places, process, choice, self._requests)
@@ -152,18 +163,9 @@ class QuorumRun:
         state, overdue = self.process(process).state, self._steps.components.protocol.overdue
         return state is not None and overdue is not None and overdue(state)
 
-    def settle(self) -> bool:
-        """Take rounds until one would do nothing. Return False if none ever would."""
-        seen: set[Places] = set()
-        while not self.raised and not self._is_quiet():
-            if self.places in seen or len(seen) == _MORE_ROUNDS:
-                return False
-            seen.add(self.places)
-            self.take(a_round(self._quorum, self.waiting(), self.threads()))
-        return True
-
-    def _is_quiet(self) -> bool:
-        return not self.waiting() and not self.to_sync() and not self.threads()
+    def situation(self, members: Collection[int]) -> Hashable:
+        """Return `Simulator.situation`."""
+        return self.places
 
     @property
     def ids(self) -> range:

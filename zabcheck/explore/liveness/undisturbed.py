@@ -37,18 +37,7 @@ from zabcheck.invariants import Judge, Local, Recover, Stabilised
 from zabcheck.invariants.convergence import Convergence
 from zabcheck.invariants.reliable_delivery import ReliableDelivery
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import (
-    AnyChoice,
-    Choice,
-    ask,
-    calm,
-    choose,
-    is_least,
-    leave,
-    undisturbed,
-    undisturbed_by_vote,
-    winner,
-)
+from zabcheck.simulation.choices import AnyChoice, Choice, calm, choose, is_done, is_least, leave, winner
 
 LIVENESS = (Convergence, ReliableDelivery)
 
@@ -58,15 +47,15 @@ LOOK = 4096
 _NONE = -1
 """Stands for the number of a continuation that does not exist."""
 
-Kind = Literal["trap", "lasso", "late", "rest", "raised"]
+Kind = Literal["trap", "lasso", "rest", "raised"]
 
 
 class Trap(Struct, frozen=True):
     """A state from which an undisturbed ensemble makes no progress.
 
-    `choices` lead there and end with a Stabilise. `kind` is "trap" if nothing is left to be done then, "lasso" if the
-    rounds would go on for ever, and "late" if more of them, and requests, would do. Or they end with a Quiesce, and
-    `kind` is "rest" (see `rests`). `broken` is the property that the run violates. If the protocol's code raised, that
+    `choices` lead there and end with a Stabilise. `kind` is "trap" if nothing is left to be done then, and "lasso" if
+    the same comes again for ever. Or they end with a Quiesce, and `kind` is "rest" (see `rests`).
+    `broken` is the property that the run violates. If the protocol's code raised, that
     is the kind, and no property is judged.
     """
 
@@ -78,20 +67,21 @@ class Trap(Struct, frozen=True):
 class UndisturbedResult(Struct, frozen=True):
     """The result of all continuations.
 
-    `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ. `trap` is the first one in
-    the order of the search.
+    `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ; `unfinished` of these had
+    no end after `choices.MOST_ROUNDS` rounds, and decide nothing. `trap` is the first one in the order of the search.
     """
 
     checked: int
     continuations: int
     trap: Trap | None
+    unfinished: int = 0
 
 
 class Continuation(NamedTuple):
     """The events of a Stabilise, by number: those before the environment's promise not to disturb, and those after it.
 
-    `promised` is False if it cannot promise that, as a member of the quorum does not come up. `raised`: the protocol's
-    code did.
+    `promised` is False if it cannot promise that, as a member of the quorum does not come up, or takes the promise
+    back, as there was no end after `choices.MOST_ROUNDS` rounds (not `ended`). `raised`: the protocol's code did.
     """
 
     stabilise: choices.Stabilise
@@ -99,6 +89,7 @@ class Continuation(NamedTuple):
     promised: bool
     after: tuple[int, ...]
     raised: bool
+    ended: bool = True
 
 
 class StableQuorum:
@@ -110,8 +101,10 @@ class StableQuorum:
         """The places of the quorum in a row."""
         self.continuations: dict[tuple[int, ...], int] = {}
         """By the local states of the quorum: the number of the continuation."""
-        self.undisturbed: dict[Places, tuple[tuple[int, ...], bool]] = {}
-        """By the places once all have chosen the leader: the events from there on, and whether a step raised."""
+        self.undisturbed: dict[Places, tuple[tuple[int, ...], bool, bool]] = {}
+        """By the places once all have chosen the leader: the events from there on, and whether a step raised, and
+        whether there was an end to what they did.
+        """
 
 
 def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> UndisturbedResult:
@@ -133,7 +126,7 @@ def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) ->
                 return UndisturbedResult(checked, len(continuations), continuations.trap(state, row, stable))
         if on_progress is not None and not (state + 1) % LOOK:
             on_progress(state + 1)
-    return UndisturbedResult(checked, len(continuations), None)
+    return UndisturbedResult(checked, len(continuations), None, continuations.unfinished)
 
 
 class Continuations:
@@ -163,6 +156,11 @@ class Continuations:
     def __len__(self) -> int:
         return len(self._continuations)
 
+    @property
+    def unfinished(self) -> int:
+        """How many had no end."""
+        return sum(not each.ended for each in self._continuations)
+
     def ending(self, row: Row, stable: StableQuorum) -> Ending | None:
         """Return the ending of this Stabilise from this state; None if it does nothing there, or is not followed.
 
@@ -187,7 +185,7 @@ class Continuations:
         steps, names = run_to(self._space, state)
         leader, quorum = stable.stabilise.leader, stable.stabilise.quorum
         stabilise = choices.Stabilise(names[leader], tuple(sorted(names[member] for member in quorum)))
-        return Trap((*steps, stabilise), self._kind(row, stable), ending.broken)
+        return Trap((*steps, stabilise), self._kind(row, stable, ending.raised), ending.broken)
 
     # Following.
 
@@ -215,10 +213,10 @@ class Continuations:
         known = stable.undisturbed.get(run.places)
         if known is None:
             start, run.events = run.places, []
-            run.take(self._undisturbed(run, stabilise))
-            known = stable.undisturbed[start] = tuple(run.events), run.raised
-        after, raised = known
-        return Continuation(stabilise, before, True, chosen + after, raised)
+            ended = run.take_undisturbed(stabilise, self._space.components.switches)
+            known = stable.undisturbed[start] = tuple(run.events), run.raised, ended
+        after, raised, ended = known
+        return Continuation(stabilise, before, ended, chosen + after, raised, ended)
 
     def _calm(self, stabilise: choices.Stabilise) -> Iterator[Choice]:
         yield from calm(stabilise.quorum)
@@ -231,10 +229,6 @@ class Continuations:
             return stabilise.leader
         votes = {member: self._vote(run.process(member).state) for member in stabilise.quorum}
         return winner(votes, self._space.components.quorums, stabilise.leader)
-
-    def _undisturbed(self, run: "QuorumRun", stabilise: choices.Stabilise) -> Iterator[Choice]:
-        rest = undisturbed if self._vote is None else undisturbed_by_vote
-        return rest(stabilise.leader, stabilise.quorum, self._space.components.switches, run)
 
     def _quorum_run(self, row: Row, stable: StableQuorum) -> "QuorumRun":
         made_of = self._space.local_states.made_of
@@ -256,24 +250,16 @@ class Continuations:
             self._continuations.append(continuation)
         return number
 
-    def _kind(self, row: Row, stable: StableQuorum) -> Kind:
-        """Return the kind of a trap: let rounds go on until nothing is left to be done, and clients ask once more."""
+    def _kind(self, row: Row, stable: StableQuorum, raised: bool) -> Kind:
+        """Return the kind of a trap: what is left to be done at the end of its continuation."""
         stabilise = stable.stabilise
         run = self._quorum_run(row, stable)
         run.take(self._calm(stabilise))
-        before, run.events = tuple(run.events), []
         run.take(choose(stabilise.leader, stabilise.quorum, together=False))
-        run.take(self._undisturbed(run, stabilise))
-        if not run.settle():
-            return "lasso"
-        run.take(ask(stabilise.leader, self._space.components.switches.counter_limit))
-        if not run.settle():
-            return "lasso"
-        continuation = Continuation(stabilise, before, True, tuple(run.events), run.raised)
-        ending = self._judged(row[-1], continuation)
-        if ending.raised:
+        run.take_undisturbed(stabilise, self._space.components.switches)
+        if raised:
             return "raised"
-        return "trap" if ending.is_trap else "late"
+        return "trap" if is_done(stabilise.quorum, run) else "lasso"
 
     # Judging.
 

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from zabcheck.explore.tables.content import is_hashable, of_connection, of_disk, of_value
 from zabcheck.explore.tables.journal import Journal
 from zabcheck.explore.tables.renaming import Names, Twins, renamed_event
 from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, CommitEpoch, Establish, Event, Local, Promise, Ready
@@ -28,6 +27,7 @@ from zabcheck.protocols.base import Connect, Effect, Message, Protocol, Send
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice, Elect, Hear, Notice, Receive, Reset
+from zabcheck.simulation.content import is_hashable, of_connection, of_disk, of_value
 from zabcheck.simulation.network import Connection, End
 from zabcheck.simulation.next_state import (
     EVERYBODY,

@@ -15,8 +15,8 @@ from typing import Any
 from msgspec import Struct
 
 from zabcheck.explore.tables.components import NO_CONNECTION, Components, key_of_link
-from zabcheck.explore.tables.content import is_hashable, of_value
 from zabcheck.invariants import Chain
+from zabcheck.simulation.content import is_hashable, of_value
 
 BITS = 60
 _MASK = (1 << BITS) - 1

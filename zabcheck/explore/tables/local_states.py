@@ -37,13 +37,13 @@ from zabcheck.explore.tables.components import (
     between,
     named_by,
 )
-from zabcheck.explore.tables.content import of_disk
 from zabcheck.explore.tables.reduction import ALL, DoesNotCommute, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.content import of_disk
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
 

@@ -24,7 +24,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import chain, permutations, product
 from math import factorial
 
-from zabcheck.explore.tables.content import of_connection, of_disk
 from zabcheck.explore.tables.digests import BITS, Digests, digest
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
@@ -35,6 +34,7 @@ from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import NOBODY
 from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.content import of_connection, of_disk
 
 _ROLE = BITS
 """The lowest bit of the role of the process in a kind."""
