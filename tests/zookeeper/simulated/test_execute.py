@@ -1,5 +1,8 @@
 """Schedules on simulated servers: unmodified ones of 3.9.5, which PySpark brings."""
 
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -7,6 +10,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.cli.command import argv, environment
+from tests.zookeeper.processes import until
 from zabcheck.zookeeper.bugs.catalogue import named
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Acknowledged, Chose, Exited, Paused, PowerLost, Read, Replied, Wiped
@@ -20,9 +25,10 @@ from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 from zabcheck.zookeeper.run.search import attempt
+from zabcheck.zookeeper.simulated import pool
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.pool import simulated
-from zabcheck.zookeeper.simulated.simulator import Simulator
+from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
 from zabcheck.zookeeper.verdict.judge import Judged, judge
 
 
@@ -185,5 +191,69 @@ def test_a_jvm_that_dies_is_told(build: Distribution, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     other = Simulator(build)
     other.close()
-    with pytest.raises(EnsembleError, match="the simulation failed"):
+    with pytest.raises(SimulatorDied, match="the simulation failed: it has ended"):
         execute(EnsembleSchedule(2, "zookeeper", 3, ()), other, tmp_path / "run", ThreadOrder())
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_the_run_of_a_jvm_that_dies_is_repeated_once(
+    build: Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int
+) -> None:
+    """With the same order of threads, in an empty folder, and in another JVM."""
+    seen: list[tuple[object, ThreadOrder]] = []
+
+    class Jvm:
+        alive = False
+
+        def close(self) -> None:
+            pass
+
+        def cpu(self) -> float:
+            return 2.5
+
+    def executed(schedule: object, simulator: object, folder: Path, order: ThreadOrder, *_: object) -> SimulatedRun:
+        assert not list(folder.iterdir())
+        (folder / "recording.jsonl").touch()
+        seen.append((simulator, order))
+        if len(seen) <= deaths:
+            raise SimulatorDied("the simulation failed: it has ended")
+        return SimulatedRun("3:1", 1, 1, 1, 0)
+
+    monkeypatch.setattr(pool, "execute", executed)
+    monkeypatch.setattr(pool, "Simulator", lambda _: Jvm())
+    simulators = pool.Simulators(build)
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (), seed=3)
+    if deaths == 1:
+        done = simulators.execute(schedule, tmp_path, None, False)
+        assert done.simulated == msgspec.structs.replace(seen[0][1], decisions="3:1")
+    else:
+        with pytest.raises(SimulatorDied):
+            simulators.execute(schedule, tmp_path, None, False)
+    [(first, order), (second, again)] = seen
+    assert first is not second
+    assert order == again
+    assert simulators.cpu() == 5.0
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("simulated")
+def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
+    """As in a terminal: it reaches the command, and the JVMs."""
+    (tmp_path / "tmp").mkdir()
+    arguments = ("zookeeper", "--simulated", "--runs", "1000", "--jobs", "2", "--classpath", PYSPARK, "--minimise", "0")
+    running = subprocess.Popen(
+        argv(*arguments, "--out", tmp_path / "out"),
+        env=environment(TMPDIR=str(tmp_path / "tmp")),
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until(lambda: any((tmp_path / "out").glob("*/server-1.0.log")))
+    group = os.getpgid(running.pid)
+    os.killpg(group, signal.SIGINT)
+    out, _ = running.communicate(timeout=60)
+    assert running.returncode in (1, 3), "it may have found something"
+    assert "interrupted" in out
+    assert list((tmp_path / "tmp").iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.killpg(group, 0)

@@ -12,7 +12,7 @@ from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.extras import pip_install
 from zabcheck.java import NoJava, find_java, version_of
-from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NoZooKeeper, find
+from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NotSimulated, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
 """From this number of runs on it pays to make an archive of the servers' classes first."""
@@ -93,12 +93,16 @@ def can_simulate(java: Path | None) -> bool:
 
 @contextmanager
 def quick_to_start(distribution: Distribution, runs: int, simulated: bool = False) -> Iterator[Distribution]:
-    """Yield the same build, made quicker to start if there are enough runs for that to pay; or simulated."""
+    """Yield the same build, made quicker to start if there are enough runs for that to pay; or simulated.
+
+    BadInput, once it is executed, if it cannot be simulated.
+    """
     from zabcheck.zookeeper.run.class_archive import class_archive
     from zabcheck.zookeeper.simulated import pool
 
     with ExitStack() as stack:
         if simulated:
+            stack.enter_context(bad_input_for(NotSimulated))
             distribution = stack.enter_context(pool.simulated(distribution))
         elif runs >= WORTH_AN_ARCHIVE:
             with bad_path("a folder for classes", Path(gettempdir())):

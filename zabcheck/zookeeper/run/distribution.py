@@ -53,6 +53,10 @@ class NoZooKeeper(Exception):
     """No ZooKeeper can be run here as asked. The message is one line."""
 
 
+class NotSimulated(Exception):
+    """A build does something that the simulation does not know. The message names the class and the call in it."""
+
+
 class Simulation(Protocol):
     """Executes schedules on simulated servers; see `zookeeper.simulated`."""
 

@@ -15,6 +15,7 @@ from zabcheck.zookeeper.debugger.jvm import Blocked
 from zabcheck.zookeeper.recording import records
 from zabcheck.zookeeper.recording.folder import log_file
 from zabcheck.zookeeper.recording.records import Record
+from zabcheck.zookeeper.run.distribution import NotSimulated
 from zabcheck.zookeeper.run.ensemble import AnyServer, Ensemble, EnsembleError, Served
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
@@ -340,7 +341,10 @@ class SimulatedEnsemble(Ensemble):
     # Commands, and what happens meanwhile.
 
     def do(self, *words: object) -> Any:
-        """Execute a command, take in what happened, and return the result. EnsembleError if the simulation fails."""
+        """Execute a command, take in what happened, and return the result.
+
+        EnsembleError if the simulation fails; NotSimulated if these servers do what it does not know.
+        """
         answer = self._simulator.ask(words, self._watch)
         self._events += answer.events
         self._reply = answer.reply
@@ -349,6 +353,9 @@ class SimulatedEnsemble(Ensemble):
             self._time = max(self._time, event.time)
             self._take(event)
         self._time = max(self._time, answer.reply.time)
+        if answer.reply.unsupported:
+            version = self._simulator.distribution.version
+            raise NotSimulated(f"ZooKeeper {version} cannot be simulated: {answer.reply.unsupported}")
         if answer.reply.fault:
             raise EnsembleError(f"the simulation failed: {answer.reply.fault}")
         return answer.reply.result

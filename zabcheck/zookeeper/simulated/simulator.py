@@ -31,6 +31,8 @@ _LOG_FILE = 64
 """Kilobytes of zeros with which a log file begins; real servers take 64 MB."""
 
 
+PATIENCE = 60
+"""Seconds of real time after which a thread that waits in earnest, or never ends, counts as stuck."""
 STUCK = 4
 """The exit code of a JVM in which a thread waited in earnest; it has written the thread and its stack."""
 FRAMES = 12
@@ -49,11 +51,12 @@ class CommandDone(SimulatorEvent, frozen=True, tag="reply"):
     """The end of an answer: the result, the state of each server (None if it is down), and the clients connected.
 
     A server that serves is "leader 1" or the like, with its epoch; "" if it is up and does not. `fault` is what went
-    wrong in the simulation itself.
+    wrong in the simulation itself, `unsupported` a class and a call in it that cannot be simulated.
     """
 
     result: Any = None
     fault: str = ""
+    unsupported: str = ""
     servers: dict[int, str | None] = msgspec.field(default_factory=dict)
     open: list[int] = msgspec.field(default_factory=list)
 
@@ -143,7 +146,12 @@ class Simulator:
                 places.write("".join(_places(distribution)).encode())
                 places.seek(0)
                 self._process = subprocess.Popen(
-                    [*_command(distribution, jars), distribution.classpath, f"/dev/fd/{places.fileno()}"],
+                    [
+                        *_command(distribution, jars),
+                        distribution.classpath,
+                        f"/dev/fd/{places.fileno()}",
+                        str(PATIENCE),
+                    ],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=self._errors,

@@ -19,18 +19,29 @@ final class Commands {
     /** Nanoseconds of virtual time between two looks at what servers do. */
     private static final long LOOK = 20_000_000L;
 
+    /** The exit code of a process in which a thread is stuck. */
+    private static final int STUCK = 4;
+
     private final BufferedReader in;
     private final Output output;
     private final Ensemble.Loaders loaders;
-    private final Watchdog watchdog = new Watchdog();
+    private final Watchdog watchdog;
     private Scheduler scheduler;
     private Ensemble ensemble;
 
-    Commands(BufferedReader in, Output output, Ensemble.Loaders loaders) {
+    /** @param patience seconds of real time after which a thread counts as stuck */
+    Commands(BufferedReader in, Output output, Ensemble.Loaders loaders, int patience) {
+        watchdog = new Watchdog(patience, Commands::endStuck);
         this.in = in;
         this.output = output;
         this.loaders = loaders;
         watchdog.start();
+    }
+
+    private static void endStuck(String report) {
+        System.err.println(report);
+        System.err.flush();
+        Runtime.getRuntime().halt(STUCK);
     }
 
     /** Executes commands until the input ends. */
@@ -57,7 +68,8 @@ final class Commands {
         String wrong = fault.isEmpty() ? ensemble.fault() : fault;
         output.reply(
                 "{\"record\":\"reply\",\"time\":" + now() + ",\"result\":" + result + ",\"fault\":"
-                        + Output.quoted(wrong) + "," + ensemble.status() + "}");
+                        + Output.quoted(wrong) + ",\"unsupported\":" + Output.quoted(ensemble.unsupported()) + ","
+                        + ensemble.status() + "}");
     }
 
     private long now() {
@@ -107,7 +119,8 @@ final class Commands {
         while (scheduler.now() < until) {
             ensemble.takeNoted();
             scheduler.runUntil(Math.min(until, scheduler.now() + LOOK));
-            if (ensemble.takeNoted() || !ensemble.fault().isEmpty() || !ensemble.status().equals(before)) {
+            boolean failed = !ensemble.fault().isEmpty() || !ensemble.unsupported().isEmpty();
+            if (ensemble.takeNoted() || failed || !ensemble.status().equals(before)) {
                 return;
             }
         }

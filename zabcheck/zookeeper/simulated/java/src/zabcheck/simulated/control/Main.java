@@ -24,8 +24,8 @@ import zabcheck.simulated.load.RewritingLoader;
  * Simulates ensembles, one run after another, as its standard input says: a command a line, its words separated by
  * spaces. The answer to each is a number of events, a JSON object a line, and a last line, the reply.
  *
- * <p>Arguments: the class path of ZooKeeper, and a file with the named points: {@code point class method descriptor
- * byte}, a place a line.
+ * <p>Arguments: the class path of ZooKeeper; a file with the named points, {@code point class method descriptor byte}, a
+ * place a line; and the seconds of real time after which a thread that comes to no point counts as stuck.
  */
 public final class Main {
     private Main() {}
@@ -45,7 +45,7 @@ public final class Main {
         Rewriter rewriter = new Rewriter(classes, places);
         Ensemble.Loaders loaders = new Ensemble.Loaders(() -> new RewritingLoader(classes, rewriter), methods);
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        new Commands(in, new Output(out), loaders).execute();
+        new Commands(in, new Output(out), loaders, Integer.parseInt(arguments[2])).execute();
         out.flush();
         Runtime.getRuntime().halt(0); // threads that could not be unwound must not keep it
     }

@@ -1,22 +1,28 @@
 package zabcheck.simulated.control;
 
-import java.util.Map;
+import java.util.function.Consumer;
 import zabcheck.simulated.schedule.Scheduler;
 import zabcheck.simulated.schedule.Task;
 
 /**
- * Ends this process if no thread comes to a point for long: one waits in earnest, or never ends. Only here real time is
- * looked at.
+ * Notices that no thread comes to a point for long: one waits in earnest, or never ends. Only here real time is looked
+ * at.
  */
 final class Watchdog extends Thread {
-    private static final int STUCK = 4;
-    private static final int PATIENCE = 60;
     private static final long SECOND = 1000;
 
+    private final int patience;
+    private final Consumer<String> stuck;
     private volatile Scheduler watched;
 
-    Watchdog() {
+    /**
+     * @param patience seconds that a thread gets from one point to the next
+     * @param stuck takes the report on one that took longer: its name, and its calls, a line each
+     */
+    Watchdog(int patience, Consumer<String> stuck) {
         super("watchdog");
+        this.patience = patience;
+        this.stuck = stuck;
         setDaemon(true);
     }
 
@@ -35,26 +41,22 @@ final class Watchdog extends Thread {
                 return;
             }
             Scheduler scheduler = watched;
-            boolean runs = scheduler != null && scheduler.running() != null;
-            same = runs && scheduler.steps() == steps ? same + 1 : 0;
-            steps = runs ? scheduler.steps() : -1;
-            if (same > PATIENCE) {
-                report(scheduler.running());
-                Runtime.getRuntime().halt(STUCK);
+            Task running = scheduler == null ? null : scheduler.running();
+            same = running != null && scheduler.steps() == steps ? same + 1 : 0;
+            steps = running == null ? -1 : scheduler.steps();
+            if (same > patience) {
+                same = 0;
+                stuck.accept(report(running));
             }
         }
     }
 
-    private static void report(Task task) {
-        System.err.println("stuck: thread " + task.logical.getName() + " of " + task.node.id);
-        for (Map.Entry<Thread, StackTraceElement[]> each : Thread.getAllStackTraces().entrySet()) {
-            if (each.getKey().getName().equals("carrier")) {
-                System.err.println(each.getKey());
-                for (StackTraceElement frame : each.getValue()) {
-                    System.err.println("    " + frame);
-                }
-            }
+    private static String report(Task task) {
+        StringBuilder report =
+                new StringBuilder("stuck: thread " + task.logical.getName() + " of " + task.node.id);
+        for (StackTraceElement call : task.calls()) {
+            report.append("\n    ").append(call);
         }
-        System.err.flush();
+        return report.toString();
     }
 }

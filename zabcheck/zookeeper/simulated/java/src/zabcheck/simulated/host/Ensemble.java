@@ -143,6 +143,11 @@ public final class Ensemble implements Recorder {
         return fault.isEmpty() ? scheduler.uncaught() : fault;
     }
 
+    /** Returns the class and the call in it that cannot be simulated, and why; "" if none was met. */
+    public String unsupported() {
+        return scheduler.unsupported();
+    }
+
     // Servers.
 
     /** Starts the next incarnation of a server that is down. */
@@ -165,7 +170,7 @@ public final class Ensemble implements Recorder {
             }
             throw new IllegalStateException(error.getCause());
         } catch (ReflectiveOperationException error) {
-            throw new UnsupportedOperationException("no ZooKeeper on the class path: " + error);
+            throw new NoClassDefFoundError("no ZooKeeper on the class path: " + error);
         }
     }
 

@@ -58,10 +58,11 @@ public final class Rewriter {
                 };
         List<Place> here = places.getOrDefault(name, List.of());
         try {
-            ClassVisitor calls = new Calls(new ClassRemapper(writer, remapper));
+            ClassVisitor calls = new Calls(new ClassRemapper(writer, remapper), reader);
             reader.accept(here.isEmpty() ? calls : new Points(calls, reader, here), ClassReader.EXPAND_FRAMES);
         } catch (RuntimeException error) {
-            throw new UnsupportedOperationException(name.replace('/', '.') + " cannot be rewritten: " + error);
+            String where = name.replace('/', '.') + reader.place();
+            throw new ClassFormatError(where + " cannot be rewritten: " + error);
         }
         return writer.toByteArray();
     }
@@ -115,11 +116,13 @@ public final class Rewriter {
 
     /** Replaces calls, monitors, and hashes that would depend on where an object lies in memory. */
     private final class Calls extends ClassVisitor {
+        private final OffsetReader reader;
         private String name;
         private boolean needsHash;
 
-        Calls(ClassVisitor next) {
+        Calls(ClassVisitor next, OffsetReader reader) {
             super(Opcodes.ASM9, next);
+            this.reader = reader;
         }
 
         @Override
@@ -134,6 +137,7 @@ public final class Rewriter {
         @Override
         public MethodVisitor visitMethod(
                 int access, String method, String descriptor, String signature, String[] exceptions) {
+            reader.begin(method + descriptor);
             MethodVisitor next =
                     super.visitMethod(
                             access & ~Opcodes.ACC_SYNCHRONIZED, method, descriptor, signature, exceptions);
@@ -301,9 +305,20 @@ public final class Rewriter {
     /** Tells the byte of the instruction that is visited. */
     private static final class OffsetReader extends ClassReader {
         int offset;
+        private String method = "";
 
         OffsetReader(byte[] bytes) {
             super(bytes);
+        }
+
+        void begin(String method) {
+            this.method = method;
+            offset = 0;
+        }
+
+        /** Returns the method and the byte in it that was read last, behind a dot. */
+        String place() {
+            return method.isEmpty() ? "" : "." + method + ", byte " + offset;
         }
 
         @Override

@@ -43,6 +43,7 @@ public final class Scheduler {
     private long switches;
     private int leaked;
     private String uncaught = "";
+    private String unsupported = "";
 
     public Scheduler(Decisions decisions, Strategy strategy, long seed) {
         this.decisions = decisions;
@@ -446,6 +447,29 @@ public final class Scheduler {
 
     void uncaught(Task task, Throwable thrown) {
         uncaught = "thread " + task.logical.getName() + " of " + task.node.id + ": " + thrown;
+    }
+
+    /** Notes that a class cannot be executed here; only the first one counts. */
+    void unsupported(Throwable thrown) {
+        if (unsupported.isEmpty()) {
+            String caller = "";
+            for (StackTraceElement call : thrown.getStackTrace()) {
+                if (caller.isEmpty() && !call.getClassName().startsWith("zabcheck.") && !isOfJava(call)) {
+                    caller = call + ": ";
+                }
+            }
+            unsupported = (caller + thrown).replaceAll("\\s+", " ");
+            attend();
+        }
+    }
+
+    private static boolean isOfJava(StackTraceElement call) {
+        return call.getClassName().startsWith("java.") || call.getClassName().startsWith("jdk.");
+    }
+
+    /** Returns the class and the call in it that cannot be executed here, and why; "" if none was met. */
+    public String unsupported() {
+        return unsupported;
     }
 
     /** Returns what a thread has thrown that nobody caught; "" if none has. */

@@ -105,13 +105,29 @@ public final class Task extends Timed {
             }
         } catch (Death death) {
             // its server was killed
-        } catch (LinkageError | UnsupportedOperationException error) {
-            scheduler.uncaught(this, error); // of the simulation, which lacks what it calls
+        } catch (LinkageError error) {
+            scheduler.unsupported(error);
         } catch (Throwable thrown) {
-            if (!node.isDead()) {
+            if (isOfSimulation(thrown)) {
+                scheduler.unsupported(thrown);
+            } else if (!node.isDead()) {
                 uncaught(thrown);
             }
         }
+    }
+
+    /** Returns true if the simulation itself has refused a call. */
+    private static boolean isOfSimulation(Throwable thrown) {
+        StackTraceElement[] calls = thrown.getStackTrace();
+        return thrown instanceof UnsupportedOperationException
+                && calls.length > 0
+                && calls[0].getClassName().startsWith("zabcheck.simulated.");
+    }
+
+    /** Returns the calls that its real thread is in, the innermost first; none if it has no thread any more. */
+    public StackTraceElement[] calls() {
+        Thread thread = carrier;
+        return thread == null ? new StackTraceElement[0] : thread.getStackTrace();
     }
 
     /** Ends the task, after its carrier is free: the next task may want it. */
