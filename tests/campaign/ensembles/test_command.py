@@ -12,12 +12,12 @@ from tests.campaign.plans import begun, plan_of
 from tests.cli.conftest import Command
 from zabcheck.campaign import driver
 from zabcheck.campaign import session as sessions
-from zabcheck.campaign.ensembles import driver as ensembles
-from zabcheck.campaign.ensembles import tables
-from zabcheck.campaign.ensembles.part import EnsembleMaker
-from zabcheck.campaign.ensembles.plan import Build
 from zabcheck.campaign.store import Store
 from zabcheck.cli.campaign import on_servers
+from zabcheck.zookeeper.campaign import driver as ensembles
+from zabcheck.zookeeper.campaign import tables
+from zabcheck.zookeeper.campaign.part import EnsembleMaker
+from zabcheck.zookeeper.campaign.plan import Build
 from zabcheck.zookeeper.run.distribution import Distribution
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from tests.campaign.ensembles.executed import HEALTHY, PLAN, execute_kept, made, rows
-from zabcheck.campaign.ensembles import part as parts
-from zabcheck.campaign.ensembles.part import EnsembleMaker, cool
-from zabcheck.campaign.ensembles.plan import Build, plan_of, runs_a_part
-from zabcheck.campaign.ensembles.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.campaign.store import PLAN as PLAN_FILE
 from zabcheck.campaign.store import Store, StoreError
+from zabcheck.zookeeper.campaign import part as parts
+from zabcheck.zookeeper.campaign.part import EnsembleMaker, cool
+from zabcheck.zookeeper.campaign.plan import Build, plan_of, runs_a_part
+from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.zookeeper.run.distribution import PYSPARK, NoZooKeeper, find
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import decode

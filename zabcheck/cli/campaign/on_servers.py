@@ -21,15 +21,15 @@ from zabcheck.zookeeper.run.schedule import SIZES
 
 if TYPE_CHECKING:
     from zabcheck.campaign.driver import Progress
-    from zabcheck.campaign.ensembles.plan import Build, EnsemblePlan
-    from zabcheck.campaign.ensembles.results import EnsembleReport
     from zabcheck.campaign.store import Store
+    from zabcheck.zookeeper.campaign.plan import Build, EnsemblePlan
+    from zabcheck.zookeeper.campaign.results import EnsembleReport
 
 
 def new_plan(wishes: Mapping[str, Any]) -> "EnsemblePlan":
     """Return the plan of a new campaign. BadInput for a value or build that does not exist."""
     with needed():
-        from zabcheck.campaign.ensembles.plan import VERSION, EnsemblePlan, runs_a_part
+        from zabcheck.zookeeper.campaign.plan import VERSION, EnsemblePlan, runs_a_part
     servers, runs = wishes.get("servers", SIZES[0]), wishes.get("runs", RUNS)
     if servers not in SIZES:
         raise BadInput(f"--servers {servers}: expected 3 or 5")
@@ -58,7 +58,7 @@ def _builds(wishes: Mapping[str, Any]) -> "tuple[Build, ...]":
 
     The jars of PySpark are where each worker has PySpark.
     """
-    from zabcheck.campaign.ensembles.plan import Build
+    from zabcheck.zookeeper.campaign.plan import Build
 
     java, paths = wishes.get("java"), wishes.get("classpath", ())
     found = found_distributions(java, wishes.get("zookeeper-home", ()), paths)
@@ -72,7 +72,7 @@ def _builds(wishes: Mapping[str, Any]) -> "tuple[Build, ...]":
 
 def stored_plan(store: "Store") -> "EnsemblePlan | None":
     """Return the plan in the folder, None if it holds none of this kind. StoreError if it cannot be read."""
-    from zabcheck.campaign.ensembles.plan import plan_of
+    from zabcheck.zookeeper.campaign.plan import plan_of
 
     return plan_of(store)
 
@@ -102,8 +102,8 @@ def _differs(option: str, store: "Store", had: str) -> BadInput:
 
 
 def make(spark: Any, store: "Store", plan: "EnsemblePlan", show: "Callable[[Progress], None]") -> None:
-    """Make the missing parts. Raises as `campaign.ensembles.driver.run`."""
-    from zabcheck.campaign.ensembles import driver
+    """Make the missing parts. Raises as `zookeeper.campaign.driver.run`."""
+    from zabcheck.zookeeper.campaign import driver
 
     driver.run(spark, store, plan, show)
 
@@ -118,17 +118,17 @@ def report(
     made, tables = _made(place, master)
     code, why = outcome(made)
     if html is not None:
-        from zabcheck.campaign.ensembles.report import page
+        from zabcheck.zookeeper.campaign.report import page
 
         with bad_path("--html", html):
             write(html, page(made).encode())
     if format is Format.json:
-        from zabcheck.campaign.ensembles.tables import fields
+        from zabcheck.zookeeper.campaign.tables import fields
 
         files = [*tables, *([] if html is None else [as_text(html)])]
         print_json("campaign report" if in_full else "campaign", **fields(made.plan, made.tables), files=files)
         return code
-    from zabcheck.campaign.ensembles.report import render
+    from zabcheck.zookeeper.campaign.report import render
 
     console = make_console()
     console.print(render(made, not in_full), crop=False)
@@ -140,13 +140,13 @@ def report(
 
 
 def _made(place: str, master: str | None) -> "tuple[EnsembleReport, list[str]]":
-    from zabcheck.campaign.ensembles.results import EnsembleReport
+    from zabcheck.zookeeper.campaign.results import EnsembleReport
 
     with needed():
         from zabcheck.campaign import tables as campaign_tables
-        from zabcheck.campaign.ensembles import tables
         from zabcheck.campaign.session import session
         from zabcheck.campaign.store import Store
+        from zabcheck.zookeeper.campaign import tables
 
         store = Store(place)
         plan = stored_plan(store)

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from zabcheck.campaign.ensembles.results import EnsembleReport, FaultRow
 from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.report.sheets import Phrase, Sheet, sheet
 from zabcheck.campaign.report.wording import percent
 from zabcheck.text.words import counted
+from zabcheck.zookeeper.campaign.results import EnsembleReport, FaultRow
 
 MOST_FAULTS = 8
 """The most faults of a bug that the terminal shows."""

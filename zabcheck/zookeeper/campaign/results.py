@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from zabcheck.campaign.ensembles.plan import EnsemblePlan
+from zabcheck.zookeeper.campaign.plan import EnsemblePlan
 
 
 class VersionRow(Struct, frozen=True):

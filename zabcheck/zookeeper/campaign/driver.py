@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from zabcheck.campaign.driver import AnyMaker, Progress, make_parts
-from zabcheck.campaign.ensembles.part import EnsembleMaker
-from zabcheck.campaign.ensembles.plan import EnsemblePlan
-from zabcheck.campaign.ensembles.schema import ENSEMBLE_RUNS
 from zabcheck.campaign.store import Store
+from zabcheck.zookeeper.campaign.part import EnsembleMaker
+from zabcheck.zookeeper.campaign.plan import EnsemblePlan
+from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

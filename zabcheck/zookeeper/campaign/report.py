@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from zabcheck.campaign.ensembles import sheets
-from zabcheck.campaign.ensembles.results import EnsembleReport
 from zabcheck.campaign.report.terminal import STYLES, draw_sheets
 from zabcheck.text.pen import BOLD, Drawing, Pen
+from zabcheck.zookeeper.campaign import sheets
+from zabcheck.zookeeper.campaign.results import EnsembleReport
 
 
 def render(report: EnsembleReport, in_short: bool, ascii_only: bool | None = None) -> RenderableType:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from zabcheck.campaign import tables as campaign_tables
-from zabcheck.campaign.ensembles.plan import EnsemblePlan
-from zabcheck.campaign.ensembles.results import BugRow, EnsembleTables, FaultRow, FindingRow, VersionRow
-from zabcheck.campaign.ensembles.schema import ENSEMBLE_RUNS
 from zabcheck.campaign.findings import FINDINGS
 from zabcheck.campaign.spark_errors import one_line
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tables.engines import Ask, Row, in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.ratios import of_rates
+from zabcheck.zookeeper.campaign.plan import EnsemblePlan
+from zabcheck.zookeeper.campaign.results import BugRow, EnsembleTables, FaultRow, FindingRow, VersionRow
+from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.verdict.judge import SEVEREST
 

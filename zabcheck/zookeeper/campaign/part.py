@@ -12,11 +12,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from zabcheck.campaign.ensembles.plan import Build, EnsemblePlan
-from zabcheck.campaign.ensembles.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.campaign.schema import RUNS_PARQUET
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
 from zabcheck.invariants import Verdict
+from zabcheck.zookeeper.campaign.plan import Build, EnsemblePlan
+from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.zookeeper.recording.folder import RECORDING
 from zabcheck.zookeeper.run.choices.links import Await, Heal, Mend, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, ReadFields, Step
