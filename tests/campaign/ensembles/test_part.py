@@ -9,6 +9,7 @@ import pytest
 from tests.campaign.ensembles.executed import HEALTHY, PLAN, execute_kept, made, rows
 from zabcheck.campaign.store import PLAN as PLAN_FILE
 from zabcheck.campaign.store import Store, StoreError
+from zabcheck.java import find_java, version_of
 from zabcheck.zookeeper.campaign import part as parts
 from zabcheck.zookeeper.campaign.part import EnsembleMaker, cool
 from zabcheck.zookeeper.campaign.plan import Build, plan_of, runs_a_part
@@ -93,7 +94,8 @@ def warm() -> Iterator[None]:
 @pytest.mark.usefixtures("warm")
 def test_a_seed_gives_the_bytes_that_it_gives_the_command(tmp_path: Path) -> None:
     """Also the second time, in a JVM that has done something else, and that stayed warm."""
-    plan = msgspec.structs.replace(PLAN, builds=(Build("3.9.5", PYSPARK),), runs=2, seed=3, keep="events")
+    java = version_of(find_java(11, "ZooKeeper"))
+    plan = msgspec.structs.replace(PLAN, builds=(Build("3.9.5", PYSPARK, None, java),), runs=2, seed=3, keep="events")
     store = made(tmp_path / "campaign", plan)
     warm_ones = dict(parts._of_build)
     EnsembleMaker(plan, store).make(0)
@@ -108,10 +110,13 @@ def test_a_seed_gives_the_bytes_that_it_gives_the_command(tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("warm")
-def test_a_worker_with_another_version_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_with_another_version_of_zookeeper_or_java_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "find", lambda *_: find_of("3.8.0"))
+    monkeypatch.setattr(parts, "version_of", lambda _: 21)
     with pytest.raises(NoZooKeeper, match=r"one\.jar: expected ZooKeeper 3\.9\.5, found 3\.8\.0 on a worker"):
         parts._warm_for(Build("3.9.5", "one.jar"))
+    with pytest.raises(NoZooKeeper, match=r"java: expected Java 17, found 21 on a worker: a seed would give another"):
+        parts._warm_for(Build("3.8.0", "one.jar", None, 17))
 
 
 def find_of(version: str) -> object:

@@ -14,6 +14,7 @@ from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.builds import found_distributions
 from zabcheck.invariants import select
+from zabcheck.java import version_of
 from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.distribution import PYSPARK
@@ -65,7 +66,12 @@ def _builds(wishes: Mapping[str, Any]) -> "tuple[Build, ...]":
     named_so = ["" for _ in wishes.get("zookeeper-home", ())] + [*paths]
     told = named_so or [""]
     return tuple(
-        Build(each.version, PYSPARK if text == PYSPARK else each.classpath, java and str(each.java))
+        Build(
+            each.version,
+            PYSPARK if text == PYSPARK else each.classpath,
+            java and str(each.java),
+            version_of(each.java),
+        )
         for each, text in zip(found, told, strict=True)
     )
 

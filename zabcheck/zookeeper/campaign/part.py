@@ -15,6 +15,7 @@ import pyarrow as pa
 from zabcheck.campaign.schema import RUNS_PARQUET
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
 from zabcheck.invariants import Verdict
+from zabcheck.java import version_of
 from zabcheck.zookeeper.campaign.plan import Build, EnsemblePlan
 from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.zookeeper.recording.folder import RECORDING
@@ -152,4 +153,8 @@ def _found(build: Build) -> Distribution:
     found = find(None if build.java is None else Path(build.java), None, build.classpath)
     if found.version != build.zookeeper:
         raise NoZooKeeper(f"{build.classpath}: expected ZooKeeper {build.zookeeper}, found {found.version} on a worker")
+    version = version_of(found.java)
+    if version != build.java_version:
+        expected = f"{found.java}: expected Java {build.java_version}, found {version} on a worker"
+        raise NoZooKeeper(f"{expected}: a seed would give another run there; name a Java with --java")
     return found

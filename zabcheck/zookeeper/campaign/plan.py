@@ -19,12 +19,14 @@ RUNS_A_PART = 50
 class Build(Struct, frozen=True, forbid_unknown_fields=True):
     """A build of ZooKeeper: its version, and its class path and Java, which each worker finds at the same place.
 
-    Without `java` a worker uses its own.
+    Without `java` a worker uses its own. That has to be of `java_version`, by its first number (None: not known):
+    Java's own streams take part in a run, and read an integer in one step, or in four.
     """
 
     zookeeper: str
     classpath: str
     java: str | None = None
+    java_version: int | None = None
 
 
 class EnsemblePlan(Struct, frozen=True, forbid_unknown_fields=True):
