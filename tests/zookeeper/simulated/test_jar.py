@@ -1,5 +1,6 @@
 """The jar of the simulation, which is kept with its sources."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -27,3 +28,18 @@ def test_what_is_of_others_keeps_its_licence_and_meets_no_other_copy() -> None:
     assert others == []
     with ZipFile(SIMULATION) as jar:
         assert [name for name in jar.namelist() if not name.startswith("zabcheck/simulated/")] == []
+
+
+SOURCES = sorted(each for root in (SIMULATION.parent, Path(__file__).parent) for each in root.rglob("*.java"))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_sources_are_written_as_the_others_are(source: Path) -> None:
+    """Lines of 120 characters at most, indented by spaces; each type has a comment."""
+    text = source.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    assert "\t" not in text
+    for line in text.splitlines():
+        assert len(line) <= 120
+        assert line == line.rstrip()
+    assert re.search(r"\*/\n(@\w+.*\n)*(package|(public |final |abstract )*(class|interface|enum)) ", text)

@@ -92,7 +92,8 @@ public final class LinksTest {
         links.send(PROPOSAL, 1);
         links.send(COMMIT, 2);
         links.afterASecond("1@1", "2@1");
-        same(List.of("packet", "passed", "packet", "passed"), links.recorded.subList(links.recorded.size() - 4, links.recorded.size()));
+        List<String> last = links.recorded.subList(links.recorded.size() - 4, links.recorded.size());
+        same(List.of("packet", "passed", "packet", "passed"), last);
     }
 
     public static void aHoldStopsTheFirstPacketOfItsKindAndAllBehind() {

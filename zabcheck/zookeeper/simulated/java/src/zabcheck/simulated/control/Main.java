@@ -24,8 +24,8 @@ import zabcheck.simulated.load.RewritingLoader;
  * Simulates ensembles, one run after another, as its standard input says: a command a line, its words separated by
  * spaces. The answer to each is a number of events, a JSON object a line, and a last line, the reply.
  *
- * <p>Arguments: the class path of ZooKeeper; a file with the named points, {@code point class method descriptor byte}, a
- * place a line; and the seconds of real time after which a thread that comes to no point counts as stuck.
+ * <p>Arguments: the class path of ZooKeeper; a file with the named points, {@code point class method descriptor byte},
+ * a place a line; and the seconds of real time after which a thread that comes to no point counts as stuck.
  */
 public final class Main {
     private Main() {}

@@ -19,8 +19,8 @@ import zabcheck.simulated.schedule.Scheduler;
 import zabcheck.simulated.schedule.Waiters;
 
 /**
- * The connection of a client: it connects again and again, keeps its session, and sends pings. Requests and answers pass
- * as they are, for who asks outside.
+ * The connection of a client: it connects again and again, keeps its session, and sends pings. Requests and answers
+ * pass as they are, for who asks outside.
  */
 final class Client {
     private static final int PING_XID = -2;

@@ -230,7 +230,11 @@ public final class Ensemble implements Recorder {
             try {
                 String folder = server.data.getParent() + "/";
                 String text = server.log.toString().replace(folder, "./"); // the same wherever the run is
-                Files.write(server.logFile, text.getBytes(StandardCharsets.UTF_8), StandardOpenOption.CREATE, StandardOpenOption.APPEND);
+                Files.write(
+                        server.logFile,
+                        text.getBytes(StandardCharsets.UTF_8),
+                        StandardOpenOption.CREATE,
+                        StandardOpenOption.APPEND);
                 server.log.setLength(0);
             } catch (IOException error) {
                 throw new UncheckedIOException(error);

@@ -11,8 +11,8 @@ import java.util.concurrent.atomic.AtomicReference;
 /**
  * Reads fields of a server's objects, along a way such as {@code leader.zk.hzxid.value}.
  *
- * <p>The ways are those of real Java, where a queue has {@code count.value} and an atomic number {@code value}; both are
- * read by methods here, as are the sizes of other collections.
+ * <p>The ways are those of real Java, where a queue has {@code count.value} and an atomic number {@code value}; both
+ * are read by methods here, as are the sizes of other collections.
  */
 final class Fields {
     private static final Map<String, Field> KNOWN = new ConcurrentHashMap<>();

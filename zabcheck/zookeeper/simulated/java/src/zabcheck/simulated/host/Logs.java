@@ -113,7 +113,7 @@ public final class Logs {
         }
     }
 
-    /** Appends a message with its parameters. Returns the last one if it was thrown, and has no place in the message. */
+    /** Appends a message with its parameters. Returns the last one if it was thrown and has no place in the message. */
     private static Throwable format(StringBuilder line, String message, Object[] parameters) {
         int from = 0;
         int next = 0;

@@ -18,8 +18,8 @@ import zabcheck.simulated.asm.commons.ClassRemapper;
 import zabcheck.simulated.asm.commons.Remapper;
 
 /**
- * Rewrites classes of ZooKeeper, each once. The shape of the code stays, so its stack maps do: every replaced instruction
- * takes and leaves what it did before, and the verifier checks the result.
+ * Rewrites classes of ZooKeeper, each once. The shape of the code stays, so its stack maps do: every replaced
+ * instruction takes and leaves what it did before, and the verifier checks the result.
  */
 public final class Rewriter {
     private static final String OBJECT = "java/lang/Object";

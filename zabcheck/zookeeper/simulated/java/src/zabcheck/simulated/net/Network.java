@@ -255,7 +255,7 @@ public final class Network {
         return found;
     }
 
-    /** Returns the links that are cut, or at whose hold a packet stands, as JSON; of the latter alone if {@code held}. */
+    /** Returns the links that are cut, or at whose hold a packet stands, as JSON; only the latter if {@code held}. */
     public String blocked(boolean held) {
         StringBuilder found = new StringBuilder("[");
         for (Link link : links.values()) {

@@ -3,7 +3,7 @@ package zabcheck.simulated.schedule;
 import java.util.ArrayDeque;
 import java.util.concurrent.locks.LockSupport;
 
-/** A real thread that runs one task after another. Carriers are pooled: a run needs hundreds of tasks, few at a time. */
+/** A real thread that runs one task after another. They are pooled: a run needs hundreds of tasks, few at a time. */
 final class Carrier extends Thread {
     private static final long STACK = 512 << 10;
     private static final ArrayDeque<Carrier> IDLE = new ArrayDeque<>();

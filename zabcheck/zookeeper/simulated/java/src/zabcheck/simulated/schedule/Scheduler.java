@@ -10,8 +10,9 @@ import java.util.concurrent.locks.LockSupport;
  *
  * <p>A task runs until it comes to a point at which another may take its place (a monitor, a queue, a socket, a clock
  * that is waited for), where the {@link Strategy} decides. When none can run, time jumps to the next deadline. The
- * control thread, which executes the schedule, is none of the tasks: it gets its turn at the moment it has asked for, or
- * as soon as something {@link #attend needs its attention}; that is no decision, so how often it looks changes nothing.
+ * control thread, which executes the schedule, is none of the tasks: it gets its turn at the moment it has asked for,
+ * or as soon as something {@link #attend needs its attention}; that is no decision, so how often it looks changes
+ * nothing.
  *
  * <p>Everything here is called by the one thread that runs, so nothing is synchronised.
  */

@@ -26,8 +26,8 @@ public abstract class Strategy {
     }
 
     /**
-     * The task with the highest priority runs; priorities are drawn as tasks begin, and of a million points so many take
-     * the running task's away (after PCT, Burckhardt et al., ASPLOS 2010).
+     * The task with the highest priority runs; priorities are drawn as tasks begin, and of a million points so many
+     * take the running task's away (after PCT, Burckhardt et al., ASPLOS 2010).
      */
     public static Strategy priorities(int changesPerMillion, int stallsPerMillion) {
         return new Priorities(changesPerMillion, stallsPerMillion);
