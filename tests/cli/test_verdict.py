@@ -133,6 +133,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         0,
         "1 recording: a run of the model; next: zabcheck",
     ),
+    "clients check": (("clients", "check", "asked.jsonl"), 3, "the history exercises no promise"),
     "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disks of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),
@@ -164,6 +165,7 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "runs.parquet").write_bytes(parquet_of(runs).getvalue())
     held = certificate.Entry(next(each for each in obligations(Theory()) if each.kind == "start"), ["the start"])
     certificate.write(tmp_path / "proof", certificate.contents([held], Subject()))
+    (tmp_path / "asked.jsonl").write_text('{"record":"header","version":1}\n{"record":"end","count":0}\n')
     (tmp_path / "gate.toml").write_text(GATE.format(200, "commit-on-own-ack"))
     (tmp_path / "short.toml").write_text(GATE.format(1, "counter-wraps").replace("200", "1"))
 

@@ -60,6 +60,8 @@ EXAMPLES = {
     "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
+    "clients": "zabcheck clients check history.jsonl",
+    "clients check": "zabcheck clients check history.jsonl --promise 'own writes'",
     "evaluate": "zabcheck evaluate --servers 3,5 --disk none",
     "db19": "zabcheck db19 --seed 1 --nodes 3 --rounds 1000 --proposals 5",
     "schema": "zabcheck schema trace",

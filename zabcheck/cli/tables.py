@@ -1,6 +1,7 @@
 """The tables that commands print: verdicts, counts, violated runs, and the names that there are to choose from."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -8,6 +9,9 @@ from rich.text import Text
 
 from zabcheck.invariants import Verdict, Violation
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.judge import Judgement
 
 STATUS_STYLES = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
 LEAST_ROOM = 24
@@ -17,6 +21,11 @@ LEAST_ROOM = 24
 def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
     """Render a line for each property: the verdict, how often its condition was met, and what broke it."""
     return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
+
+
+def render_promises(judgements: Sequence["Judgement"], ascii_only: bool | None = None) -> RenderableType:
+    """Render a line for each promise to clients: the verdict, how often it could have been broken, and its source."""
+    return Drawing(lambda pen: [_promises(pen, judgements)], ascii_only)
 
 
 def render_counts(
@@ -54,6 +63,19 @@ def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> RenderableType:
         for verdict in verdicts
     ]
     return _told(pen, ("property", "verdict", "judged", "what broke it"), rows, numbers=[2])
+
+
+def _promises(pen: Pen, judgements: Iterable["Judgement"]) -> RenderableType:
+    rows = [
+        (
+            pen.write(each.promise.name),
+            pen.write(each.status, STATUS_STYLES[each.status]),
+            pen.write(f"{each.judged:,}"),
+            pen.write(each.promise.kind if each.breach is None else each.breach.kind),
+        )
+        for each in judgements
+    ]
+    return _told(pen, ("promise", "verdict", "judged", "promised"), rows, numbers=[2])
 
 
 def _counts(pen: Pen, titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> Table:

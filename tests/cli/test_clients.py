@@ -1,0 +1,80 @@
+"""`zabcheck clients check`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.zookeeper.clients.histories import History
+from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
+from zabcheck.zookeeper.clients.history import HistoryEnd, dump
+
+
+def saved(history: History, path: Path, is_whole: bool = True) -> Path:
+    lines = [*history.lines, HistoryEnd(len(history.lines) - 1)] if is_whole else history.lines
+    path.write_bytes(b"".join(dump(lines)))
+    return path
+
+
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    return saved(VIOLATIONS["half_of_a_multi_is_seen"][1](), tmp_path / "broken.jsonl")
+
+
+@pytest.fixture
+def sound(tmp_path: Path) -> Path:
+    return saved(RIGHT["numbers_have_gaps_where_plain_nodes_were_created"](), tmp_path / "sound.jsonl")
+
+
+def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, broken: Path) -> None:
+    result = zabcheck("clients", "check", broken, "--promise", "multi")
+    assert result.code == 1
+    assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in result.out
+    assert "line 10    client 2 sends 2: getData /a" in result.out
+    assert result.out.endswith("\nFAIL: multi is broken\n")
+
+
+def test_a_sound_history_is_exit_code_0(zabcheck: Command, sound: Path) -> None:
+    result = zabcheck("clients", "check", sound)
+    assert result.code == 0
+    assert result.out.splitlines()[-1].startswith("PASS: the history breaks none of ")
+
+
+def test_the_worst_of_several_decides(zabcheck: Command, sound: Path, broken: Path) -> None:
+    result = zabcheck("clients", "check", sound, broken)
+    assert result.code == 1
+    assert result.out.splitlines()[-1].startswith("FAIL: 1 of 2 histories, the first of them ")
+
+
+def test_a_history_without_an_end_is_inconclusive(zabcheck: Command, tmp_path: Path) -> None:
+    cut = saved(RIGHT["an_answer_to_auth_overtakes"](), tmp_path / "cut.jsonl", is_whole=False)
+    result = zabcheck("clients", "check", cut)
+    assert (result.code, result.out.splitlines()[-1]) == (3, "INCONCLUSIVE: the history does not end with `end`")
+
+
+def test_as_json_it_has_the_records_of_the_witness(zabcheck: Command, broken: Path) -> None:
+    result = zabcheck("clients", "check", broken, "--promise", "multi", "--format", "json")
+    [history] = json.loads(result.out)["histories"]
+    [promise] = history["promises"]
+    assert (promise["status"], promise["breach"]["zxid"]) == ("violated", 5)
+    assert [record["line"] for record in promise["breach"]["witness"]] == [6, 7, 10, 11]
+
+
+def test_it_is_read_from_standard_input(zabcheck: Command, broken: Path) -> None:
+    assert zabcheck("clients", "check", "-", stdin=broken.read_bytes()).code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-", "--promise", "muti"], "--promise: no promise `muti`; did you mean `multi`?"),
+        (["-", "-"], "-: named more than once, expected at most once"),
+        (["nothing.jsonl"], "nothing.jsonl: No such file or directory"),
+        (["-"], "standard input, line 1: expected a header, the file is empty"),
+    ],
+)
+def test_bad_input(zabcheck: Command, arguments: list[str], message: str) -> None:
+    result = zabcheck("clients", "check", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err

@@ -1,0 +1,134 @@
+"""`zabcheck clients check`: what the clients of a service that speaks ZooKeeper's protocol were promised."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, NamedTuple
+
+import msgspec
+import typer
+
+from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
+from zabcheck.cli.files import STDIN, bad_input_for, opened
+from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.tables import render_promises
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.invariants.diagnosis import like
+from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, InitialNode, Record, load
+from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
+from zabcheck.zookeeper.clients.words import words
+
+clients = typer.Typer(
+    name="clients",
+    cls=Commands,
+    epilog=example_of("clients"),
+    help="Check what a service that speaks ZooKeeper's protocol promises to its clients.",
+)
+app.add_typer(clients, name="clients")
+
+
+class JudgedHistory(NamedTuple):
+    """A history, its verdicts, and the line of each record of a witness."""
+
+    name: str
+    judgements: list[Judgement]
+    lines: dict[Record | InitialNode, int]
+
+
+@command_of(clients)
+def check(
+    histories: Annotated[list[str], typer.Argument(metavar="HISTORY...", help="JSON Lines; - is standard input.")],
+    promise: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Judge only this promise; repeat it for more.")
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Judge histories: what clients asked, were answered and heard (docs/clients.md)."""
+    for name in promise or ():
+        if name not in PROMISES:
+            raise BadInput(f"--promise: no promise `{name}`; {like(name, PROMISES)}")
+    for name in histories:
+        if name == STDIN and histories.count(name) > 1:
+            raise BadInput(f"{name}: named more than once, expected at most once")
+    judged = [_judged(name, promise or ()) for name in histories]
+    codes = [_outcome(each)[0] for each in judged]
+    code = VIOLATED if VIOLATED in codes else max(codes)
+    if format is Format.json:
+        print_json("clients check", histories=[_as_json(each) for each in judged])
+        return code
+    console = make_console()
+    for each in judged:
+        print_path(console, each.name, style="bold")
+        for judgement in each.judgements:
+            if judgement.breach is not None:
+                print_path(console, f"{judgement.promise.name} is broken: {judgement.breach.summary}", style="red")
+                for record in judgement.breach.witness:
+                    print_path(console, f"  {_line(each, record)}")
+        console.print(render_promises(each.judgements))
+    why = _outcome(judged[codes.index(code)])[1]
+    if len(judged) > 1:
+        first, how_many = judged[codes.index(code)].name, counted(len(judged), "history", "histories")
+        why = f"{codes.count(code):,} of {how_many}, the first of them {first}: {why}"
+    return conclude(console, code, why)
+
+
+def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
+    shown = "standard input" if name == STDIN else as_text(name)
+    with bad_input_for(HistoryError), opened(name) as source:
+        lines = [*load(source, shown)]
+        judgements = judge(read(lines, shown), promises)
+    wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
+    return JudgedHistory(shown, judgements, _found(lines, wanted))
+
+
+def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:
+    """Return the first line of each of these records."""
+    kinds = {type(record) for record in wanted}
+    found: dict[Record | InitialNode, int] = {}
+    for number, line in enumerate(lines, 1):
+        if type(line) in kinds and line in wanted:
+            found.setdefault(line, number)
+    return found
+
+
+def _line(judged: JudgedHistory, record: Record | InitialNode) -> str:
+    """Return a record of a witness as text, with its line."""
+    who = f"client {record.client} " if isinstance(record, Record) else ""
+    place = f"line {judged.lines[record]:<5} " if record in judged.lines else ""
+    return f"{place}{who}{words(record)}"
+
+
+def _outcome(judged: JudgedHistory) -> tuple[int, str]:
+    broken = [each.promise.name for each in judged.judgements if each.status == "violated"]
+    exercised = [each for each in judged.judgements if each.judged]
+    if broken:
+        verb = "is" if len(broken) == 1 else "are"
+        return VIOLATED, f"{named(broken)} {verb} broken"
+    if any(each.status == "inconclusive" for each in judged.judgements):
+        return INCONCLUSIVE, "the history does not end with `end`"
+    if not exercised:
+        return INCONCLUSIVE, "the history exercises no promise"
+    return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"
+
+
+def _as_json(judged: JudgedHistory) -> dict[str, Any]:
+    return {"history": judged.name, "promises": [_promise_as_json(judged, each) for each in judged.judgements]}
+
+
+def _promise_as_json(judged: JudgedHistory, judgement: Judgement) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "promise": judgement.promise.name,
+        "kind": judgement.promise.kind,
+        "status": judgement.status,
+        "judged": judgement.judged,
+        "breach": None,
+    }
+    if judgement.breach is not None:
+        breach = judgement.breach
+        fields["breach"] = {
+            "summary": breach.summary,
+            "kind": breach.kind,
+            "zxid": breach.zxid,
+            "witness": [{"line": judged.lines.get(record), **msgspec.to_builtins(record)} for record in breach.witness],
+        }
+    return fields

@@ -1,0 +1,298 @@
+"""Histories of clients on disk: JSON Lines, a `HistoryHeader` first and an `HistoryEnd` last.
+
+    {"record":"header","version":1,"initial":"empty"}
+    {"record":"connect","client":1,"connection":1,"session":"0x0","timeout":4000}
+    {"record":"connected","client":1,"connection":1,"session":"0x1","timeout":4000}
+    {"record":"request","client":1,"connection":1,"xid":1,"op":"setData","path":"/a","data":"x"}
+    {"record":"answer","client":1,"connection":1,"xid":1,"zxid":5,"stat":{"czxid":2,"mzxid":5,"pzxid":2,"version":1}}
+    {"record":"end","count":4}
+
+Only the order of the records of one connection counts: requests as they were sent, answers and events as they came.
+Those of several connections may be mixed in any way. Every line is validated; a fault is reported with file, line,
+field, and the expected value.
+"""
+
+import re
+import zlib
+from base64 import b64decode
+from collections.abc import Iterable, Iterator
+from typing import Annotated, BinaryIO, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta, Struct
+
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_not_decoded
+
+HISTORY_VERSION = 1
+MAX_LINE = 16 * 1024 * 1024
+"""The longest line that is read, in bytes."""
+NOBODY = "0x0"
+"""The session that a client asks for when it has none, and that it is given when its own has ended."""
+
+Zxid = Annotated[int, Meta(ge=-1, le=(1 << 63) - 1)]
+"""The number of a transaction. 0 and -1 tell nothing."""
+Session = Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")]
+Count = Annotated[int, Meta(ge=0)]
+Nanoseconds = Annotated[int, Meta(ge=0)]
+Path = Annotated[str, Meta(pattern="^/([^/]+(/[^/]+)*)?$")]
+
+Operation = Literal[
+    "create", "delete", "exists", "getData", "setData", "getACL", "setACL", "getChildren", "sync", "ping", "check",
+    "multi", "multiRead", "addWatch", "removeWatches", "setWatches", "auth", "reconfig", "closeSession", "other",
+]  # fmt: skip
+EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
+
+
+class HistoryError(ValueError):
+    """A file that is no history of this version: name, line and field, and the expected value."""
+
+
+class Content(NamedTuple):
+    """A node's data, as a digest (`crc32:` or `xxh3:` and hex digits) and its length in bytes."""
+
+    digest: str
+    length: int
+
+    def differs(self, other: "Content | None") -> bool:
+        """Return True if this is known to be other data: digests of two kinds cannot be compared."""
+        if other is None:
+            return False
+        alike = self.digest.partition(":")[0] == other.digest.partition(":")[0]
+        return self.length != other.length or (alike and self.digest != other.digest)
+
+
+class Line(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="record", rename="camel"):
+    """Base of all lines."""
+
+
+class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A node's data where it is no text: as base64, or as a digest with the length in bytes."""
+
+    base64: str | None = None
+    digest: Annotated[str, Meta(pattern="^(crc32|xxh3):[0-9a-f]+$")] | None = None
+    length: Count | None = None
+
+
+def content_of(data: str | Data | None) -> Content | None:
+    """Return the content of a field `data`; None if there is none. ValueError if it is incomplete."""
+    if data is None:
+        return None
+    if isinstance(data, str):
+        return _digested(data.encode())
+    if data.base64 is not None:
+        return _digested(b64decode(data.base64, validate=True))
+    if data.digest is None or data.length is None:
+        raise ValueError("field `data`: expected text, `base64`, or a `digest` and the `length` in bytes")
+    return Content(data.digest, data.length)
+
+
+def _digested(raw: bytes) -> Content:
+    return Content(f"crc32:{zlib.crc32(raw):08x}", len(raw))
+
+
+class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+    """A node's counters (Programmer's Guide, ZooKeeper Stat Structure). Times are in ms since 1970."""
+
+    czxid: Count
+    mzxid: Count
+    pzxid: Count
+    version: int
+    cversion: int | None = None
+    aversion: int | None = None
+    ctime: int | None = None
+    mtime: int | None = None
+    ephemeral_owner: Session = NOBODY
+    data_length: Count | None = None
+    num_children: Count | None = None
+
+
+class HistoryHeader(Line, frozen=True, tag="header"):
+    """The first line.
+
+    `complete` has paths below which every writer is recorded; `clock_error` is in ns, `tick` in ms.
+    """
+
+    version: Annotated[int, Meta(ge=1, le=HISTORY_VERSION)]
+    service: str = ""
+    profile: Literal["zookeeper", "protocol"] = "zookeeper"
+    clock: Literal["one", "per-host", "none"] = "none"
+    clock_error: Nanoseconds = 0
+    complete: tuple[Path, ...] = ()
+    initial: Literal["empty", "given", "unknown"] = "unknown"
+    tick: Count = 2000
+    values: Literal["unique", "any"] = "any"
+
+
+class InitialNode(Line, frozen=True, kw_only=True, tag="node"):
+    """A node of the tree at the start, as of `zxid`."""
+
+    path: Path
+    zxid: Zxid
+    stat: Stat
+    data: str | Data | None = None
+
+
+class Record(Line, frozen=True, kw_only=True):
+    """Base of the lines of a connection. `time` is in ns, from any start, and never goes back on a connection."""
+
+    client: Count
+    connection: Count
+    time: Nanoseconds | None = None
+
+
+class Connect(Record, frozen=True, kw_only=True, tag="connect"):
+    """A client connects to `server`, and asks for a session, whose last zxid it says to have `seen`."""
+
+    session: Session
+    server: str | None = None
+    seen: Zxid = 0
+    timeout: Count = 0
+
+
+class Connected(Record, frozen=True, kw_only=True, tag="connected"):
+    """The answer: the session that the client has now, `NOBODY` if it has expired; the time-out is in ms."""
+
+    session: Session
+    timeout: Count = 0
+    read_only: bool = False
+    local: bool = False
+
+
+class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+    """A request within a multi."""
+
+    op: Operation
+    path: Path
+    data: str | Data | None = None
+    version: int = -1
+    mode: tuple[Literal["sequential", "ephemeral", "container", "ttl"], ...] = ()
+    ttl: Count = 0
+
+
+class Request(Record, frozen=True, kw_only=True, tag="request"):
+    """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch."""
+
+    xid: int
+    op: Operation
+    path: Path | None = None
+    data: str | Data | None = None
+    version: int = -1
+    mode: tuple[Literal["sequential", "ephemeral", "container", "ttl"], ...] = ()
+    ttl: Count = 0
+    watch: Literal["", "standard", "persistent", "recursive", "data", "children", "any"] = ""
+    parts: tuple[Part, ...] = ()
+    relative: Zxid = 0
+    data_watches: tuple[Path, ...] = ()
+    exist_watches: tuple[Path, ...] = ()
+    child_watches: tuple[Path, ...] = ()
+    persistent_watches: tuple[Path, ...] = ()
+    recursive_watches: tuple[Path, ...] = ()
+
+
+class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+    """The result of a part of a multi: an error, or what such a request is answered."""
+
+    error: str = ""
+    path: Path | None = None
+    stat: Stat | None = None
+    data: str | Data | None = None
+    children: tuple[str, ...] | None = None
+
+
+class Answer(Record, frozen=True, kw_only=True, tag="answer"):
+    """The answer to request `xid`; `error` is "" if it was done. A `stray` answer has no request on its connection."""
+
+    xid: int
+    zxid: Zxid = 0
+    error: str = ""
+    path: Path | None = None
+    stat: Stat | None = None
+    data: str | Data | None = None
+    children: tuple[str, ...] | None = None
+    results: tuple[Result, ...] = ()
+    stray: bool = False
+
+
+class WatchEvent(Record, frozen=True, kw_only=True, tag="event"):
+    """An event of a watch."""
+
+    type: EventType
+    path: Path
+    zxid: Zxid = -1
+
+
+class Lost(Record, frozen=True, kw_only=True, tag="lost"):
+    """The connection is gone. Nobody knows whether its open requests were done."""
+
+    why: str = ""
+
+
+class Told(Line, frozen=True, kw_only=True, tag="told"):
+    """A client told another something: after its answer `after`, and before the other sent its request `before`."""
+
+    from_: Annotated[int, Meta(ge=0)] = msgspec.field(name="from")
+    to: Count
+    after: int
+    before: int
+
+
+class HistoryEnd(Line, frozen=True, tag="end"):
+    """The last line; `count` is the number of lines between header and end."""
+
+    count: Count
+
+
+HistoryLine = (
+    HistoryHeader | InitialNode | Connect | Connected | Request | Answer | WatchEvent | Lost | Told | HistoryEnd
+)
+_DECODER: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
+_encode = msgspec.json.Encoder().encode
+_PATH = re.compile(r" - at `\$\.?(.*)`$")
+
+
+def dump(lines: Iterable[HistoryLine]) -> Iterator[bytes]:
+    """Yield the lines of a history, each with its line feed."""
+    for line in lines:
+        yield _encode(line) + b"\n"
+
+
+def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
+    """Yield the lines of a file, header and end included, each valid by itself; `name` is for messages.
+
+    HistoryError, with name, line and field, for anything that is no history. A missing end is no error.
+    """
+    number = 0
+    while data := source.readline(MAX_LINE + 1):
+        number += 1
+        if len(data) > MAX_LINE:
+            raise HistoryError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
+        yield _decoded(data, name, number)
+    if not number:
+        raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
+
+
+def _decoded(raw: bytes, name: str, number: int) -> HistoryLine:
+    try:
+        line = _DECODER.decode(raw)
+        for data in _data_in(line):
+            content_of(data)
+    except NOT_DECODED as error:
+        other = foreign(raw) if number == 1 else None
+        if other is not None:
+            raise HistoryError(f"{name}, line 1: expected {other}") from error
+        said = why_not_decoded(error)
+        field = _PATH.search(said)
+        where = f", field `{field[1]}`" if field and field[1] else ""
+        raise HistoryError(f"{name}, line {number}{where}: {_PATH.sub('', said)}") from error
+    except ValueError as error:  # of `content_of`, with its field
+        raise HistoryError(f"{name}, line {number}: {error}") from error
+    return line
+
+
+def _data_in(line: HistoryLine) -> Iterator[str | Data | None]:
+    if isinstance(line, InitialNode | Request | Answer):
+        yield line.data
+    if isinstance(line, Request):
+        yield from (part.data for part in line.parts)
+    elif isinstance(line, Answer):
+        yield from (result.data for result in line.results)

@@ -1,0 +1,241 @@
+"""Promises about lives: of sessions, of the nodes that end with them, and of those that the service deletes."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.history import NOBODY
+from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
+from zabcheck.zookeeper.clients.tree import Seen, Tree, parent
+from zabcheck.zookeeper.wire.zxids import shown
+
+_MS = 1_000_000
+"""Nanoseconds in a millisecond."""
+
+
+@dataclass(slots=True)
+class Life:
+    """A session: its connections, the operation that closed it, and the one that created each of its nodes."""
+
+    connections: list[Connection] = field(default_factory=list)
+    closed: Exchanged | None = None
+    last_write: Exchanged | None = None
+    ephemerals: dict[str, Exchanged] = field(default_factory=dict)
+
+
+def _lives(exchange: Exchange) -> dict[str, Life]:
+    lives: dict[str, Life] = defaultdict(Life)
+    for connection in exchange.connections.values():
+        if connection.session != NOBODY:
+            lives[connection.session].connections.append(connection)
+    for operation in exchange.operations:
+        if not (operation.is_write and operation.is_done and operation.zxid):
+            continue
+        life = lives[operation.session]
+        if operation.request.op == "closeSession":
+            life.closed = operation
+        elif life.last_write is None or operation.zxid > life.last_write.zxid:
+            life.last_write = operation
+        for effect in effects_of(operation):
+            if effect.op == "create" and "ephemeral" in effect.mode:
+                life.ephemerals[effect.created] = operation
+    return lives
+
+
+def _deletable(exchange: Exchange) -> set[str]:
+    """Return the paths that some request may have deleted."""
+    writes = (each for each in exchange.operations if each.is_write and (each.is_done or not each.is_known))
+    return {effect.path for write in writes for effect in effects_of(write) if effect.op == "delete"}
+
+
+def _vanished(life: Life, tree: Tree, deletable: set[str]) -> Iterator[tuple[str, Exchanged, Seen]]:
+    """Yield the nodes of a session that were seen gone though nobody deleted them, with their creation."""
+    for path, created in sorted(life.ephemerals.items()):
+        if path in deletable or not tree.is_complete(path):
+            continue
+        gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
+        if gone is not None:
+            yield path, created, gone
+
+
+def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for nodes of sessions that had ended: by the zxid of their close, or since other nodes of them were gone."""
+    lives, deletable = _lives(exchange), _deletable(exchange)
+    ends: dict[str, tuple[int, Exchanged | Seen]] = {}
+    for session, life in lives.items():
+        gone = min((seen for _, _, seen in _vanished(life, tree, deletable)), key=lambda seen: seen.start, default=None)
+        if life.closed is not None:
+            ends[session] = life.closed.zxid, life.closed
+        elif gone is not None:
+            ends[session] = gone.start, gone
+        found.case(len(life.ephemerals) if session in ends else 0)
+    for path in sorted(tree.data):
+        for seen in tree.data[path]:
+            owner = seen.stat.ephemeral_owner if seen.stat is not None else NOBODY
+            end = ends.get(owner)
+            if end is not None and seen.until >= end[0]:
+                by = end[1] if isinstance(end[1], Exchanged) else end[1].by
+                text = f"session {owner} ended with {shown(end[0])}, and its {path} is there as of {shown(seen.until)}"
+                found.breach(seen.until, text, lives[owner].ephemerals.get(path), by, seen.by)
+
+
+def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for nodes that were gone while their session lived on, and that nobody deleted."""
+    deletable = _deletable(exchange)
+    for session, life in sorted(_lives(exchange).items()):
+        found.case(len(life.ephemerals))
+        for path, created, gone in _vanished(life, tree, deletable):
+            if life.last_write is not None and life.last_write.zxid > gone.start:
+                text = (
+                    f"session {session} lives as of {shown(life.last_write.zxid)}, and its {path} is gone as of "
+                    f"{shown(gone.start)}"
+                )
+                found.breach(gone.start, text, created, gone.by, life.last_write)
+
+
+def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look at what each connection was given, and at what came of a session after its end."""
+    holders: dict[str, int] = {}
+    ended: dict[str, Connection | Exchanged] = {}
+    timeouts: dict[str, int] = {}
+    heard: dict[str, tuple[int, Exchanged]] = {}
+    for connection in exchange.connections.values():
+        asked, given = connection.connect, connection.connected
+        if given is None:
+            continue
+        if asked.session != NOBODY:
+            found.case()
+            if given.session not in (asked.session, NOBODY):
+                text = (
+                    f"client {asked.client} asked for session {asked.session} and was given {given.session}, without "
+                    "being told that it has expired"
+                )
+                found.breach(0, text, asked, given)
+            elif given.session == NOBODY:
+                _expired(connection, timeouts, heard, exchange, found)
+                ended.setdefault(asked.session, connection)
+            elif asked.session in ended:
+                end = ended[asked.session]
+                witness = end.witness if isinstance(end, Exchanged) else (end.connect, end.connected)
+                found.breach(
+                    0,
+                    f"session {asked.session} had ended, and was given to client {asked.client} again",
+                    *witness,
+                    asked,
+                    given,
+                )
+        elif given.session in holders:
+            text = f"client {asked.client} was given session {given.session}, which client {holders[given.session]} has"
+            found.breach(0, text, asked, given)
+        if given.session != NOBODY:
+            holders[given.session] = asked.client
+            timeouts[given.session] = given.timeout
+        for operation in connection.operations:
+            if operation.answer is not None and operation.request.time is not None:
+                heard[connection.session] = operation.request.time, operation
+            if operation.request.op == "closeSession" and operation.is_done:
+                ended[connection.session] = operation
+        _answered_without_a_session(connection, found)
+
+
+def _answered_without_a_session(connection: Connection, found: Found) -> None:
+    """Tell requests that were done on a connection whose session had expired."""
+    if connection.connected is not None and connection.connected.session == NOBODY:
+        for operation in connection.operations:
+            if operation.is_done:
+                text = (
+                    f"client {connection.client} was told that its session has expired, and {operation.name} was "
+                    "answered"
+                )
+                found.breach(operation.zxid, text, connection.connected, operation)
+
+
+def _expired(
+    connection: Connection,
+    timeouts: dict[str, int],
+    heard: dict[str, tuple[int, Exchanged]],
+    exchange: Exchange,
+    found: Found,
+) -> None:
+    """Compare the time since the service last heard of a session with the time-out, less a tick."""
+    session, told = connection.connect.session, connection.connected
+    assert told is not None
+    if session not in heard or told.time is None or session not in timeouts:
+        return
+    silent = told.time - heard[session][0]
+    if silent < (timeouts[session] - exchange.header.tick) * _MS - exchange.header.clock_error:
+        text = (
+            f"session {session} was told to have expired {silent // _MS} ms after a request that was answered, and "
+            f"its time-out is {timeouts[session]} ms"
+        )
+        found.breach(0, text, heard[session][1], connection.connect, told)
+
+
+def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for containers that were deleted with a child in them, and for nodes that were deleted before their time."""
+    made: dict[str, tuple[Exchanged, bool, int]] = {}
+    written: dict[str, Exchanged] = {}
+    for operation in exchange.operations:
+        if operation.is_write and operation.is_done:
+            for effect in effects_of(operation):
+                written[effect.created] = operation
+                if effect.op == "create" and {"container", "ttl"} & set(effect.mode):
+                    ttl = max((operation.request.ttl, *(part.ttl for part in operation.request.parts)))
+                    made[effect.created] = operation, "container" in effect.mode, ttl
+    deletable = _deletable(exchange)
+    for path, (created, is_container, ttl) in sorted(made.items()):
+        gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
+        if gone is None or path in deletable:
+            continue
+        found.case()
+        if is_container:
+            for child in sorted(each for each in tree.data if each != path and parent(each) == path):
+                there = tree.state_at(child, gone.start)
+                if there is not None and there.stat is not None:
+                    text = f"{child} is there as of {shown(gone.start)}, and its container {path} is not"
+                    found.breach(gone.start, text, created, there.by, gone.by)
+        elif isinstance(gone.by, Exchanged) and gone.by.answer is not None and gone.by.answer.time is not None:
+            last = written[path]
+            if (
+                last.request.time is not None
+                and gone.by.answer.time - last.request.time < ttl * _MS - exchange.header.clock_error
+            ):
+                text = (
+                    f"{path} has {ttl} ms to live since {last.name}, and is gone "
+                    f"{(gone.by.answer.time - last.request.time) // _MS} ms after it was sent"
+                )
+                found.breach(gone.start, text, last, gone.by)
+
+
+LIVES = (
+    Promise(
+        "ephemeral nodes end",
+        "All nodes of a session go at the one zxid of its end.",
+        f"{GUIDE}, Ephemeral Nodes; DataTree.killSession",
+        "documented",
+        ephemeral_ends,
+    ),
+    Promise(
+        "ephemeral nodes stay",
+        "While a session lives, its nodes go only if somebody deletes them.",
+        f"{GUIDE}, Ephemeral Nodes",
+        "documented",
+        ephemeral_stays,
+    ),
+    Promise(
+        "session",
+        "A session is given to who asks for it, or has expired; not before its time-out, and for good.",
+        f"{GUIDE}, ZooKeeper Sessions",
+        "documented",
+        sessions,
+    ),
+    Promise(
+        "containers and TTL",
+        "The service deletes containers and nodes with a time to live only when they are empty, and not before.",
+        f"{GUIDE}, Container Nodes, TTL Nodes",
+        "documented",
+        containers,
+    ),
+)
+"""The promises of this module, in the order of reports."""

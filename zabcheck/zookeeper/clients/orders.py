@@ -1,0 +1,333 @@
+"""Promises about orders: of answers, of views, of writes, and of what was answered before something was asked."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.history import Content
+from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
+from zabcheck.zookeeper.clients.tree import Tree
+from zabcheck.zookeeper.wire.zxids import shown
+
+
+def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the order of the answers on each connection with that of the requests."""
+    for connection in exchange.connections.values():
+        waiting: Exchanged | None = None
+        for stray in connection.received:
+            if isinstance(stray, Exchanged) and stray.sent < 0:
+                which = f"request {stray.request.xid}, which it had not sent, or twice"
+                text = f"client {connection.client} was answered {which}"
+                found.breach(stray.zxid, text, stray)
+        latest: Exchanged | None = None
+        for operation in connection.operations:
+            if operation.request.op in BESIDE_THE_ORDER:
+                continue
+            if operation.answered is None:
+                waiting = waiting or operation
+                continue
+            if latest is not None and latest.answered is not None and operation.sent < latest.answered:
+                found.case()
+            overtaken = waiting or (
+                latest if latest is not None and operation.answered < (latest.answered or 0) else None
+            )
+            if overtaken is not None:
+                text = (
+                    f"client {connection.client} was answered request {operation.request.xid} before its request "
+                    f"{overtaken.request.xid}"
+                )
+                found.breach(operation.zxid, text, overtaken, operation)
+            if latest is None or operation.answered > (latest.answered or 0):
+                latest = operation
+
+
+def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look at the zxids of the answers of each connection, in the order in which they came."""
+    for connection in exchange.connections.values():
+        highest: Exchanged | None = None
+        for answer in _answers(connection):
+            if highest is not None:
+                found.case()
+                if answer.zxid < highest.zxid:
+                    text = (
+                        f"client {connection.client} was answered as of {shown(highest.zxid)}, and then as of "
+                        f"{shown(answer.zxid)} by the same server"
+                    )
+                    found.breach(answer.zxid, text, highest, answer)
+            if highest is None or answer.zxid > highest.zxid:
+                highest = answer
+
+
+def _answers(connection: Connection) -> Iterator[Exchanged]:
+    return (each for each in connection.received if isinstance(each, Exchanged) and each.zxid)
+
+
+def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the first answers after a session was resumed with the last zxid that it had seen."""
+    highest: dict[str, Exchanged] = {}
+    for connection in exchange.connections.values():
+        before = highest.get(connection.session)
+        seen = connection.connect.seen if connection.connected is not None else 0
+        for answer in _answers(connection):
+            least = max(seen, before.zxid if before is not None and before.connection is not connection else 0)
+            if least and answer.answered is not None:
+                found.case()
+                if answer.zxid < least:
+                    by = "" if before is None or before.zxid < least else f", by {before.name}"
+                    text = (
+                        f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
+                        f"answered as of {shown(answer.zxid)}"
+                    )
+                    found.breach(answer.zxid, text, before, connection.connect, answer)
+                    break
+            if connection.session not in highest or answer.zxid > highest[connection.session].zxid:
+                highest[connection.session] = answer
+
+
+def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare each read with the writes that its session had sent before it."""
+    latest: dict[str, Exchanged] = {}
+    for operation in exchange.operations:
+        if operation.is_write and operation.is_done and operation.zxid:
+            if operation.session not in latest or operation.zxid > latest[operation.session].zxid:
+                latest[operation.session] = operation
+        elif operation.zxid and operation.request.op not in BESIDE_THE_ORDER and operation.session in latest:
+            write = latest[operation.session]
+            found.case()
+            if operation.zxid < write.zxid:
+                text = (
+                    f"{write.name} was done as {shown(write.zxid)}, and {operation.name}, sent after it, is as of "
+                    f"{shown(operation.zxid)}"
+                )
+                found.breach(operation.zxid, text, write, operation)
+    for conflict in tree.conflicts:
+        change, stale = conflict.change.by, conflict.stale.by
+        if not (conflict.change.is_change and isinstance(change, Exchanged) and isinstance(stale, Exchanged)):
+            continue
+        if change.connection is stale.connection and change.sent < stale.sent:
+            text = (
+                f"{change.name} was done as {shown(conflict.change.start)}, and {stale.name} finds {conflict.path} "
+                f"as of {shown(conflict.stale.start)}"
+            )
+            found.breach(conflict.change.start, text, change, stale)
+
+
+def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the zxids of each session's writes, and look for those of unknown outcome where they must not be."""
+    latest: dict[str, Exchanged] = {}
+    writers = _writers(exchange)
+    for operation in exchange.operations:
+        if not (operation.is_write and operation.is_done and operation.zxid):
+            continue
+        before = latest.get(operation.session)
+        if before is not None:
+            found.case()
+            if operation.zxid <= before.zxid:
+                text = (
+                    f"client {operation.connection.client} sent request {before.request.xid} before "
+                    f"{operation.request.xid}, which were done as {shown(before.zxid)} and {shown(operation.zxid)}"
+                )
+                found.breach(operation.zxid, text, before, operation)
+        latest[operation.session] = operation
+    for unknown, later in _given_up(exchange):
+        found.case()
+        if unknown.connection is later.connection:
+            _look_for_a_hole(unknown, later, tree, found)
+        else:
+            _look_for_a_late_one(unknown, later, writers, tree, found)
+
+
+def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
+    """Return the writes by what they write."""
+    writers: dict[tuple[str, Content], list[Exchanged]] = defaultdict(list)
+    for operation in exchange.operations:
+        for effect in effects_of(operation) if operation.is_write else ():
+            if effect.content is not None:
+                writers[effect.path, effect.content].append(operation)
+    return writers
+
+
+def _given_up(exchange: Exchange) -> Iterator[tuple[Exchanged, Exchanged]]:
+    """Yield each write of unknown outcome with the next one of its session that was done."""
+    waiting: dict[str, list[Exchanged]] = defaultdict(list)
+    for operation in exchange.operations:
+        if not operation.is_write:
+            continue
+        if not operation.is_known:
+            waiting[operation.session].append(operation)
+        elif operation.is_done and operation.zxid:
+            yield from ((unknown, operation) for unknown in waiting.pop(operation.session, ()))
+
+
+def _look_for_a_hole(unknown: Exchanged, later: Exchanged, tree: Tree, found: Found) -> None:
+    """Tell a write that was passed over: a later one on its connection was done, and its node has not changed."""
+    least = max((each.zxid for each in _answers(unknown.connection) if (each.answered or 0) < unknown.sent), default=0)
+    for effect in effects_of(unknown):
+        if effect.op != "setData" or effect.version >= 0 or unknown.request.op == "multi":
+            continue
+        seen = tree.state_at(effect.path, least)
+        if seen is not None and seen.stat is not None and seen.until >= later.zxid:
+            text = (
+                f"{later.name} was done as {shown(later.zxid)}, and {unknown.name}, sent before it on the same "
+                "connection, was not"
+            )
+            found.breach(later.zxid, text, unknown, later, seen.by)
+
+
+def _look_for_a_late_one(
+    unknown: Exchanged,
+    later: Exchanged,
+    writers: dict[tuple[str, Content], list[Exchanged]],
+    tree: Tree,
+    found: Found,
+) -> None:
+    """Tell a write that took effect after a later one of its session, on another connection."""
+    for effect in effects_of(unknown):
+        if effect.content is None or len(writers[effect.path, effect.content]) > 1:
+            continue
+        for seen in tree.with_content.get((effect.path, effect.content), ()):
+            if seen.start > later.zxid:
+                text = (
+                    f"client {unknown.connection.client} gave up request {unknown.request.xid}, was told that "
+                    f"{later.request.xid} is done ({shown(later.zxid)}), and {unknown.request.xid} took effect as "
+                    f"{shown(seen.start)}"
+                )
+                found.breach(seen.start, text, unknown, later, seen.by)
+
+
+# Real time.
+
+
+class Earlier(NamedTuple):
+    """An operation, and of those answered before it was sent the ones with the highest zxid: of all, and of writes."""
+
+    operation: Exchanged
+    any: Exchanged | None
+    write: Exchanged | None
+
+
+def in_real_time(exchange: Exchange) -> Iterator[Earlier]:
+    """Yield each operation that is known to have been sent after another was answered. O(operations · log)."""
+    points: list[tuple[int, int, int, Exchanged]] = []
+    if exchange.header.clock == "one":
+        for number, operation in enumerate(exchange.operations):
+            if operation.request.time is not None:
+                points.append((operation.request.time, 0, number, operation))
+            if operation.answer is not None and operation.answer.time is not None and operation.zxid:
+                points.append((operation.answer.time + exchange.header.clock_error, 1, number, operation))
+    best: Exchanged | None = None
+    best_write: Exchanged | None = None
+    for _, is_answer, _, operation in sorted(points, key=lambda point: point[:3]):
+        if not is_answer:
+            yield Earlier(operation, best, best_write)
+            continue
+        if best is None or operation.zxid > best.zxid:
+            best = operation
+        if operation.is_write and operation.is_done and (best_write is None or operation.zxid > best_write.zxid):
+            best_write = operation
+    yield from _told(exchange)
+
+
+def _told(exchange: Exchange) -> Iterator[Earlier]:
+    latest = {(each.connection.client, each.request.xid): each for each in exchange.operations} if exchange.told else {}
+    for told in exchange.told:
+        after, before = latest.get((told.from_, told.after)), latest.get((told.to, told.before))
+        if after is not None and before is not None and after.zxid:
+            yield Earlier(before, after, after if after.is_write and after.is_done else None)
+
+
+def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the zxids of writes with each other, and with those of all that was answered before they were sent."""
+    holders: dict[int, Exchanged] = {}
+    for operation in exchange.operations:
+        if not (operation.is_write and operation.is_done and operation.zxid):
+            continue
+        other = holders.setdefault(operation.zxid, operation)
+        if other is not operation:
+            found.breach(
+                operation.zxid,
+                f"{other.name} and {operation.name} both were done as {shown(operation.zxid)}",
+                other,
+                operation,
+            )
+    for earlier in in_real_time(exchange):
+        write, before = earlier.operation, earlier.any
+        if before is None or not (write.is_write and write.is_done and write.zxid):
+            continue
+        found.case()
+        if write.zxid <= before.zxid:
+            text = (
+                f"{write.name} was sent after {before.name} was answered, and was done as {shown(write.zxid)}, which "
+                f"is not above {shown(before.zxid)}"
+            )
+            found.breach(write.zxid, text, before, write)
+
+
+def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare each sync with the writes that were answered before it was sent."""
+    for earlier in in_real_time(exchange):
+        if earlier.operation.request.op != "sync" or earlier.write is None or not earlier.operation.zxid:
+            continue
+        found.case()
+        if earlier.operation.zxid < earlier.write.zxid:
+            text = (
+                f"{earlier.write.name} was done as {shown(earlier.write.zxid)} before client "
+                f"{earlier.operation.connection.client} sent its sync, which was answered as of "
+                f"{shown(earlier.operation.zxid)}"
+            )
+            found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
+
+
+ORDERS = (
+    Promise(
+        "answer order",
+        "On a connection the answers come in the order of the requests, one each.",
+        f"{USENIX}, 2.3: FIFO client order; ClientCnxn.readResponse",
+        "documented",
+        answer_order,
+    ),
+    Promise(
+        "rising view",
+        "On a connection no answer is as of an older zxid than one before.",
+        "FinalRequestProcessor takes lastProcessedZxid for each answer",
+        "by the code",
+        rising_view,
+    ),
+    Promise(
+        "single system image",
+        "A session that goes on at another server sees no older tree than before.",
+        f"{GUIDE}, Consistency Guarantees",
+        "documented",
+        system_image,
+    ),
+    Promise(
+        "own writes",
+        "A read that is sent after a write of its session sees it.",
+        f"{USENIX}, 2.3; {GUIDE}, Consistency Guarantees: sequential consistency",
+        "documented",
+        own_writes,
+    ),
+    Promise(
+        "writes in the order sent",
+        "The writes of a session take effect in the order in which they were sent, also over reconnects.",
+        f"{GUIDE}, Consistency Guarantees: sequential consistency",
+        "documented",
+        order_sent,
+    ),
+    Promise(
+        "linearizable writes",
+        "Each write has a zxid of its own, above that of all that was answered before it was sent.",
+        f"{INTERNALS}; {USENIX}, 2.3",
+        "documented",
+        linearizable,
+    ),
+    Promise(
+        "sync",
+        "A sync is answered as of a zxid that has every write answered before it was sent.",
+        f"{GUIDE}, Consistency Guarantees, note; {USENIX}, 2.3 and 4.4",
+        "documented",
+        sync,
+    ),
+)
+"""The promises of this module, in the order of reports."""

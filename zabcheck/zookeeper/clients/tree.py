@@ -1,0 +1,206 @@
+"""The tree as far as a history proves it: of each node the known changes, and how long each state lasted at least.
+
+An answer as of zxid z with a Stat proves that the node was as its transaction `mzxid` left it from there to z, and its
+children as of `pzxid`. An acknowledged write proves a change. So each node has sightings, spans of zxids with a state,
+and two that overlap and differ contradict each other, whoever saw them: one look-up, where others search for an order.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.history import NOBODY, Content, InitialNode, Stat, content_of
+
+ROOT = "/"
+_READS = ("getData", "exists", "getChildren", "getACL")
+
+
+class Seen(NamedTuple):
+    """A node as an operation showed it, or its absence if `stat` is None, from zxid `start` to `until`.
+
+    `content` and `children` are None where the operation does not show them.
+    """
+
+    start: int
+    until: int
+    stat: Stat | None
+    content: Content | None
+    children: tuple[str, ...] | None
+    by: Exchanged | InitialNode
+    is_change: bool
+    """True if the operation made the state, False if it only read it."""
+
+
+class Conflict(NamedTuple):
+    """Two sightings of a node that cannot both be: `change` came to be while `stale`, which began earlier, lasted."""
+
+    path: str
+    stale: Seen
+    change: Seen
+
+
+class Tree:
+    """The nodes of a history. Each list is sorted by `start`."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self.data: dict[str, list[Seen]] = defaultdict(list)
+        """By path, by the transaction that last changed the data, created or deleted the node."""
+        self.children: dict[str, list[Seen]] = defaultdict(list)
+        """By path, by the transaction that last created or deleted a child."""
+        self.unsettled: set[str] = set()
+        """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
+        self.complete = exchange.header.complete
+        self.is_empty_at_first = exchange.header.initial == "empty"
+        for node in exchange.nodes:
+            self._look(node.path, node.stat, node.zxid, content_of(node.data), None, node)
+        for operation in exchange.operations:
+            if operation.is_known:
+                self._add(operation)
+            elif operation.is_write:
+                self.unsettled.update(each.path for each in effects_of(operation))
+        for lists in (self.data, self.children):
+            for sightings in lists.values():
+                sightings.sort(key=lambda seen: (seen.start, seen.until))
+        self._states = {path: [*filter(is_state, sightings)] for path, sightings in self.data.items()}
+        self._starts = {path: [seen.start for seen in states] for path, states in self._states.items()}
+        self._longest = {path: _running(states) for path, states in self._states.items()}
+
+    def _add(self, operation: Exchanged) -> None:
+        if operation.is_write:
+            if operation.is_done:
+                for effect in _last_effects(operation):
+                    self._change(operation, effect)
+            return
+        for effect in effects_of(operation):
+            result = effect.result
+            if effect.op not in _READS or result is None:
+                continue
+            if result.error == "NoNode" and operation.zxid:
+                self.data[effect.path].append(Seen(operation.zxid, operation.zxid, None, None, None, operation, False))
+            elif result.error == "" and result.stat is not None:
+                content = content_of(result.data) if effect.op == "getData" else None
+                self._look(effect.path, result.stat, operation.zxid, content, result.children, operation)
+
+    def _change(self, operation: Exchanged, effect: Effect) -> None:
+        zxid, path, stat = operation.zxid, effect.created, getattr(effect.result, "stat", None)
+        if effect.op == "create":
+            if stat is None and zxid:
+                owner = operation.session if "ephemeral" in effect.mode else NOBODY
+                stat = Stat(zxid, zxid, zxid, 0, 0, ephemeral_owner=owner)
+            if {"ephemeral", "container", "ttl"} & set(effect.mode):
+                self.unsettled.add(path)
+        start = zxid or (stat.mzxid if stat is not None else 0)
+        if not start or effect.op not in ("create", "setData", "delete"):
+            return
+        if effect.op == "delete":
+            self.data[path].append(Seen(start, start, None, None, None, operation, True))
+        elif stat is not None:
+            self.data[path].append(Seen(start, start, stat, effect.content, None, operation, True))
+        if effect.op in ("create", "delete"):
+            self.children[parent(path)].append(Seen(start, start, None, None, None, operation, True))
+
+    def _look(
+        self,
+        path: str,
+        stat: Stat,
+        zxid: int,
+        content: Content | None,
+        children: tuple[str, ...] | None,
+        by: Exchanged | InitialNode,
+    ) -> None:
+        self.data[path].append(Seen(stat.mzxid, max(stat.mzxid, zxid), stat, content, children, by, False))
+        self.children[path].append(Seen(stat.pzxid, max(stat.pzxid, zxid), stat, None, children, by, False))
+
+    @cached_property
+    def with_content(self) -> dict[tuple[str, Content], list[Seen]]:
+        """The sightings of each content of each node."""
+        found: dict[tuple[str, Content], list[Seen]] = defaultdict(list)
+        for path, sightings in self.data.items():
+            for seen in sightings:
+                if seen.content is not None:
+                    found[path, seen.content].append(seen)
+        return found
+
+    def is_complete(self, path: str) -> bool:
+        """Return True if all who write this node are recorded."""
+        return any(path == top or path.startswith(top.rstrip("/") + "/") for top in self.complete)
+
+    def state_at(self, path: str, zxid: int) -> Seen | None:
+        """Return the sighting that shows the node as of `zxid`; None if nothing proves how it was. O(log sightings)."""
+        index = bisect_right(self._starts.get(path, ()), zxid) - 1
+        if index < 0:
+            return None
+        seen = self._longest[path][index]
+        lasts = seen.until >= zxid or (self.is_complete(path) and path not in self.unsettled)
+        return seen if lasts else None
+
+    def changes_after(self, path: str, zxid: int, of_children: bool = False) -> Iterator[Seen]:
+        """Yield the known changes of a node, or of its children, after `zxid`, in their order."""
+        states = (self.children if of_children else self._states).get(path, [])
+        for index in range(bisect_right(states, zxid, key=lambda seen: seen.start), len(states)):
+            yield states[index]
+
+    @cached_property
+    def conflicts(self) -> list[Conflict]:
+        """The pairs of sightings of one node's data that contradict each other, by path."""
+        return [*self._conflicts()]
+
+    def _conflicts(self) -> Iterator[Conflict]:
+        for path in sorted(self.data):
+            yield from _conflicts(path, self.data[path])
+            for before, seen in pairwise(self.data[path]):
+                if before.start == seen.start and (before.stat is None) != (seen.stat is None):
+                    yield Conflict(path, *((before, seen) if seen.is_change else (seen, before)))
+
+    def conflicts_of_children(self) -> Iterator[Conflict]:
+        """Yield the pairs of sightings of one node's children that contradict each other, by path."""
+        for path in sorted(self.children):
+            yield from _conflicts(path, self.children[path])
+
+
+def is_state(seen: Seen) -> bool:
+    """Return True if this is a state since `start`, not one that was found at some time: nobody knows since when."""
+    return seen.is_change or seen.stat is not None
+
+
+def parent(path: str) -> str:
+    """Return the path of the node above."""
+    return path.rpartition("/")[0] or ROOT
+
+
+def _last_effects(operation: Exchanged) -> list[Effect]:
+    """Return the effects of a write; of those of a multi on one node, the last, which alone can be seen."""
+    last: dict[str, Effect] = {}
+    for effect in effects_of(operation):
+        before = last.get(effect.created)
+        if before is not None and before.op == "create" and effect.op == "setData":
+            effect = effect._replace(mode=before.mode)
+        last[effect.created] = effect
+    return [*last.values()]
+
+
+def _running(sightings: list[Seen]) -> list[Seen]:
+    """Return for each of these, sorted by start, the one up to there that began last and lasts longest."""
+    longest: list[Seen] = []
+    for seen in sightings:
+        before = longest[-1] if longest else None
+        longest.append(
+            before if before is not None and before.start == seen.start and before.until > seen.until else seen
+        )
+    return longest
+
+
+def _conflicts(path: str, sightings: list[Seen]) -> Iterator[Conflict]:
+    reaching: Seen | None = None  # of those that began before, the one that lasts longest
+    candidate: Seen | None = None  # the same, with those that began as this one
+    for seen in sightings:
+        if candidate is not None and candidate.start < seen.start:
+            reaching = candidate
+        if reaching is not None and reaching.until >= seen.start and not (reaching.stat is None and seen.stat is None):
+            yield Conflict(path, reaching, seen)
+        if candidate is None or seen.until > candidate.until:
+            candidate = seen

@@ -1,0 +1,433 @@
+"""Promises about what is in the tree: values, versions, counters, and what is done at once or not at all."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
+
+from zabcheck.zookeeper.clients.exchange import WRITES, Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
+from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
+from zabcheck.zookeeper.clients.tree import Conflict, Seen, Tree, parent
+from zabcheck.zookeeper.wire.zxids import shown
+
+_OF_NO_PART = "RuntimeInconsistency"
+"""The result of the parts after the one for which a multi is refused."""
+
+
+def _reads(tree: Tree) -> Iterator[tuple[str, Seen]]:
+    """Yield what was read of each node, not what was written."""
+    for path in sorted(tree.data):
+        yield from ((path, seen) for seen in tree.data[path] if not seen.is_change)
+
+
+def _name(by: Exchanged | InitialNode) -> str:
+    return by.name if isinstance(by, Exchanged) else f"the initial {by.path}"
+
+
+def _story(conflict: Conflict) -> str:
+    """Return as text which two sightings contradict each other."""
+    path, stale, change = conflict
+    knew = f"{path} was {'deleted' if change.stat is None else 'changed'} as {shown(change.start)} ({_name(change.by)})"
+    if change.stat is None and not change.is_change:
+        knew = f"{_name(change.by)} finds no {path} as of {shown(change.start)}"
+    has = f"finds it as of {shown(stale.start)}" if stale.stat is not None else "finds no such node"
+    return f"{knew}, and {_name(stale.by)}, as of {shown(stale.until)}, {has}"
+
+
+def _has_its_data(conflict: Conflict) -> bool:
+    """Return True if the older sighting shows the data of the newer one, so that only its counters are old."""
+    return conflict.stale.content is not None and conflict.stale.content == conflict.change.content
+
+
+def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare each read with the tree as of its zxid, as far as the history proves how that was."""
+    for path, seen in _reads(tree):
+        found.case(len(tree.data[path]) > 1)
+        stat = seen.stat
+        zxid = seen.by.zxid
+        if stat is not None and 0 < zxid < max(stat.mzxid, stat.czxid):
+            text = f"{_name(seen.by)}, as of {shown(zxid)}, shows {path} as of {shown(max(stat.mzxid, stat.czxid))}"
+            found.breach(zxid, text, seen.by)
+        if stat is None:
+            known = tree.state_at(path, zxid)
+            if known is not None and known.stat is not None and known is not seen:
+                found.breach(
+                    zxid,
+                    f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)}",
+                    known.by,
+                    seen.by,
+                )
+    for conflict in tree.conflicts:
+        if not _has_its_data(conflict):
+            found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
+
+
+def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for later views that lack what was acknowledged, or read by anybody."""
+    for _, seen in _reads(tree):
+        found.case(seen.until > seen.start)
+    for conflict in tree.conflicts:
+        if not _has_its_data(conflict) and conflict.change.by is not conflict.stale.by:
+            found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
+
+
+def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare all that was seen of one node as of one transaction."""
+    for path in sorted(tree.data):
+        for first, second in pairwise(tree.data[path]):
+            if first.start == second.start and first.stat is not None and second.stat is not None:
+                found.case()
+                differ = _difference(first, second)
+                if differ:
+                    text = (
+                        f"{path} as of {shown(first.start)} has other {differ} for {_name(first.by)} than for "
+                        f"{_name(second.by)}"
+                    )
+                    found.breach(first.start, text, first.by, second.by)
+    for path in sorted(tree.children):
+        shown_to = [seen for seen in tree.children[path] if seen.stat is not None]
+        for first, second in pairwise(shown_to):
+            if first.start == second.start and _czxid(first) == _czxid(second):
+                found.case()
+                if (
+                    first.children is not None
+                    and second.children is not None
+                    and {*first.children} != {*second.children}
+                ):
+                    text = (
+                        f"the children of {path} as of {shown(first.start)} are others for {_name(first.by)} than for "
+                        f"{_name(second.by)}"
+                    )
+                    found.breach(first.start, text, first.by, second.by)
+
+
+def _czxid(seen: Seen) -> int:
+    return seen.stat.czxid if seen.stat is not None else 0
+
+
+def _difference(first: Seen, second: Seen) -> str:
+    """Return the name of what differs between two sightings of one state; "" if nothing does."""
+    assert first.stat is not None
+    assert second.stat is not None
+    if first.content is not None and first.content.differs(second.content):
+        return "data"
+    for field in ("version", "czxid", "ephemeral_owner"):
+        if getattr(first.stat, field) != getattr(second.stat, field):
+            return {"ephemeral_owner": "owners"}.get(field, f"{field}s")
+    times = {first.stat.mtime, second.stat.mtime} - {None}
+    return "mtimes" if len(times) > 1 else ""
+
+
+def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look at the results of each multi, and for views that have a part of it only."""
+    refused: dict[tuple[str, Content], Exchanged] = {}
+    written: set[tuple[str, Content]] = set()
+    for operation in exchange.operations:
+        if operation.request.op != "multi":
+            written.update(
+                (each.path, each.content) for each in effects_of(operation) if operation.is_write and each.content
+            )
+            continue
+        found.case()
+        if operation.answer is not None and operation.answer.error == "":
+            _look_at_results(operation, operation.answer, found)
+        contents = {(each.path, each.content): operation for each in effects_of(operation) if each.content is not None}
+        if operation.is_known and not operation.is_done:
+            refused |= contents
+        else:
+            written |= contents.keys()
+    for path, seen in _reads(tree):
+        source = refused.get((path, seen.content)) if seen.content is not None else None
+        if source is not None and (path, seen.content) not in written:
+            found.breach(
+                seen.start,
+                f"{source.name} was refused, and {_name(seen.by)} finds what it would have written to {path}",
+                source,
+                seen.by,
+            )
+    for conflict in tree.conflicts:
+        change = conflict.change.by
+        if isinstance(change, Exchanged) and change.request.op == "multi":
+            found.breach(conflict.change.start, _story(conflict), change, conflict.stale.by)
+
+
+def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None:
+    errors = [result.error for result in answer.results]
+    if len(errors) != len(operation.request.parts):
+        text = f"{operation.name} has {len(operation.request.parts)} parts, and {len(errors)} results"
+        found.breach(operation.zxid, text, operation)
+    elif any(errors):
+        failed = next(number for number, error in enumerate(errors) if error)
+        rest = errors[failed + 1 :]
+        if errors[failed] == _OF_NO_PART or any(error != _OF_NO_PART for error in rest):
+            text = (
+                f"{operation.name} was refused with the results {', '.join(error or 'done' for error in errors)}; "
+                f"expected one error, and {_OF_NO_PART} after it"
+            )
+            found.breach(operation.zxid, text, operation)
+
+
+def multi_read(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for a multi whose reads are of different trees."""
+    for operation in exchange.operations:
+        if operation.request.op == "multiRead" and operation.is_known:
+            found.case()
+    for path, seen in _reads(tree):
+        if _is_multi_read(seen) and seen.stat is not None and 0 < seen.by.zxid < seen.stat.mzxid:
+            text = f"{_name(seen.by)}, as of {shown(seen.by.zxid)}, shows {path} as of {shown(seen.stat.mzxid)}"
+            found.breach(seen.by.zxid, text, seen.by)
+    for conflict in tree.conflicts:
+        if _is_multi_read(conflict.stale):
+            found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
+
+
+def _is_multi_read(seen: Seen) -> bool:
+    return isinstance(seen.by, Exchanged) and seen.by.request.op == "multiRead"
+
+
+# Conditions.
+
+
+def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare what was done and what was refused with the node as it was before, where that is known."""
+    for operation in exchange.operations:
+        if not operation.is_write or not operation.is_known or not operation.zxid or operation.answer is None:
+            continue
+        if operation.request.op == "multi" and len(operation.request.parts) != len(operation.answer.results):
+            continue
+        touched: set[str] = set()
+        for effect in effects_of(operation):
+            error = effect.result.error if effect.result is not None else ""
+            if effect.created not in touched and error != _OF_NO_PART and effect.op != "closeSession":
+                _judge_condition(operation, effect, error, tree, found)
+            touched.add(effect.created)
+
+
+def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
+    """Judge one request, or the first of a multi that touches its node."""
+    before = tree.state_at(effect.created, operation.zxid - 1)
+    stat = effect.result.stat if effect.result is not None else None
+    if effect.version >= 0 and not error:
+        found.case()
+        if stat is not None and effect.op == "setData" and stat.version != effect.version + 1:
+            text = (
+                f"{operation.name} expected version {effect.version} of {effect.path}, and made version {stat.version}"
+            )
+            found.breach(operation.zxid, text, operation)
+    if before is None:
+        return
+    found.case()
+    wrong = _unfounded(effect, error, before.stat, stat)
+    if wrong:
+        text = (
+            f"{effect.created} {wrong[0]} as of {shown(before.start)}, and {operation.name} {wrong[1]} as "
+            f"{shown(operation.zxid)}"
+        )
+        found.breach(operation.zxid, text, before.by, operation)
+
+
+def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | None) -> tuple[str, str] | None:
+    """Return as text what the node was like, and what does not fit it; None if the outcome fits."""
+    if before is None:
+        if not error and effect.op in ("setData", "delete", "check"):
+            return "was not there", "was done"
+        return ("was not there", "was refused with NodeExists") if error == "NodeExists" else None
+    version = f"had version {before.version}"
+    if error == "NoNode" and effect.op != "create":
+        return version, "was refused with NoNode"
+    if error == "BadVersion" and effect.version == before.version:
+        return version, f"that expected {effect.version} was refused with BadVersion"
+    if error:
+        return None
+    if effect.op == "create" and "sequential" not in effect.mode:
+        return "was there", "was done"
+    if effect.op in ("setData", "delete", "check") and effect.version not in (-1, before.version):
+        return version, f"that expected {effect.version} was done"
+    if effect.op == "setData" and after is not None and after.version != before.version + 1:
+        return version, f"made version {after.version}"
+    return None
+
+
+# Counters.
+
+
+def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the counters of nodes with each other, with the data, and with the known changes."""
+    for path in sorted(tree.data):
+        for seen in tree.data[path]:
+            if seen.stat is not None:
+                found.case()
+                wrong = _impossible(seen.stat, seen)
+                if wrong:
+                    found.breach(seen.until, f"{_name(seen.by)} shows of {path} {wrong}", seen.by)
+    for conflict in tree.conflicts:
+        if _has_its_data(conflict):
+            text = (
+                f"{_name(conflict.stale.by)} finds the data that {_name(conflict.change.by)} wrote to {conflict.path} "
+                f"as {shown(conflict.change.start)}, with mzxid {shown(conflict.stale.start)}"
+            )
+            found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
+    for conflict in tree.conflicts_of_children():
+        text = (
+            f"a child of {conflict.path} came or went as {shown(conflict.change.start)} "
+            f"({_name(conflict.change.by)}), and {_name(conflict.stale.by)}, as of {shown(conflict.stale.until)}, has "
+            f"pzxid {shown(conflict.stale.start)}"
+        )
+        found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
+    for path in sorted(tree.children):
+        shown_to = [seen for seen in tree.children[path] if seen.stat is not None and seen.stat.cversion is not None]
+        for first, second in pairwise(shown_to):
+            assert first.stat is not None
+            assert second.stat is not None
+            if (
+                first.start == second.start
+                and _czxid(first) == _czxid(second)
+                and first.stat.cversion != second.stat.cversion
+            ):
+                text = (
+                    f"{path} has pzxid {shown(first.start)} with cversion {first.stat.cversion} for "
+                    f"{_name(first.by)}, and {second.stat.cversion} for {_name(second.by)}"
+                )
+                found.breach(first.start, text, first.by, second.by)
+    _owners(exchange, tree, found)
+
+
+def _impossible(stat: Stat, seen: Seen) -> str:
+    """Return as text what no node can have; "" if a node can be so."""
+    if stat.czxid > min(stat.mzxid, stat.pzxid):
+        return f"czxid {shown(stat.czxid)}, and mzxid {shown(stat.mzxid)}, pzxid {shown(stat.pzxid)}"
+    if (stat.version == 0) != (stat.mzxid == stat.czxid) and stat.version <= 0:
+        return f"version {stat.version}, and mzxid {shown(stat.mzxid)} that is not its czxid {shown(stat.czxid)}"
+    if stat.num_children is not None and seen.children is not None and stat.num_children != len(seen.children):
+        return f"{len(seen.children)} names, and numChildren {stat.num_children}"
+    children, changes = stat.num_children, stat.cversion
+    if children is not None and changes is not None and (changes < children or (changes - children) % 2):
+        return f"cversion {changes} with numChildren {children}"
+    if stat.data_length is not None and seen.content is not None and stat.data_length != seen.content.length:
+        return f"{seen.content.length} bytes, and dataLength {stat.data_length}"
+    return ""
+
+
+def _owners(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the owner of each node with the session that created it."""
+    created: dict[tuple[str, int], tuple[Exchanged, str]] = {}
+    for operation in exchange.operations:
+        if operation.is_write and operation.is_done and operation.zxid:
+            for effect in effects_of(operation):
+                if effect.op == "create":
+                    owner = operation.session if "ephemeral" in effect.mode else NOBODY
+                    created[effect.created, operation.zxid] = operation, owner
+    for path in sorted(tree.data):
+        for seen in tree.data[path]:
+            by = created.get((path, seen.stat.czxid)) if seen.stat is not None else None
+            if by is not None and seen.stat is not None and seen.stat.ephemeral_owner != by[1]:
+                text = (
+                    f"{by[0].name} created {path} with the owner {by[1]}, and {_name(seen.by)} shows "
+                    f"{seen.stat.ephemeral_owner}"
+                )
+                found.breach(seen.until, text, by[0], seen.by)
+
+
+def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the numbers of sequential nodes below each parent, in the order of their zxids."""
+    below: dict[str, list[tuple[int, Effect, Exchanged]]] = defaultdict(list)
+    uncertain: set[str] = set()
+    for operation in exchange.operations:
+        if operation.request.op not in WRITES:
+            continue
+        for effect in effects_of(operation):
+            if effect.op == "create":
+                if operation.is_done and operation.zxid:
+                    below[parent(effect.created)].append((operation.zxid, effect, operation))
+                elif not operation.is_known:
+                    uncertain.add(parent(effect.path))
+    for top in sorted(below):
+        creates = sorted(below[top], key=lambda create: create[0])
+        numbers = [index for index, (_, effect, _) in enumerate(creates) if "sequential" in effect.mode]
+        for first, second in pairwise(numbers):
+            (zxid, effect, operation), (next_zxid, next_effect, next_operation) = creates[first], creates[second]
+            if _is_deleted(top, zxid, next_zxid, tree):
+                continue  # the next one counts from 0
+            found.case()
+            number, next_number = _number(effect), _number(next_effect)
+            if next_number <= number:
+                text = f"{effect.created} was created as {shown(zxid)}, and {next_effect.created} as {shown(next_zxid)}"
+                found.breach(next_zxid, text, operation, next_operation)
+            elif tree.is_complete(top) and top not in uncertain and next_number - number != second - first:
+                text = (
+                    f"{effect.created} was created as {shown(zxid)}, {next_effect.created} as {shown(next_zxid)}, and "
+                    f"{second - first - 1} nodes between"
+                )
+                found.breach(next_zxid, text, operation, next_operation, kind="by the code")
+
+
+def _is_deleted(path: str, since: int, until: int, tree: Tree) -> bool:
+    """Return True if a node is known to have been deleted after one zxid and up to another."""
+    changes = takewhile(lambda seen: seen.start <= until, tree.changes_after(path, since))
+    return any(seen.stat is None for seen in changes)
+
+
+def _number(effect: Effect) -> int:
+    suffix = effect.created[-10:]
+    return int(suffix) if suffix.isdigit() else -1
+
+
+VALUES = (
+    Promise(
+        "reads as of one zxid",
+        "An answer shows the tree as all transactions up to one zxid have made it.",
+        f"{GUIDE}, Data Access; CommitProcessor runs no read beside a write",
+        "documented",
+        reads,
+    ),
+    Promise(
+        "reliability",
+        "What was acknowledged, or read by anybody, stays until it is changed again.",
+        f"{GUIDE}, Consistency Guarantees: reliability",
+        "documented",
+        reliability,
+    ),
+    Promise(
+        "agreement",
+        "Of one transaction all sessions see the same data and the same children.",
+        f"{GUIDE}, Time in ZooKeeper: zxids are unique",
+        "documented",
+        agreement,
+    ),
+    Promise(
+        "multi",
+        "A multi is done as a whole, at one zxid, or not at all.",
+        f"{GUIDE}, Consistency Guarantees: atomicity; ZooKeeper.multi",
+        "documented",
+        multi,
+    ),
+    Promise(
+        "multi read",
+        "The reads of a multi are of one tree.",
+        "FinalRequestProcessor, multiRead",
+        "by the code",
+        multi_read,
+    ),
+    Promise(
+        "conditions",
+        "A request that expects a version, or a node, is done if it is so, and refused if not.",
+        f"{GUIDE}, ZNodes; {USENIX}, 2.1",
+        "documented",
+        conditions,
+    ),
+    Promise(
+        "Stat",
+        "The counters of a node say which transactions changed it, and how often.",
+        f"{GUIDE}, ZooKeeper Stat Structure; DataNode.copyStat",
+        "documented",
+        counters,
+    ),
+    Promise(
+        "sequential nodes",
+        "The numbers of sequential nodes are unique below their parent, and rise.",
+        f"{GUIDE}, Sequence Nodes; PrepRequestProcessor.pRequest2TxnCreate",
+        "documented",
+        sequential,
+    ),
+)
+"""The promises of this module, in the order of reports."""

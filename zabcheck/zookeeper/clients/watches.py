@@ -1,0 +1,346 @@
+"""Promises about watches. One pass over what each connection brought says which watch is broken, and how.
+
+A watch is armed as of the zxid of the answer that set it. From the first change of its kind after that on, the event
+has to come before any answer that is as of the change or later.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from heapq import heappop, heappush
+from itertools import count
+from typing import Literal
+
+from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged
+from zabcheck.zookeeper.clients.history import Request, WatchEvent
+from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
+from zabcheck.zookeeper.clients.tree import Seen, Tree
+from zabcheck.zookeeper.wire.zxids import shown
+
+Kind = Literal["data", "exist", "child", "persistent", "recursive"]
+_LASTING: tuple[Kind, ...] = ("persistent", "recursive")
+_TOLD_BY: dict[str, tuple[Kind, ...]] = {
+    "NodeCreated": ("exist",),
+    "NodeDataChanged": ("data",),
+    "NodeDeleted": ("data", "child", "exist"),
+    "NodeChildrenChanged": ("child",),
+}
+"""The kinds of watches that an event ends."""
+_REMOVED: dict[str, tuple[Kind, ...]] = {
+    "data": ("data", "exist"),
+    "children": ("child",),
+    "persistent": ("persistent",),
+    "recursive": ("recursive",),
+}
+"""The kinds that removeWatches takes away, by its own; any other takes all."""
+_NEVER = 1 << 63
+
+
+@dataclass(slots=True, eq=False)
+class Arm:
+    """A watch on a connection, as of `since`. `due` is the next known change of its kind, `_NEVER` if none is known."""
+
+    path: str
+    kind: Kind
+    since: int
+    by: Exchanged
+    due: int = _NEVER
+    change: Seen | None = None
+    is_armed: bool = True
+
+
+@dataclass(slots=True)
+class Watched:
+    """What is found of each of the promises here."""
+
+    fires: Found = field(default_factory=Found)
+    cause: Found = field(default_factory=Found)
+    order: Found = field(default_factory=Found)
+    rearming: Found = field(default_factory=Found)
+    persistent: Found = field(default_factory=Found)
+    removal: Found = field(default_factory=Found)
+
+
+class _Stream:
+    """The watches of one connection, while what it brought is looked at in order."""
+
+    def __init__(self, connection: Connection, tree: Tree, found: Watched) -> None:
+        self.connection = connection
+        self.tree = tree
+        self.found = found
+        self.arms: dict[tuple[str, Kind], Arm] = {}
+        self.ended: dict[tuple[str, Kind], Exchanged | WatchEvent] = {}
+        self.heap: list[tuple[int, int, Arm]] = []
+        self.numbers = count()
+        self.last: tuple[int, WatchEvent] | None = None
+        self.told: dict[tuple[str, str, int], WatchEvent] = {}
+        self.resumed: dict[Exchanged, list[Arm]] = {}
+        self.resuming: set[Arm] = set()
+
+    def judge(self) -> None:
+        for operation in self.connection.operations:
+            if operation.request.op == "setWatches":
+                self.resumed[operation] = [
+                    self._arm(path, kind, operation.request.relative, operation, is_due=False)
+                    for kind, paths in _lists(operation.request)
+                    for path in paths
+                ]
+                self.resuming.update(self.resumed[operation])
+        for item in self.connection.received:
+            if isinstance(item, WatchEvent):
+                self._hear(item)
+            else:
+                self._answer(item)
+
+    def _arm(self, path: str, kind: Kind, since: int, by: Exchanged, is_due: bool = True) -> Arm:
+        standing = self.arms.get((path, kind))
+        if standing is not None and standing.is_armed and standing.due != _NEVER:
+            return standing  # one event is for both
+        arm = self.arms[path, kind] = Arm(path, kind, since, by)
+        self.ended.pop((path, kind), None)
+        if is_due and since:
+            self._expect(arm, since)
+        return arm
+
+    def _expect(self, arm: Arm, after: int) -> None:
+        """Look up the change that a watch has to tell next."""
+        arm.since = after
+        changes = [next(each, None) for each in self._changes(arm, after)]
+        arm.change = min((each for each in changes if each is not None), key=lambda seen: seen.start, default=None)
+        arm.due = arm.change.start if arm.change is not None else _NEVER
+        if arm.change is not None:
+            heappush(self.heap, (arm.due, next(self.numbers), arm))
+
+    def _changes(self, arm: Arm, after: int) -> Iterator[Iterator[Seen]]:
+        yield (seen for seen in self.tree.changes_after(arm.path, after) if arm.kind != "child" or seen.stat is None)
+        if arm.kind in ("child", "persistent"):
+            yield self.tree.changes_after(arm.path, after, of_children=True)
+        if arm.kind == "recursive":
+            below = arm.path.rstrip("/") + "/"
+            yield from (self.tree.changes_after(path, after) for path in self.tree.data if path.startswith(below))
+
+    # What comes.
+
+    def _answer(self, operation: Exchanged) -> None:
+        zxid = operation.zxid
+        if operation in self.resumed and operation.is_done:
+            self._resume(operation)
+        while self.heap and self.heap[0][0] <= zxid:
+            due, _, arm = heappop(self.heap)
+            if arm.is_armed and arm.due == due and self.arms.get((arm.path, arm.kind)) is arm:
+                self._miss(arm, operation)
+        request, path = operation.request, operation.request.path
+        if path is None or operation.answer is None:
+            return
+        if request.op == "removeWatches" and operation.is_done:
+            for kind in _REMOVED.get(request.watch, ("data", "exist", "child", "persistent", "recursive")):
+                if self.arms.pop((path, kind), None) is not None:
+                    self.found.removal.case()
+                    self.ended[path, kind] = operation
+        elif request.op == "addWatch" and operation.is_done:
+            self._arm(path, "recursive" if request.watch == "recursive" else "persistent", zxid, operation)
+        elif request.watch and request.op in ("getData", "exists", "getChildren"):
+            if operation.is_done:
+                self._arm(path, "child" if request.op == "getChildren" else "data", zxid, operation)
+            elif request.op == "exists" and operation.answer.error == "NoNode":
+                self._arm(path, "exist", zxid, operation)
+
+    def _miss(self, arm: Arm, answer: Exchanged) -> None:
+        """Tell that an answer came before the event that was due."""
+        found = self.found.persistent if arm.kind in _LASTING else self.found.fires
+        found.case()
+        assert arm.change is not None
+        text = (
+            f"client {self.connection.client} watched {arm.path} as of {shown(arm.since)}, and was answered as of "
+            f"{shown(answer.zxid)} before it heard of the change {shown(arm.due)}"
+        )
+        found.breach(arm.due, text, arm.by, arm.change.by, answer)
+        arm.is_armed = False
+
+    def _resume(self, operation: Exchanged) -> None:
+        """Compare the events before the answer to setWatches with what has changed since; arm what is left."""
+        since, zxid = operation.request.relative, operation.zxid
+        self.resuming.difference_update(self.resumed[operation])
+        for arm in self.resumed[operation]:
+            self.found.rearming.case()
+            if self.arms.get((arm.path, arm.kind)) is not arm or not arm.is_armed:
+                continue
+            changes = [seen for each in self._changes(arm, since) for seen in each if seen.start <= zxid]
+            last = max(changes, key=lambda seen: seen.start, default=None)
+            is_told = last is not None and arm.kind not in _LASTING and (arm.kind != "exist" or last.stat is not None)
+            if is_told and last is not None:
+                text = (
+                    f"{arm.path} changed as {shown(last.start)} while client {self.connection.client} was away with "
+                    f"{shown(since)}, and nothing told it before setWatches was answered as of {shown(zxid)}"
+                )
+                self.found.rearming.breach(last.start, text, arm.by, last.by)
+                arm.is_armed = False
+            else:
+                self._expect(arm, zxid)
+
+    def _hear(self, event: WatchEvent) -> None:
+        arms = [
+            arm
+            for kind in (*_TOLD_BY[event.type], "persistent")
+            if (arm := self.arms.get((event.path, kind))) is not None
+        ]
+        if event.type != "NodeChildrenChanged":
+            arms += [arm for arm in self._above(event.path) if arm.kind == "recursive"]
+        if not arms:
+            self._unasked(event)
+            return
+        self.found.cause.case()
+        zxid = self._change_told(event, arms)
+        self._in_order(event, zxid)
+        self._is_caused(event, arms)
+        if event.zxid > 0:
+            before = self.told.setdefault((event.path, event.type, event.zxid), event)
+            if before is not event:
+                self.found.cause.breach(
+                    event.zxid,
+                    f"client {self.connection.client} heard twice that {event.path} changed as {shown(event.zxid)}",
+                    before,
+                    event,
+                )
+        for arm in arms:
+            (self.found.persistent if arm.kind in _LASTING else self.found.fires).case()
+            if arm.kind in _LASTING:
+                self._expect(arm, zxid if zxid != _NEVER else arm.since)
+            else:
+                arm.is_armed = False
+                del self.arms[arm.path, arm.kind]
+                self.ended[arm.path, arm.kind] = event
+
+    def _change_told(self, event: WatchEvent, arms: list[Arm]) -> int:
+        """Return the zxid of the change that an event tells; `_NEVER` if neither it nor the history says which."""
+        if event.zxid > 0:
+            return event.zxid
+        is_resuming = any(arm in self.resuming for arm in arms)
+        if is_resuming or not self.tree.is_complete(event.path) or self._may_change_unseen(event.path):
+            return _NEVER
+        return min(arm.due for arm in arms)
+
+    def _above(self, path: str) -> Iterator[Arm]:
+        """Yield the recursive watches on a node or one above it."""
+        while True:
+            arm = self.arms.get((path, "recursive"))
+            if arm is not None:
+                yield arm
+            if path == "/":
+                return
+            path = path.rpartition("/")[0] or "/"
+
+    def _unasked(self, event: WatchEvent) -> None:
+        """Tell an event that no watch is there for."""
+        about = f"client {self.connection.client} heard {event.type} of {event.path}"
+        kinds: tuple[Kind, ...] = (*_TOLD_BY[event.type], *_LASTING)
+        ends = [self.ended[event.path, kind] for kind in kinds if (event.path, kind) in self.ended]
+        recursive = next(self._above(event.path), None)
+        if recursive is not None:
+            self.found.persistent.breach(
+                max(0, event.zxid), f"{about} though its watch is recursive", recursive.by, event
+            )
+        elif ends and isinstance(ends[0], Exchanged):
+            self.found.removal.breach(max(0, event.zxid), f"{about} after its watch was removed", ends[0], event)
+        elif ends:
+            self.found.cause.breach(max(0, event.zxid), f"{about} twice, of one watch", ends[0], event)
+        else:
+            self.found.cause.breach(max(0, event.zxid), f"{about}, which it does not watch", event)
+
+    def _is_caused(self, event: WatchEvent, arms: list[Arm]) -> None:
+        """Tell an event without a change, where all changes are known."""
+        path = event.path
+        if not self.tree.is_complete(path) or self._may_change_unseen(path):
+            return
+        if all(arm.due == _NEVER and arm.since and arm.by.request.op != "setWatches" for arm in arms):
+            text = (
+                f"client {self.connection.client} heard {event.type} of {path}, which did not change after "
+                f"{shown(arms[0].since)}"
+            )
+            self.found.cause.breach(arms[0].since, text, arms[0].by, event)
+
+    def _may_change_unseen(self, path: str) -> bool:
+        below = path.rstrip("/") + "/"
+        return any(each == path or each.startswith(below) for each in self.tree.unsettled)
+
+    def _in_order(self, event: WatchEvent, zxid: int) -> None:
+        if zxid == _NEVER:
+            return
+        if self.last is not None:
+            self.found.order.case()
+            if zxid < self.last[0]:
+                text = (
+                    f"client {self.connection.client} heard of the change {shown(self.last[0])} before it heard of "
+                    f"{shown(zxid)}"
+                )
+                self.found.order.breach(zxid, text, self.last[1], event)
+        self.last = zxid, event
+
+
+def _lists(request: Request) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+    yield "data", request.data_watches
+    yield "exist", request.exist_watches
+    yield "child", request.child_watches
+    yield "persistent", request.persistent_watches
+    yield "recursive", request.recursive_watches
+
+
+@lru_cache(maxsize=1)
+def watched(exchange: Exchange, tree: Tree) -> Watched:
+    """Judge the watches of all connections. O((requests + events) · log changes), without recursive watches."""
+    found = Watched()
+    for connection in exchange.connections.values():
+        _Stream(connection, tree, found).judge()
+    return found
+
+
+def _judge(name: str, exchange: Exchange, tree: Tree, found: Found) -> None:
+    mine: Found = getattr(watched(exchange, tree), name)
+    found.judged, found.breaches = mine.judged, mine.breaches
+
+
+WATCHES = (
+    Promise(
+        "watch fires",
+        "The event of a watch comes before any answer that is as of the change or later.",
+        f"{GUIDE}, ZooKeeper Watches: guarantees",
+        "documented",
+        partial(_judge, "fires"),
+    ),
+    Promise(
+        "watch fires once, for a cause",
+        "An event has a watch and a change, and each ends one watch.",
+        f"{GUIDE}, ZooKeeper Watches: one-time trigger",
+        "documented",
+        partial(_judge, "cause"),
+    ),
+    Promise(
+        "event order",
+        "The events of a connection come in the order of the changes.",
+        f"{GUIDE}, ZooKeeper Watches: guarantees",
+        "documented",
+        partial(_judge, "order"),
+    ),
+    Promise(
+        "re-arming",
+        "Watches that are set again tell what changed while the client was away.",
+        f"{GUIDE}, ZooKeeper Watches; DataTree.setWatches",
+        "documented",
+        partial(_judge, "rearming"),
+    ),
+    Promise(
+        "persistent watches",
+        "A persistent watch tells each change until it is removed; a recursive one that of all nodes below.",
+        f"{GUIDE}, Persistent, Recursive Watches",
+        "documented",
+        partial(_judge, "persistent"),
+    ),
+    Promise(
+        "removal",
+        "A watch that was removed tells nothing more.",
+        f"{GUIDE}, Remove Watches",
+        "documented",
+        partial(_judge, "removal"),
+    ),
+)
+"""The promises of this module, in the order of reports."""

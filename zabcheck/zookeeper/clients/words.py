@@ -1,0 +1,61 @@
+"""The records of a history in words, for witnesses."""
+
+from zabcheck.zookeeper.clients.history import (
+    NOBODY,
+    Answer,
+    Connect,
+    Connected,
+    InitialNode,
+    Lost,
+    Record,
+    Request,
+    Stat,
+    WatchEvent,
+)
+from zabcheck.zookeeper.wire.zxids import shown
+
+
+def words(record: Record | InitialNode) -> str:
+    """Return a record as text, without the name of its client."""
+    match record:
+        case Connect():
+            seen = f", has seen {shown(record.seen)}" if record.seen else ""
+            session = "no session" if record.session == NOBODY else f"session {record.session}"
+            return f"connects with {session}{seen}" + (f", to {record.server}" if record.server else "")
+        case Connected():
+            return "its session has expired" if record.session == NOBODY else f"is given session {record.session}"
+        case Request():
+            return f"sends {record.xid}: {_request(record)}"
+        case Answer():
+            return f"is answered {record.xid}: {_answer(record)}"
+        case WatchEvent():
+            return f"hears {record.type} of {record.path}" + (f" as {shown(record.zxid)}" if record.zxid > 0 else "")
+        case Lost():
+            return "loses the connection"
+        case InitialNode():
+            return f"{record.path} is there at first, {_stat(record.stat)}"
+        case _:
+            raise AssertionError(f"{record} is no witness")
+
+
+def _request(request: Request) -> str:
+    parts = f" of {len(request.parts)} parts" if request.parts else ""
+    path = f" {request.path}" if request.path is not None else ""
+    more: list[str] = [*request.mode]
+    if request.version >= 0:
+        more.append(f"expects version {request.version}")
+    if request.watch:
+        more.append(f"watch {request.watch}")
+    return f"{request.op}{path}{parts}" + "".join(f", {each}" for each in more)
+
+
+def _answer(answer: Answer) -> str:
+    zxid = f", as of {shown(answer.zxid)}" if answer.zxid > 0 else ""
+    results = ", ".join(result.error or "done" for result in answer.results)
+    made = f" {answer.path}" if answer.path is not None else ""
+    stat = f", {_stat(answer.stat)}" if answer.stat is not None else ""
+    return f"{answer.error or 'done'}{made}{zxid}{stat}" + (f" ({results})" if results else "")
+
+
+def _stat(stat: Stat) -> str:
+    return f"mzxid {shown(stat.mzxid)}, pzxid {shown(stat.pzxid)}, version {stat.version}"
