@@ -20,6 +20,7 @@ from zabcheck.zookeeper.trace.server_log import (
     Persisted,
     Phase,
     ServerLog,
+    SnapshotRead,
     State,
     Supporters,
     UpToDate,
@@ -35,7 +36,8 @@ class LoggedIteration(Struct, eq=False):
 
     `epoch` is the one in which the server leads, None if that is not known. `connection` is that of a follower to its
     leader. `persisted`, `forced`: the log has such a line. `first_delivery` is the packed zxid of the first transaction
-    that the log says is delivered after UPTODATE; None if there is none.
+    that the log says is delivered after UPTODATE; None if there is none. `loaded` is that of the snapshot from which
+    the memory is loaded after TRUNC; None if the log does not name one.
     """
 
     role: str
@@ -44,6 +46,7 @@ class LoggedIteration(Struct, eq=False):
     persisted: bool = False
     forced: bool = False
     first_delivery: int | None = None
+    loaded: int | None = None
 
 
 class LineLogged(Struct, frozen=True):
@@ -165,12 +168,16 @@ def _iterations(log: ServerLog, sent: list[Sent]) -> list[LoggedIteration]:
     """Find the iteration of each line of the log."""
     current = LoggedIteration("looking")
     found, starts = [], []
-    up_to_date = False
+    up_to_date = truncates = False
     for line in log.lines:
         if isinstance(line, State):
             current = LoggedIteration(line.role)
             starts.append((line.time, current))
-            up_to_date = False
+            up_to_date = truncates = False
+        elif isinstance(line, Phase):
+            truncates = line.text.endswith("- trunc")
+        elif isinstance(line, SnapshotRead) and truncates and current.loaded is None:
+            current.loaded = line.zxid
         elif isinstance(line, Supporters):
             current.epoch = epoch_of(line.zxid)
         elif isinstance(line, Persisted):

@@ -400,25 +400,27 @@ class ObservedServer:
 
     def _begin_sync(self, sync: Synchronisation, packet: Sent, zxid: Zxid) -> None:
         if packet.kind == "TRUNC":
-            if self._snapshot.counter and self._snapshot > zxid:
-                # It cuts its log, and then loads its memory from disk: from the latest snapshot on.
-                self._note(CutAboveSnapshot(self.server, zxid, self._snapshot))
-                zxid = self._snapshot
+            # It cuts its log, and then loads its memory from disk: from the snapshot that its log names, or the latest.
+            loaded = sync.iteration.loaded
+            snapshot = self._snapshot if loaded is None else Zxid.unpack(loaded)
+            if snapshot.counter and snapshot > zxid:
+                self._note(CutAboveSnapshot(self.server, zxid, snapshot))
+                zxid = snapshot
                 self._leftovers.cut_replaced(zxid)
             else:
                 self._leftovers.cut(self.history.after(self.history.up_to(zxid).length), zxid)
             sync.applied = self.history.up_to(zxid)
             self._unsettled = True
         elif packet.kind == "SNAP":
-            snapshot = self._snapshot_of(packet.sender, zxid)
+            taken = self._snapshot_of(packet.sender, zxid)
             self._unsettled = True
             self._leftovers.begin_snapshot()
-            if snapshot is None:
+            if taken is None:
                 self._forget(SnapshotUnknown(self.server, zxid, packet.sender))
                 return
             self._note(SnapshotTakenOver(self.server, zxid, packet.sender))
-            self._leftovers.take_over(self.history, snapshot, zxid)
-            sync.applied = self._inherited = snapshot
+            self._leftovers.take_over(self.history, taken, zxid)
+            sync.applied = self._inherited = taken
 
     def _send(self, packet: Sent) -> None:
         sync = self._sync

@@ -14,6 +14,7 @@ The messages are those of ZooKeeper 3.6 to 3.9:
     Learner                 It took …ms to persist and commit txns in packetsCommitted …          (since 3.8.4, 3.9.1)
     FastLeaderElection      New election. My id = …, proposed zxid=0x…       how far the server's memory reaches
     FileTxnSnapLog          Snapshotting: 0x… to …
+    FileSnap                Reading snapshot …
     QuorumPeer              LOOKING, FOLLOWING, LEADING, Peer state changed: leading - synchronization …
 """
 
@@ -105,6 +106,12 @@ class SnapshotTaken(LogLine, frozen=True):
     zxid: int
 
 
+class SnapshotRead(LogLine, frozen=True):
+    """The server loads a snapshot from its disk, which reaches up to `zxid`."""
+
+    zxid: int
+
+
 class Forced(LogLine, frozen=True):
     """The server will write a snapshot at NEWLEADER though it gets a DIFF, so it applies at once what is committed."""
 
@@ -141,6 +148,7 @@ AnyLine = (
     | UpToDate
     | Persisted
     | SnapshotTaken
+    | SnapshotRead
     | Forced
     | Version
     | Failure
@@ -169,6 +177,7 @@ _REQUEST = re.compile(
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]{1,16})\b")
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
+_READING = re.compile(r"Reading snapshot .*snapshot\.([0-9a-f]{1,16})\b")
 _SNAPSHOT = re.compile(r"Snapshotting: 0x([0-9a-f]+) to ")
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
 _NEEDED = (
@@ -282,6 +291,8 @@ class _Parser:
                 return None if zxid is None else Election(number, time, zxid)
             case "FileTxnSnapLog" if match := _SNAPSHOT.match(message):
                 return SnapshotTaken(number, time, int(match[1], 16))
+            case "FileSnap" if match := _READING.match(message):
+                return SnapshotRead(number, time, int(match[1], 16))
             case "QuorumPeer" if message in _ROLES:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
