@@ -251,7 +251,10 @@ VOTERS = {
 
 
 @pytest.mark.parametrize("name", sweep(VOTERS, normal=("two processes",)))
-@pytest.mark.parametrize("protocol", [mutated("zookeeper"), BY_ID], ids=["right", "vote by id"])
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param(mutated("zookeeper"), id="right", marks=pytest.mark.slow), pytest.param(BY_ID, id="vote by id")],
+)
 def test_the_one_that_wins_is_followed_and_the_simulator_comes_to_the_same(name: str, protocol: Protocol) -> None:
     case = Case(VOTERS[name], protocol, VOTING, symmetry=False)
     space = case.space()
