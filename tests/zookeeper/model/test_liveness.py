@@ -74,7 +74,7 @@ def test_a_bug_of_liveness_alone_is_found_by_runs(bug: Protocol, grain: str) -> 
     ("bug", "bounds", "broken", "trap"),
     [
         (NEVER_SENT, Bounds(3, 1, 1, 0, 0), "convergence", "trap"),
-        (BY_ID, Bounds(3, 1, 1, 0, 0), "convergence", "trap"),
+        pytest.param(BY_ID, Bounds(3, 1, 1, 0, 0), "convergence", "trap", marks=pytest.mark.slow),
     ],
 )
 def test_a_bug_of_liveness_alone_is_found_by_explore(bug: Protocol, bounds: Bounds, broken: str, trap: str) -> None:
