@@ -22,10 +22,10 @@ from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Deliver, Txn
 from zabcheck.invariants.record import Record, Sent, named
 
-_WORK = 1 << 18
+_WORK = 1 << 17
 """The number of transactions that may be traversed at first."""
 
-_WORK_AN_EVENT = 2
+_WORK_AN_EVENT = 1
 """The number of them that may be traversed for each new link after that, on average."""
 
 
@@ -93,44 +93,13 @@ class LadisCausalOrder(Invariant):
         return any(_precedes(self.record, link.txn, b) for b in link.previous)
 
     def judged(self) -> int:
-        return self._settled()[0] if self.record.late or self.record.forked else self.cases
-
-    def _settled(self) -> tuple[int, list[Chain]]:
-        """Traverse the whole tree: return how often the condition was met, and the links that come too late."""
-        record = self.record
-        cases, late = 0, []
-        latest: dict[int, int] = {}  # by server, on the path to the link
-        path: list[tuple[int, int, list[tuple[int, int]]]] = [(1 << 62, -1, [])]  # with the `latest` before
-        for link in record.walk():
-            while len(path) > link.length:
-                latest.update(reversed(path.pop()[2]))
-            lowest, highest, _ = path[-1]
-            sents = list(record.broadcasts(link.txn))
-            path.append((lowest, highest, before := []))
-            if not sents:
-                continue
-            low, high = sents[0].epochs
-            related = lowest < high or highest > low
-            is_late = highest > low
-            for sent in sents:
-                rank = latest.get(sent.event.process, -1)
-                related |= rank >= 0
-                is_late |= sent.rank < rank
-            for sent in sents:
-                process = sent.event.process
-                before.append((process, latest.get(process, -1)))
-                latest[process] = max(sent.rank, latest.get(process, -1))
-            cases += related
-            if is_late:
-                late.append(link)
-            path[-1] = min(low, lowest), max(high, highest), before
-        return cases, late
+        return self.record.once(_settled)[0] if self.record.late or self.record.forked else self.cases
 
     def violation(self) -> Violation | None:
         record = self.record
         if not (self.broken or record.late or record.forked):
             return None
-        _, late = self._settled()
+        _, late = record.once(_settled)
         if not late:
             return None
         a = min(link.txn for link in late)
@@ -163,3 +132,38 @@ def _related(record: Record, a: Txn, b: Txn) -> list[tuple[Sent, Sent]]:
 
 def _precedes(record: Record, a: Txn, b: Txn) -> bool:
     return bool(_related(record, a, b))
+
+
+def _settled(record: Record) -> tuple[int, list[Chain]]:
+    """Traverse the whole tree: return how often the condition was met, and the links that come too late."""
+    cases, late = 0, []
+    latest: dict[int, int] = {}  # by server, on the path to the link
+    changes: list[tuple[int, int]] = []  # of `latest`: what there was before
+    path: list[tuple[int, int, int]] = [(1 << 62, -1, 0)]  # lowest and highest epoch, and the number of `changes`
+    for link in record.walk():
+        while len(path) > link.length:
+            path.pop()
+        lowest, highest, known = path[-1]
+        while len(changes) > known:
+            process, rank = changes.pop()
+            latest[process] = rank
+        sent = record.sent.get(link.txn)
+        if sent is None:
+            path.append(path[-1])
+            continue
+        low, high = sent.epochs
+        related = lowest < high or highest > low
+        is_late = highest > low
+        for each in (sent,) if sent.other is None else record.broadcasts(link.txn):
+            process, before = each.event.process, latest.get(each.event.process, -1)
+            related |= before >= 0
+            is_late |= each.rank < before
+            changes.append((process, before))
+        for process, before in changes[known:]:
+            own = [each.rank for each in record.broadcasts(link.txn) if each.event.process == process]
+            latest[process] = max(before, *own)
+        path.append((min(low, lowest), max(high, highest), len(changes)))
+        cases += related
+        if is_late:
+            late.append(link)
+    return cases, late

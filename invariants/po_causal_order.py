@@ -38,10 +38,10 @@ from zabcheck.invariants.events import Broadcast, Deliver, Event, Txn
 from zabcheck.invariants.precedence import Demand, Precedence, lacking
 from zabcheck.invariants.record import Record, Sent, named
 
-_WORK = 1 << 20
+_WORK = 1 << 17
 """The number of transactions that may be compared at first."""
 
-_WORK_AN_EVENT = 16
+_WORK_AN_EVENT = 1
 """The number of them that may be compared for each event after that, on average."""
 
 
@@ -129,7 +129,7 @@ class PoCausalOrder(Invariant):
         record = self.record
         if not (record.late or record.resumed or self.unsure):
             return self.cases
-        precedence = Precedence(record)
+        precedence = record.once(Precedence)
         links = (link for link in record.links.values() if link.length)
         return sum(precedence.has_predecessor(sent) for link in links for sent in record.broadcasts(link.txn))
 
@@ -137,7 +137,7 @@ class PoCausalOrder(Invariant):
         record = self.record
         if not (self.broken or record.late or record.resumed or self.unsure):
             return None
-        precedence = Precedence(record)
+        precedence = record.once(Precedence)
         bad = lacking(record, lambda sent: (precedence.earlier(sent), precedence.delivered(sent)))
         if not bad:
             return None

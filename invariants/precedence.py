@@ -22,26 +22,31 @@ def lacking(record: Record, demands: Callable[[Sent], Iterable[Demand]]) -> list
     O(links + the lists), and again for each fork what was delivered after it of a list.
     """
     found: list[Chain] = []
-    path: list[tuple[Txn, list[tuple[Hashable, int]]]] = []
+    path: list[tuple[Txn, int]] = []  # each transaction, with the number of `changes` before it
+    changes: list[tuple[Hashable, int]] = []  # of `done`: what there was before
     held: set[Txn] = set()
     done: dict[Hashable, int] = {}  # by list: a prefix of which everything is held
     for link in record.walk():
         while len(path) >= link.length:
             txn, before = path.pop()
             held.remove(txn)
-            done.update(reversed(before))
+            while len(changes) > before:
+                name, at = changes.pop()
+                done[name] = at
         held.add(link.txn)
-        path.append((link.txn, before := []))
+        path.append((link.txn, len(changes)))
         lacks = False
-        for sent in record.broadcasts(link.txn):
+        sent = record.sent.get(link.txn)
+        while sent is not None:
             for name, txns, demanded in demands(sent):
                 at = start = done.get(name, 0)
                 while at < demanded and txns[at] in held:
                     at += 1
                 if at > start:
-                    before.append((name, start))
+                    changes.append((name, start))
                     done[name] = at
                 lacks |= at < demanded
+            sent = sent.other
         if lacks:
             found.append(link)
     return found

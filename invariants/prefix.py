@@ -106,29 +106,35 @@ def _missing(record: Record, sents: list[Sent], ends: list[Chain]) -> list[Sent]
 
 def _with_a_gap(record: Record) -> list[Sent]:
     """Return the broadcasts that some process delivered although an earlier one of the same primary is missing."""
-    ends = [end for _, end in record.ends()]
-    passing = record.passing(ends)
-    whole: dict[Sent, int] = {}  # the number of sequences that have it and all before it
+    passing = record.passing(end for _, end in record.ends())
+    counts: dict[Txn, int] = {}  # the number of sequences that have it
+    whole: dict[Sent, int] = {}  # and all before it
     held: set[Txn] = set()
     done: dict[Primary, int] = {}  # the number of first broadcasts without a gap
-    path: list[tuple[Txn, list[tuple[Primary, int]]]] = []
+    path: list[tuple[Txn, int]] = []  # each transaction, with the number of `changes` before it
+    changes: list[tuple[Primary, int]] = []  # of `done`: what there was before
     for link in record.walk():
         while len(path) >= link.length:
             txn, before = path.pop()
             held.remove(txn)
-            done.update(before)
+            while len(changes) > before:
+                primary, at = changes.pop()
+                done[primary] = at
         held.add(link.txn)
-        path.append((link.txn, before := []))
-        for primary in [sent.primary for sent in record.broadcasts(link.txn)]:
-            at = start = done.get(primary, 0)
-            sents = record.sequences[primary]
+        through = passing[link.hash]
+        counts[link.txn] = counts.get(link.txn, 0) + through
+        path.append((link.txn, len(changes)))
+        sent = record.sent.get(link.txn)
+        while sent is not None:
+            at = start = done.get(sent.primary, 0)
+            sents = record.sequences[sent.primary]
             while at < len(sents) and sents[at].txn in held:
-                whole[sents[at]] = whole.get(sents[at], 0) + passing[link.hash]
+                whole[sents[at]] = whole.get(sents[at], 0) + through
                 at += 1
             if at > start:
-                before.append((primary, start))
-                done[primary] = at
-    counts = record.counts(ends)
+                changes.append((sent.primary, start))
+                done[sent.primary] = at
+            sent = sent.other
     return [
         sent for sents in record.sequences.values() for sent in sents if whole.get(sent, 0) < counts.get(sent.txn, 0)
     ]

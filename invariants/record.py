@@ -17,9 +17,9 @@ A transaction that is delivered again by one incarnation, and one that is broadc
 """
 
 from bisect import insort
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 from zabcheck.invariants.chain import EMPTY, Chain
 from zabcheck.invariants.events import Broadcast, Deliver, EventError, Restore, Txn, Zxid
@@ -31,6 +31,8 @@ Actor = tuple[int, int]
 Primary = tuple[int, int, int]
 """ρ_e: epoch, process, incarnation."""
 
+
+T = TypeVar("T")
 
 _MANY_LINKS = 5
 """The number of links of one transaction from which they are looked for by branch."""
@@ -131,6 +133,7 @@ class Record:
         self.links: dict[int, Chain] = {0: EMPTY}  # by chain hash; a link comes after the one before it
         self.sent: dict[Txn, Sent] = {}  # the latest broadcast of it, `other` is the one before
         self.sequences: dict[Primary, list[Sent]] = {}  # β
+        self.broadcast_events = 0  # of these
         self.forked = False
         self.deliveries = 0  # first deliveries of each actor
         self.starts = 0  # of those, the ones at the start of a sequence
@@ -163,6 +166,7 @@ class Record:
         self._others: dict[tuple[Txn, Primary], None] = {}  # primaries whose transaction others broadcast after them
         self._awaited: dict[int, list[tuple[Actor, Waiting]]] = {}
         self._arrived: list[Chain] = []  # links that were awaited; empty between two events
+        self._made: dict[Any, tuple[tuple[int, int], Any]] = {}  # see `once`
         self._had: dict[
             Sent, Chain
         ] = {}  # for a broadcast before the prefix that its primary had taken over was on record
@@ -210,6 +214,7 @@ class Record:
         sent = Sent(event, primary, previous, other, delivered, longest, segment, rank, len(sequence))
         self.sent[txn] = self._last[primary] = sent
         sequence.append(sent)
+        self.broadcast_events += 1
         if isinstance(at, Waiting):
             at.done[sent] = None
         else:
@@ -282,7 +287,8 @@ class Record:
                 return other
         if self.contains(at, txn):
             return at  # delivered again: not in Δ
-        link = at.append(txn)
+        known = self.sent.get(txn)
+        link = at.append(txn if known is None else known.txn)  # one object for all who tell of it
         self.links[link.hash] = link
         branch = self._branch.get(at.hash, 0)
         if child is None:
@@ -347,6 +353,10 @@ class Record:
         link = self._link_of.get(txn)
         return [] if link is None else [link, *self._more_links.get(txn, {}).values()]
 
+    def first_link(self, txn: Txn) -> Chain:
+        """Return the link by which a process delivered `txn` that was the first to do so."""
+        return self._link_of[txn]
+
     def is_first_link(self, link: Chain) -> bool:
         """Return True if no process had delivered `link.txn` after anything else before."""
         return self._link_of[link.txn] is link
@@ -375,7 +385,7 @@ class Record:
     def lacks_previous(self, link: Chain, sent: Sent) -> bool:
         """Return True if the same primary's broadcast just before `sent` is missing before `link`. O(1) as a rule."""
         previous = sent.previous
-        if previous is None or link.previous.txn is previous.txn:
+        if previous is None or link.previous.txn is previous.txn or link.previous.txn == previous.txn:
             return False  # the usual case
         return not self.contains(link.previous, previous.txn)
 
@@ -485,19 +495,18 @@ class Record:
 
     # The whole tree. These cost O(links).
 
-    def walk(self) -> Iterator[Chain]:
-        """Yield every link but the root, depth first: what was yielded since the one before it is not below it."""
-        others: dict[int, list[Chain]] = {}
-        for child in self._children.values():
-            others.setdefault(child.previous.hash, []).append(child)
-        waiting = others.get(EMPTY.hash, [])
-        link = self._first_child.get(EMPTY.hash)
-        while link is not None or waiting:
-            if link is None:
-                link = waiting.pop()
-            yield link
-            waiting += others.get(link.hash, ())
-            link = self._first_child.get(link.hash)
+    def once(self, make: Callable[[Self], T]) -> T:
+        """Return what `make` gives for this record, which is asked only once as long as nothing changes."""
+        size = len(self.links), self.broadcast_events
+        known = self._made.get(make)
+        if known is None or known[0] != size:
+            known = self._made[make] = size, make(self)
+        found: T = known[1]
+        return found
+
+    def walk(self) -> list[Chain]:
+        """Return every link but the root, each followed by all that continue it."""
+        return self.once(_walked)
 
     def passing(self, sequences: Iterable[Chain]) -> dict[int, int]:
         """Return for each link, by its hash, the number of these sequences that go through it, if any does."""
@@ -546,6 +555,7 @@ class Record:
         copy.__dict__ = {
             name: value.copy() if type(value) in (dict, list) else value for name, value in self.__dict__.items()
         }
+        copy._made = {}
         # The lists inside dicts, and the events of a waiting process, grow in place.
         copy._more_links = {txn: links.copy() for txn, links in self._more_links.items()}
         copy.sequences = {primary: sents.copy() for primary, sents in self.sequences.items()}
@@ -559,3 +569,20 @@ class Record:
                 if self._at.get(actor[0]) is waiting:
                     copy._at[actor[0]] = twin
         return copy
+
+
+def _walked(record: Record) -> list[Chain]:
+    others: dict[int, list[Chain]] = {}
+    for child in record._children.values():
+        others.setdefault(child.previous.hash, []).append(child)
+    walked: list[Chain] = []
+    waiting = others.get(EMPTY.hash, [])
+    link = record._first_child.get(EMPTY.hash)
+    while link is not None or waiting:
+        if link is None:
+            link = waiting.pop()
+        walked.append(link)
+        if link.hash in others:
+            waiting += others[link.hash]
+        link = record._first_child.get(link.hash)
+    return walked

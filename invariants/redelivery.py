@@ -25,10 +25,11 @@ Witness, with the process p: p delivers a, p delivers its successor, p delivers 
 something that is new or comes after the successor; least by (a, p, incarnation), the first of an incarnation. In the
 incarnation in which the successor came first, a may have been taken over. Exercised by: a delivery after a repeat of
 a transaction that has a successor, if it does not go back.
-Cost: O(1) an event; memory O(distinct transactions) for each process.
+Cost: O(1) an event; memory O(distinct transactions) for each process, little as long as nothing is delivered again.
 """
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from zabcheck.invariants.base import Invariant, Violation
@@ -51,6 +52,8 @@ class Redelivery(Invariant):
         self.repeats = 0
         self.last: dict[int, Deliver] = {}  # by process; a snapshot counts as a delivery of its last transaction
         self.restored: dict[int, Restore] = {}  # the processes whose last of these was a snapshot
+        # As long as the zxids of a process's deliveries ascend, in one incarnation, the following needs no more:
+        self.ascending: dict[int, list[Txn]] = {}  # by process: its deliveries
         self.positions: dict[int, dict[Txn, int]] = {}  # by process and transaction: the order of first deliveries
         self.successors: dict[int, dict[Txn, Deliver]] = {}  # by process and transaction
         self.values: dict[int, dict[Zxid, Txn | None]] = {}  # by process; None if there are several
@@ -62,11 +65,21 @@ class Redelivery(Invariant):
     def deliver(self, event: Deliver) -> bool:
         process, txn = event.process, event.txn
         last = self.last.get(process)
+        ascending = self.ascending.get(process)
+        if ascending is None and process not in self.positions:
+            ascending = self.ascending[process] = []
+        if ascending is not None:
+            if not ascending or (last and last.incarnation == event.incarnation and last.txn.zxid < txn.zxid):
+                at = self.record.position(process)
+                ascending.append(txn if at is None or at.txn != txn else at.txn)  # the one that others have, too
+                self.last[process] = event
+                return False
+            self.spread(process)
         if last is not None and last.incarnation != event.incarnation:
             last = None
         if last is not None and last.txn == txn:
             return False
-        positions = self.positions.setdefault(process, {})
+        positions = self.positions[process]
         new = txn not in positions
         if new:
             self._note(event, positions)
@@ -75,11 +88,19 @@ class Redelivery(Invariant):
         self.restored.pop(process, None)
         return wrong
 
+    def spread(self, process: int) -> None:
+        """Put what a process delivered in ascending order in the other dictionaries."""
+        txns = self.ascending.pop(process)
+        incarnation = self.last[process].incarnation
+        self.positions[process] = {txn: place for place, txn in enumerate(txns)}
+        self.values[process] = {txn.zxid: txn for txn in txns}
+        self.successors[process] = {txn: Deliver(process, incarnation, after) for txn, after in pairwise(txns)}
+
     def _note(self, event: Deliver, positions: dict[Txn, int]) -> None:
         """Note that the process delivers this for the first time."""
         txn = event.txn
         positions[txn] = len(positions)
-        values = self.values.setdefault(event.process, {})
+        values = self.values[event.process]
         if values.setdefault(txn.zxid, txn) != txn:
             values[txn.zxid] = None
 
@@ -87,7 +108,7 @@ class Redelivery(Invariant):
         """Return True if this must not follow the last delivery; a new one becomes its successor if that has none."""
         if event.txn.zxid < last.txn.zxid:
             return False  # it goes back
-        successors = self.successors.setdefault(event.process, {})
+        successors = self.successors[event.process]
         successor = successors.get(last.txn)
         if successor is None:
             if new:
@@ -104,6 +125,8 @@ class Redelivery(Invariant):
 
     def restore(self, event: Restore) -> bool:
         process = event.process
+        if process in self.ascending:
+            self.spread(process)
         self.last.pop(process, None)
         self.restored.pop(process, None)
         up_to = self.values.get(process, {}).get(event.zxid)
@@ -136,6 +159,7 @@ class Redelivery(Invariant):
     def fork(self, record: Record) -> "Redelivery":
         copy = super().fork(record)
         assert isinstance(copy, Redelivery)
+        copy.ascending = {process: each.copy() for process, each in self.ascending.items()}
         copy.positions = {process: each.copy() for process, each in self.positions.items()}
         copy.successors = {process: each.copy() for process, each in self.successors.items()}
         copy.values = {process: each.copy() for process, each in self.values.items()}

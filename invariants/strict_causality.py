@@ -17,7 +17,8 @@ delivers y; least by (x, y, p). If more than `LARGE` transactions were broadcast
 unrelated pairs that some process delivered one after the other (except for transactions without a broadcast), if there
 is one. Exercised by: a process that delivers two transactions that were broadcast.
 
-Cost: O(1) an event. The witness: O(n) for n links, and again for each `LARGE` suspicions that are no immediate
+Cost: O(1) an event. The witness: O(n) for n links, if each sequence with a suspicion has no transaction that a sequence
+without one lacks, so that all are related; otherwise again for each `LARGE` suspicions that are no immediate
 predecessors one way or the other. If all of them come to nothing, and some process delivered y right before x, which
 precedes it, each sequence is put in an order that fits the relation, where it is again enough to look at neighbours:
 O(n log n). Only if one of these pairs is unrelated is the least pair looked for among all: O(n) for each `LARGE`
@@ -37,10 +38,10 @@ from zabcheck.invariants.record import Record, Sent, named
 LARGE = 1000
 """The number of transactions above which the witness is looked for among neighbours."""
 
-_WORK = 1 << 20
+_WORK = 1 << 17
 """The number of sequences that may be searched for a transaction at first."""
 
-_WORK_AN_EVENT = 4
+_WORK_AN_EVENT = 1
 """The number of them that may be searched for each event after that, on average."""
 
 
@@ -117,10 +118,11 @@ class StrictCausality(Invariant):
         record = self.record
         if not (self.suspicious or self.unsure or record.late or record.resumed):
             return None
-        precedence = Precedence(record)
-        neighbours = set(self._neighbours(precedence))
-        if not neighbours:
+        precedence = record.once(Precedence)
+        suspects = list(self._suspects(precedence))
+        if self._are_among_others([link for _, link in suspects]):
             return None
+        neighbours = {(x, link.txn) for x, link in suspects}
         relation = Relation(precedence)
         if len(record.sent) > LARGE:
             found, reversed_ = _least_unrelated(precedence, relation, neighbours)
@@ -130,13 +132,25 @@ class StrictCausality(Invariant):
                 return None
         return self._least(relation)
 
-    def _neighbours(self, precedence: Precedence) -> Iterator[tuple[Txn, Txn]]:
-        """Yield two transactions that were delivered one after the other, unless the first immediately precedes."""
+    def _suspects(self, precedence: Precedence) -> Iterator[tuple[Txn, Chain]]:
+        """Yield what was delivered and the link after it, unless it immediately precedes the transaction of that."""
         for link in self.record.links.values():
             if link.txn in self.record.sent and link.length > 1:
                 before = self._last_broadcast(link.previous)
                 if before is not None and not precedence.is_immediate(before.txn, link.txn):
-                    yield before.txn, link.txn
+                    yield before.txn, link
+
+    def _are_among_others(self, suspects: Sequence[Chain]) -> bool:
+        """Return True if one sequence without a suspect has all transactions of each sequence that has one."""
+        through: set[int] = set()
+        suspected = {link.hash for link in suspects}
+        for link in self.record.links.values() if suspects else ():
+            if link.hash in suspected or link.previous.hash in through:
+                through.add(link.hash)
+        ends = [end for _, end in self.record.ends()]
+        whole = max((end for end in ends if end.hash not in through), key=len, default=EMPTY)
+        held = self.record.held(set(whole)) if through else {}
+        return all(held[end.hash] == end.length for end in ends if end.hash in through)
 
     def _least(self, relation: Relation) -> Violation | None:
         """Look for the least pair among all, for `LARGE` transactions at once."""

@@ -10,6 +10,8 @@ from invariants import Broadcast, Deliver, Event, Header, Zxid, trace
 from invariants.events import Txn
 from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, SENT, A, B, process, trace_of
 from tests.cli.conftest import Command
+from tests.invariants.broken import BREAKS, Ensemble
+from zabcheck.cli import check, explain
 from zabcheck.cli.explain import FOLDED_FROM
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.search.run import replay, schedule_of
@@ -197,6 +199,31 @@ def test_in_a_long_trace_what_happens_to_many_transactions_is_told_at_once(
     told = zabcheck("explain", "long.jsonl").out
     assert (f"broadcasts {count} transactions, ⟨1,1⟩ to ⟨1,{count}⟩" in told) == folded
     assert len(told.splitlines()) < 60 if folded else len(told.splitlines()) > count
+
+
+@pytest.mark.parametrize("name", ["deliveries swapped", "restore", "ready epoch"])
+def test_a_large_trace_is_told_as_a_small_one(
+    name: str, tmp_path: Path, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is judged before it is kept, so as to need less memory."""
+    (tmp_path / "trace.jsonl").write_bytes(trace_of(BREAKS[name](list(Ensemble(400, 4).events()))))
+    small = zabcheck("explain", "trace.jsonl")
+    monkeypatch.setattr(check, "LARGE", 0)
+    assert zabcheck("explain", "trace.jsonl") == small
+    assert small.code == 1
+
+
+def test_a_trace_that_is_too_long_is_refused_before_it_is_judged(
+    tmp_path: Path, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "trace.jsonl").write_bytes(trace_of(SWAPPED))
+    monkeypatch.setattr(explain, "MOST_EVENTS", 3)
+    small = zabcheck("explain", "trace.jsonl")
+    assert (small.code, small.out) == (2, "")
+    assert "expected at most 3 lines" in small.err
+    monkeypatch.setattr(check, "LARGE", 0)
+    monkeypatch.setattr(explain, "verdicts_of", None)
+    assert zabcheck("explain", "trace.jsonl") == small
 
 
 def test_a_value_can_do_nothing(tmp_path: Path, zabcheck: Command) -> None:

@@ -81,7 +81,13 @@ def plain(text: str, folder: Path) -> str:
     text = text.replace(sys.executable, "PYTHON")  # first, for it may lie in the folder of the checkout
     for name in (str(folder.resolve()), str(folder), str(ROOT)):
         text = text.replace(name, "FOLDER")
-    return _MODULE.sub("MODULE", _CPU_TIME.sub("N", text))
+    return _MODULE.sub("MODULE", "\n\n".join(map(_without_cpu_time, text.split("\n\n"))))
+
+
+def _without_cpu_time(paragraph: str) -> str:
+    """Return a paragraph without CPU seconds; without its line ends, too, if it has some: they depend on the digits."""
+    left = _CPU_TIME.sub("N", paragraph)
+    return left if left == paragraph else " ".join(left.split())
 
 
 def _data(value: Any, words: list[Any]) -> Any:

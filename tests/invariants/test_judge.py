@@ -215,13 +215,15 @@ def test_a_fork_of_a_fork_is_independent_too() -> None:
 
 
 def test_memory_does_not_grow_with_deliveries() -> None:
-    """It is for distinct transactions and processes: whoever delivers what others did costs nothing."""
+    """It is for distinct transactions and processes: whoever delivers what others did costs nothing.
+
+    Redelivery alone needs more for a process once it delivers something again.
+    """
     transactions, processes = 50, 5
     sizes = [
         total_size(judging(correct_run(transactions, processes, incarnations)), set()) for incarnations in (1, 2, 40)
     ]
-    assert sizes[1] <= sizes[0] + 7 * processes  # the sequence that each of them left behind
-    assert sizes[2] == sizes[1]
+    assert sizes[0] < sizes[1] == sizes[2]
 
 
 def test_memory_does_not_grow_with_repeats_and_snapshots() -> None:

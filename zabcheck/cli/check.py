@@ -202,13 +202,20 @@ def judge_files(names: list[str], properties: list[str] | None, merge: bool, run
 def judge_large(source: BinaryIO, properties: list[str] | None) -> list[Verdict] | None:
     """Judge a large file of JSON Lines block by block; None for any other file, which is then at its start again."""
     verdicts = None
-    with suppress(OSError, ImportError):  # not a file, or the libraries are not installed
-        if source.seekable() and os.fstat(source.fileno()).st_size >= LARGE:
+    if is_large(source):
+        with suppress(ImportError):  # the libraries are not installed
             from zabcheck.invariants.columns.lines import judge_in_order
 
             verdicts = judge_in_order(source, select(properties))
             source.seek(0)
     return verdicts
+
+
+def is_large(source: BinaryIO) -> bool:
+    """Return True if this is a large file, which can be read more than once."""
+    with suppress(OSError):
+        return source.seekable() and os.fstat(source.fileno()).st_size >= LARGE
+    return False
 
 
 def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merge: bool) -> Judged:
@@ -219,15 +226,21 @@ def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merg
     ]
     source = trace_format.Merged(readers) if merge else readers[0]
 
+    verdicts = verdicts_of(source, properties)
+    wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
+    places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
+    return Judged(names, verdicts, places)
+
+
+def verdicts_of(source: trace_format.Reader | trace_format.Merged, properties: list[str] | None) -> list[Verdict]:
+    """Judge a trace line by line. BadInput, with the place, if it is none."""
+
     def events() -> Iterator[Event]:
         with bad_input_for(TraceError):
             yield from source
 
     with bad_input_for(TraceError, lambda: f"{source.name}, line {source.line}, "):
-        verdicts = check(events(), properties)
-    wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
-    places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
-    return Judged(names, verdicts, places)
+        return check(events(), properties)
 
 
 def misses_others(verdicts: list[Verdict], sources: dict[str, BinaryIO]) -> bool:

@@ -1,6 +1,7 @@
 """`zabcheck explain`: tell a saved schedule or a trace so that a person understands it, and write it in other forms."""
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from hashlib import sha256
@@ -13,7 +14,7 @@ import typer
 from msgspec import structs
 from rich.console import Console
 
-from zabcheck.cli.check import places_of
+from zabcheck.cli.check import is_large, judge_large, places_of, verdicts_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
 from zabcheck.cli.next_step import again
@@ -28,7 +29,7 @@ from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
-from zabcheck.invariants import End, Event, Header, TraceError, check, select
+from zabcheck.invariants import End, Event, Header, TraceError, Verdict, check, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.protocols.base import Protocol
@@ -222,7 +223,8 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None,
     def where() -> str:
         return f"{source.name}, line {source.line}, "
 
-    story = explain_trace(placed, where, " + ".join(sources), properties, unit, named)
+    verdicts = judge_before(readers[0].source, readers[0].name, properties) if len(readers) == 1 else None
+    story = explain_trace(placed, where, " + ".join(sources), properties, unit, named, verdicts)
     if len(readers) == 1 or story.violation is None:
         return story
     labels = labels_of(story.violation)
@@ -230,6 +232,24 @@ def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None,
     stands = [(label, places.get(event)) for event, label in labels.items()]
     noticed = tuple((label, f"{place.trace}, line {place.line}") for label, place in stands if place is not None)
     return structs.replace(story, noticed=(*story.noticed, *noticed))
+
+
+def judge_before(source: BinaryIO, name: str, properties: list[str] | None) -> list[Verdict] | None:
+    """Judge a large file before its events are kept, which takes as much memory again; None for any other file."""
+    if not is_large(source):
+        return None
+    if sum(piece.count(b"\n") for piece in iter(lambda: source.read(1 << 20), b"")) > MOST_EVENTS:
+        raise too_long(name)
+    source.seek(0)
+    verdicts = judge_large(source, properties)
+    if verdicts is None:
+        verdicts = verdicts_of(trace_format.Reader(source, name), properties)
+        source.seek(0)
+    return verdicts
+
+
+def too_long(name: str) -> BadInput:
+    return BadInput(f"{name}: expected at most {MOST_EVENTS:,} lines; `zabcheck check` judges any number")
 
 
 def explain_parquet(name: str, source: BinaryIO, run: int | None, properties: list[str] | None) -> Story:
@@ -251,22 +271,27 @@ def explain_trace(
     properties: list[str] | None,
     unit: str,
     named: Named = (None, None),
+    verdicts: list[Verdict] | None = None,
 ) -> Story:
-    """Tell a trace, header and end included; by its schedule, if the header has one that gives this very trace."""
+    """Tell a trace, header and end included; by its schedule, if the header has one that gives this very trace.
+
+    `verdicts` are given if it was judged before.
+    """
     kept: list[tuple[int, Event]] = []
 
     def events() -> Iterator[Event]:
         with bad_input_for(TraceError):
             for each in placed:
                 if len(kept) == MOST_EVENTS:
-                    raise BadInput(
-                        f"{name}: expected at most {MOST_EVENTS:,} lines; `zabcheck check` judges any number"
-                    )
+                    raise too_long(name)
                 kept.append(each)
                 yield each[1]
 
     with bad_input_for(TraceError, where):
-        verdicts = check(events(), properties)
+        if verdicts is None:
+            verdicts = check(events(), properties)
+        else:
+            deque(events(), 0)
     header = kept[0][1]
     assert isinstance(header, Header), "the reader has seen to that"
     if header.processes > MOST_PROCESSES:
@@ -277,8 +302,11 @@ def explain_trace(
     if executed is not None:
         return executed
     lines = [each for each in kept[1:] if not isinstance(each[1], End)]
-    digest = sha256(b"".join(trace_format.dump(event for _, event in kept))).hexdigest()
-    return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest, folded=len(lines) >= FOLDED_FROM)
+    digest = sha256()
+    for line in trace_format.dump(event for _, event in kept):
+        digest.update(line)
+    folded = len(lines) >= FOLDED_FROM
+    return story_of_trace(header, lines, verdicts, unit=unit, sha256=digest.hexdigest(), folded=folded)
 
 
 def executed_again(header: Header, events: list[Event], properties: list[str] | None, named: Named) -> Story | None:

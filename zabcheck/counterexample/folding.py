@@ -11,7 +11,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from zabcheck.counterexample.story import Flight
-from zabcheck.invariants import Accept, Broadcast, ClientAck, Deliver, Event, Receive, Recover, Send, Wake
+from zabcheck.invariants import Accept, Broadcast, ClientAck, Deliver, Event, Receive, Recover, Send, Wake, Zxid
 from zabcheck.text.words import name
 
 FEWEST = 3
@@ -31,9 +31,11 @@ _VERBS: Mapping[type[Event], str] = {
     ClientAck: "tells clients of",
 }
 """The events that happen to every transaction."""
+_CAUSED = (Accept, Deliver, ClientAck)
+_WORK = (Broadcast, *_CAUSED)
 _MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
 """The messages that every transaction takes, by the paper's names and by ZooKeeper's."""
-_ZXID = re.compile(r"⟨\d+,\d+⟩")
+_ZXID = re.compile(r"⟨(\d+),(\d+)⟩")
 
 
 def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[TraceRow]:
@@ -94,13 +96,12 @@ def merged(flights: Iterable[Flight]) -> Iterator[Flight]:
 
 def _key(event: Event, kinds: Mapping[int, str]) -> Key | None:
     """Return which kind of work an event is; None if it is none."""
-    match event:
-        case Broadcast() | Accept() | Deliver() | ClientAck():
-            return type(event), event.process, 0, ""
-        case Send() if event.kind in _MESSAGES:
-            return Send, event.process, event.to, event.kind
-        case Receive() if kinds.get(event.message) in _MESSAGES:
-            return Receive, event.process, event.sender, kinds[event.message]
+    if isinstance(event, _WORK):
+        return type(event), event.process, 0, ""
+    if isinstance(event, Send) and event.kind in _MESSAGES:
+        return Send, event.process, event.to, event.kind
+    if isinstance(event, Receive) and kinds.get(event.message) in _MESSAGES:
+        return Receive, event.process, event.sender, kinds[event.message]
     return None
 
 
@@ -108,6 +109,8 @@ def _is_taken_apart(row: TraceRow, kinds: Mapping[int, str]) -> bool:
     """Return True if a row has to be split into events: it begins with a recovery, or holds much work."""
     if isinstance(row[0][1], Recover | Wake):
         return True
+    if len(row) < FEWEST:
+        return False
     counts: dict[Key, int] = {}
     for _, event in row:
         key = _key(event, kinds)
@@ -126,19 +129,19 @@ def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[Trac
 
 def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[Placed]]:
     """Yield groups of like events; each stands behind what led to it: a broadcast, or the sending of its messages."""
-    stands: dict[str | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
-    for phase in (Broadcast, Accept | Deliver | ClientAck | Send, Receive):
+    stands: dict[Zxid | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
+    for phase in ((Broadcast,), (Accept, Deliver, ClientAck, Send), (Receive,)):
         for group in _alike([placed for placed in work if isinstance(placed[1], phase)], kinds, stands):
             for number, event in group:
                 where = group[0][0] if len(group) >= FEWEST else number
                 if isinstance(event, Broadcast):
-                    stands[str(event.txn.zxid)] = where
+                    stands[event.txn.zxid] = where
                 elif isinstance(event, Send):
                     stands[event.message] = where
             yield group
 
 
-def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[str | int, int]) -> list[list[Placed]]:
+def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[Zxid | int, int]) -> list[list[Placed]]:
     """Group events of the same kind; a group ends before an event whose cause stands behind the first of the group."""
     groups: list[list[Placed]] = []
     latest: dict[Key | None, list[Placed]] = {}
@@ -151,11 +154,9 @@ def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[str
     return groups
 
 
-def _causes(event: Event) -> Iterator[str | int]:
-    match event:
-        case Accept() | Deliver() | ClientAck():
-            yield str(event.txn.zxid)
-        case Send():
-            yield from _ZXID.findall(event.text)
-        case Receive():
-            yield event.message
+def _causes(event: Event) -> Iterable[Zxid | int]:
+    if isinstance(event, _CAUSED):
+        return (event.txn.zxid,)
+    if isinstance(event, Send):
+        return [Zxid(int(epoch), int(counter)) for epoch, counter in _ZXID.findall(event.text)]
+    return (event.message,) if isinstance(event, Receive) else ()

@@ -6,6 +6,7 @@ witness are shown; what is left out is counted. Time and memory are linear in th
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -79,6 +80,10 @@ _STARTS = (
 """The events that are never a consequence of the event before them."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
 """The events that a process reacts to. What it does of itself, as in a trace without messages, has its own row."""
+_CONSEQUENCES = (Accept, Deliver, ClientAck)
+"""The events that a broadcast or delivery of the same transaction may lead to."""
+_FOLLOWED = (Deliver, Crash, Halt, Recover, Promise, Adopt, Ready, Restore)
+"""The events that change the state of a process."""
 _TOLD_BY_ROW = (Broadcast, Deliver, Ready, Restore, ClientAck, FinalRead, Crash, Halt)
 """The events that a row shows anyway, beside its action."""
 
@@ -106,7 +111,8 @@ def story_of_trace(
     witness = violation.witness if violation is not None else ()
     if folded:
         rows = list(fold(rows, witness))
-    flights = flights_of((row[0][0], [event for _, event in row]) for row in rows)
+    sends = any(isinstance(event, Send) for _, event in events)
+    flights = flights_of((row[0][0], [event for _, event in row]) for row in rows) if sends else ()
     by_number = {flight.number: flight for flight in flights}
     moments = tuple(_moments(header.processes, rows, _worth_showing(rows, violation), by_number, witness))
     shown = {moment.step for moment in moments}
@@ -122,7 +128,7 @@ def story_of_trace(
         verdicts=tuple(verdicts),
         violation=violation,
         moments=moments,
-        delivered=first_deliveries(event for _, event in events),
+        delivered=first_deliveries([event for _, event in events]),
         trace=trace,
         flights=tuple(flight for flight in drawn if flight.sent in shown or flight.received in shown),
         initial=dict.fromkeys(range(1, header.processes + 1), _BEGINNING),
@@ -133,24 +139,25 @@ def story_of_trace(
     )
 
 
-def first_deliveries(events: Iterable[Event]) -> tuple[tuple[int, int, tuple[Txn, ...]], ...]:
+def first_deliveries(events: Sequence[Event]) -> tuple[tuple[int, int, tuple[Txn, ...]], ...]:
     """Return (process, incarnation, first deliveries) for each incarnation; a restored snapshot counts as delivered."""
+    wanted = {event.hash for event in events if isinstance(event, Restore)}
     known = {EMPTY.hash: EMPTY}
-    sequences: dict[tuple[int, int], Chain] = {}
-    have: dict[tuple[int, int], set[Txn]] = {}
+    at: dict[tuple[int, int], Chain] = {}  # only if a snapshot was restored
+    sequences: dict[tuple[int, int], dict[Txn, None]] = {}
     for event in events:
         if isinstance(event, Restore):
             actor = event.process, event.incarnation
-            sequences[actor] = known.get(event.hash, EMPTY)
-            have[actor] = set(sequences[actor])
+            at[actor] = known.get(event.hash, EMPTY)
+            sequences[actor] = dict.fromkeys(at[actor])
         elif isinstance(event, Deliver):
             actor = event.process, event.incarnation
-            sequence = sequences.get(actor, EMPTY)
-            if event.txn not in have.setdefault(actor, set()):
-                have[actor].add(event.txn)
-                sequence = sequence.append(event.txn)
-                known[sequence.hash] = sequence
-            sequences[actor] = sequence
+            sequence = sequences.setdefault(actor, {})
+            if wanted and event.txn not in sequence:
+                at[actor] = chain = at.get(actor, EMPTY).append(event.txn)
+                if chain.hash in wanted:
+                    known.setdefault(chain.hash, chain)
+            sequence[event.txn] = None
     return tuple((process, incarnation, tuple(txns)) for (process, incarnation), txns in sorted(sequences.items()))
 
 
@@ -177,7 +184,7 @@ def _goes_with(first: Event, event: Event) -> bool:
         return True
     if not isinstance(first, Broadcast | Deliver):
         return False
-    return isinstance(event, Accept | Deliver | ClientAck) and event.txn == first.txn
+    return isinstance(event, _CONSEQUENCES) and event.txn == first.txn
 
 
 def _worth_showing(rows: Sequence[TraceRow], violation: Violation | None) -> set[int]:
@@ -185,9 +192,10 @@ def _worth_showing(rows: Sequence[TraceRow], violation: Violation | None) -> set
     if len(rows) <= MOST_ROWS:
         return set(range(len(rows)))
     wanted = set(violation.witness) if violation is not None else set()
+    kinds = tuple({type(event): None for event in wanted})
     at: list[int] = []
     for position, row in enumerate(rows):
-        found = wanted.intersection(event for _, event in row if not isinstance(event, Header))
+        found = wanted.intersection([event for _, event in row if isinstance(event, kinds)])
         if found:
             wanted -= found
             at.append(position)
@@ -201,7 +209,7 @@ def _moments(
     processes: int, rows: Sequence[TraceRow], shown: set[int], flights: Mapping[int, Flight], witness: Iterable[Event]
 ) -> Iterator[Moment]:
     marked = set(witness)  # what is not yet shown of it: it is told with its mark, so the action need not say it
-    states: dict[int, dict[str, str]] = {process: dict(_BEGINNING) for process in range(1, processes + 1)}
+    states: dict[int, dict[str, Any]] = {process: dict(_BEGINNING) for process in range(1, processes + 1)}
     told: dict[int, Variables] = dict.fromkeys(states, _BEGINNING)
     counts: dict[tuple[int, int], int] = {}
     since: int | None = None  # the position of the first row that is left out
@@ -229,10 +237,11 @@ def _gap(rows: Sequence[TraceRow], changes: Mapping[int, tuple[Change, ...]]) ->
     return Moment(rows[0][0][0], None, None, action, (), (), (), changes, {})
 
 
-def _changes(states: Mapping[int, dict[str, str]], told: dict[int, Variables]) -> dict[int, tuple[Change, ...]]:
+def _changes(states: Mapping[int, dict[str, Any]], told: dict[int, Variables]) -> dict[int, tuple[Change, ...]]:
     """Return the changes in `states` since they were last told, and note in `told` that they have been."""
     changes = {}
-    for process, state in states.items():
+    for process, known in states.items():
+        state = {variable: value if isinstance(value, str) else _delivered(*value) for variable, value in known.items()}
         found = tuple(
             Change(variable, (str(told[process][variable]),), (value,))
             for variable, value in state.items()
@@ -240,26 +249,30 @@ def _changes(states: Mapping[int, dict[str, str]], told: dict[int, Variables]) -
         )
         if found:
             changes[process] = found
-            told[process] = dict(state)
+            told[process] = state
     return changes
 
 
-def _follow(states: dict[int, dict[str, str]], counts: dict[tuple[int, int], int], event: Event) -> None:
-    """Update what is known of the state of a process by `event`."""
-    if not isinstance(event, Local) or event.process not in states:
+def _delivered(count: int, last: Txn) -> str:
+    return f"{count:,}, last {_short(last)}"
+
+
+def _follow(states: dict[int, dict[str, Any]], counts: dict[tuple[int, int], int], event: Event) -> None:
+    """Update what is known of the state of a process by `event`; what it delivered becomes text when it is told."""
+    if not isinstance(event, _FOLLOWED) or event.process not in states:
         return
     state = states[event.process]
     match event:
+        case Deliver():
+            actor = event.process, event.incarnation
+            counts[actor] = counts.get(actor, 0) + 1
+            state[DELIVERED] = counts[actor], event.txn
         case Crash() | Halt():
             state[""] = "down" if isinstance(event, Crash) else "halted"
         case Recover():
             state[""], state[DELIVERED] = "up", "0"
         case Promise() | Adopt() | Ready():
             state["epoch"] = str(event.epoch)
-        case Deliver():
-            actor = event.process, event.incarnation
-            counts[actor] = counts.get(actor, 0) + 1
-            state[DELIVERED] = f"{counts[actor]:,}, last {_short(event.txn)}"
         case Restore():
             counts[event.process, event.incarnation] = event.length
             state[DELIVERED] = f"{event.length:,}" + (f", up to {event.zxid}" if event.zxid != NO_ZXID else "")

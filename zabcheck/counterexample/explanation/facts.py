@@ -8,6 +8,7 @@ together what processes delivered and accepted; one that cannot be put together 
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from zabcheck.invariants import (
@@ -62,12 +63,20 @@ class Facts:
             self.first.setdefault(place.event, place)
             if isinstance(place.event, Local):
                 self.own.setdefault(place.event.process, []).append(place)
-        self._known = {EMPTY.hash: EMPTY}
         self._guesses = _MOST_GUESSES
-        self._txns = list(dict.fromkeys(p.event.txn for p in self.places if isinstance(p.event, Broadcast | Deliver)))
         self.shows_histories = any(isinstance(place.event, Adopt | Accept) for place in self.places)
+
+    @cached_property
+    def _txns(self) -> list[Txn]:
+        return list(dict.fromkeys(p.event.txn for p in self.places if isinstance(p.event, Broadcast | Deliver)))
+
+    @cached_property
+    def _known(self) -> dict[int, Chain]:
+        """Each sequence that a process delivered or accepted, by its hash."""
+        known = {EMPTY.hash: EMPTY}
         for process in self.own:
-            self._learn(process)
+            self._learn(process, known)
+        return known
 
     # When.
 
@@ -232,27 +241,21 @@ class Facts:
     def _before(self, process: int, before: int | None) -> Iterator[Place[Event]]:
         return (place for place in self.own.get(process, ()) if _is_before(place.rank, before))
 
-    def _learn(self, process: int) -> None:
-        """Put each sequence on record that this process delivered or accepted."""
+    def _learn(self, process: int, known: dict[int, Chain]) -> None:
+        """Add each sequence that this process delivered or accepted to the `known` ones."""
         delivered: dict[int, Chain | None] = {}
         history: Chain | None = EMPTY
         for place in self.own[process]:
             event = place.event
             if isinstance(event, Deliver):
-                delivered[event.incarnation] = self._append(delivered.get(event.incarnation, EMPTY), event.txn)
+                at = delivered.get(event.incarnation, EMPTY)
+                delivered[event.incarnation] = None if at is None else _appended(known, at, event.txn)
             elif isinstance(event, Restore):
-                delivered[event.incarnation] = self._known.get(event.hash)
+                delivered[event.incarnation] = known.get(event.hash)
             elif isinstance(event, Accept):
-                history = self._append(history, event.txn)
+                history = None if history is None else _appended(known, history, event.txn)
             elif isinstance(event, Adopt):
-                history = self._known.get(event.hash)
-
-    def _append(self, chain: Chain | None, txn: Txn) -> Chain | None:
-        if chain is None:
-            return None
-        chain = chain.append(txn)
-        self._known.setdefault(chain.hash, chain)
-        return chain
+                history = known.get(event.hash)
 
     def _guess(self, wanted: int, length: int) -> Chain | None:
         """Try the known sequences with some of the transactions of the trace behind them, the longest first."""
@@ -268,8 +271,14 @@ class Facts:
                 if chain.length + 1 < length:
                     waiting.append(chain.append(txn))
                 elif chain_hash(chain.hash, txn) == wanted:
-                    return self._append(chain, txn)
+                    return _appended(self._known, chain, txn)
         return None
+
+
+def _appended(known: dict[int, Chain], chain: Chain, txn: Txn) -> Chain:
+    """Return the chain with `txn` after it, which becomes one of the `known` ones."""
+    chain = chain.append(txn)
+    return known.setdefault(chain.hash, chain)
 
 
 def _is_before(rank: int, before: int | None) -> bool:

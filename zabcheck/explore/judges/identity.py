@@ -43,7 +43,9 @@ _NOT_NEEDED = frozenset(
         "sequences",
         "transactions",
         "_only_restored",
+        "broadcast_events",
         "_branch",
+        "_made",
         "_forks",
         "_proposals",
     )

@@ -30,6 +30,8 @@ class MonitoredRedelivery(Monitored, Redelivery):
 
         An incarnation that is over has no last: the next one may begin with anything.
         """
+        for process in list(self.ascending):
+            self.spread(process)
         return frozenset(
             (
                 process,
