@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
+from tests.cli.documented import assert_documented
 from tests.zookeeper.clients.histories import History
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from zabcheck.zookeeper.clients.history import HistoryEnd, dump
@@ -55,6 +56,7 @@ def test_a_history_without_an_end_is_inconclusive(zabcheck: Command, tmp_path: P
 
 def test_as_json_it_has_the_records_of_the_witness(zabcheck: Command, broken: Path) -> None:
     result = zabcheck("clients", "check", broken, "--promise", "multi", "--format", "json")
+    assert_documented(json.loads(result.out))
     [history] = json.loads(result.out)["histories"]
     [promise] = history["promises"]
     assert (promise["status"], promise["breach"]["zxid"]) == ("violated", 5)

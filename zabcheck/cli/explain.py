@@ -249,6 +249,7 @@ def judge_before(source: BinaryIO, name: str, properties: list[str] | None) -> l
 
 
 def too_long(name: str) -> BadInput:
+    """Return the refusal of a trace of more than `MOST_EVENTS` events."""
     return BadInput(f"{name}: expected at most {MOST_EVENTS:,} lines; `zabcheck check` judges any number")
 
 

@@ -99,12 +99,12 @@ def plan_of(store: Store) -> EnsemblePlan | None:
         raise StoreError(f"{store.path(PLAN)}: {said}") from None
 
 
-class _Head(Struct):
+class _PlanHead(Struct):
     builds: object = None
 
 
 def _is_of_ensembles(content: bytes) -> bool:
     try:
-        return msgspec.json.decode(content, type=_Head).builds is not None
+        return msgspec.json.decode(content, type=_PlanHead).builds is not None
     except NOT_DECODED:  # whoever reads a plan of the swarm says what is wrong
         return False
