@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -17,8 +17,9 @@ from invariants import select
 from tests.campaign.plans import begun, made, plan_of, rows
 from tests.search.builders import failure_of
 from zabcheck.campaign import driver, tables
-from zabcheck.campaign.driver import Progress
+from zabcheck.campaign.driver import AnyMaker, Progress
 from zabcheck.campaign.findings import ERROR, INDEX, RAISED, Finding
+from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tasks import TaskFailed, run_tasks
 from zabcheck.protocols.adapter import imported
@@ -163,8 +164,8 @@ def test_a_worker_that_is_killed_loses_nothing(
     flag = tmp_path / "killed"
     make = driver._maker
 
-    def killing(plan: object, place: str) -> object:
-        worker = make(plan, place)  # type: ignore[arg-type]  # it is the plan
+    def killing(plan: Plan, kind: Callable[[Any, Store], AnyMaker], place: str) -> object:
+        worker = make(plan, kind, place)
 
         def work() -> object:
             does = worker()

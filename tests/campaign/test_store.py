@@ -1,6 +1,7 @@
 """The folder of a campaign: a file is whole or not there, and what is wrong with one is said in one line."""
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -105,6 +106,31 @@ def test_half_written_files_are_swept_away_and_nothing_else(store: Store) -> Non
     assert set(store.finished()) == {0, 1}
     store.sweep()
     assert {path for path in Path(store.root).rglob("*") if path.is_file()} == before
+
+
+class Vanishing:
+    """Files of which one is taken away while the folder is listed, and each other as it would be deleted."""
+
+    def __init__(self, files: Any) -> None:
+        self.files, self.listings = files, 0
+
+    def get_file_info(self, selector: object) -> object:
+        self.listings += 1
+        if self.listings == 1:
+            raise FileNotFoundError
+        return self.files.get_file_info(selector)
+
+    def delete_file(self, path: str) -> None:
+        self.files.delete_file(path)
+        self.files.delete_file(path)
+
+
+def test_a_cancelled_task_may_take_its_own_files_away_meanwhile(store: Store) -> None:
+    half = Path(store.root, ".campaign.json.1f.tmp")
+    half.write_bytes(b"PAR1")
+    store.files = Vanishing(store.files)
+    store.sweep()
+    assert not half.exists()
 
 
 def test_a_file_that_cannot_be_finished_leaves_nothing(store: Store) -> None:

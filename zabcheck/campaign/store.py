@@ -36,6 +36,8 @@ EVENTS_FOLDER = "events"
 _PATTERN = re.compile(r"[][{}*?\\]")
 _PART = re.compile(r"part-(\d{6,})\.parquet")
 _UNDER_WAY = re.compile(r"\.part-(\d{6,})\.(\d+)-made\.[0-9a-f]+\.tmp")
+_MOST_LISTINGS = 20
+"""The number of times that a folder is listed in which files come and go."""
 
 
 class StoreError(ValueError):
@@ -216,12 +218,24 @@ class Store:
             sink.write(content)
 
     def sweep(self) -> None:
-        """Delete files that killed tasks left half written. Nothing else may be writing to the folder meanwhile."""
-        selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        """Delete files that killed tasks left half written. Nothing else may begin to write to the folder meanwhile.
+
+        A task that was cancelled may still take its own away.
+        """
         with self.errors(""):
-            for each in self.files.get_file_info(selector):
-                if each.base_name.startswith(".") and each.base_name.endswith(".tmp"):
-                    self.files.delete_file(each.path)
+            for path in self._half_written():
+                with suppress(FileNotFoundError):
+                    self.files.delete_file(path)
+
+    def _half_written(self) -> list[str]:
+        selector = pafs.FileSelector(self.root, recursive=True, allow_not_found=True)
+        for _ in range(_MOST_LISTINGS):
+            with suppress(FileNotFoundError):  # one was taken away while the folder was listed
+                listed = self.files.get_file_info(selector)
+                return [
+                    each.path for each in listed if each.base_name.startswith(".") and each.base_name.endswith(".tmp")
+                ]
+        raise OSError(errno.EBUSY, "files come and go: does another campaign write here?")
 
     @contextmanager
     def _beside(self, name: str) -> Iterator[str]:
