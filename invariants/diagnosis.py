@@ -31,6 +31,7 @@ _LONGEST_NAME = 99
 _ALIKE = 0.65
 """The similarity that two names need, from 0 to 1 (`difflib`). Below it `mutnts` would be taken for `runs`."""
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
+_PATH = re.compile(r" - at `\$\.?(.*)`$")
 _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
 
@@ -74,6 +75,27 @@ def like(name: str, known: Iterable[str], otherwise: str | None = None) -> str:
     known = list(known)
     meant = nearest(name, known)
     return otherwise or f"expected one of: {', '.join(known)}" if meant is None else f"did you mean `{meant}`?"
+
+
+def why_no_line(error: Exception, line: bytes, known: Any) -> str:
+    """Return why a line of a file is none of the type `known`, with the faulty field if the decoder's error names it.
+
+    It follows the name of the file and the number of the line.
+    """
+    if isinstance(error, RecursionError):
+        return ": nested too deeply"
+    if not line.strip():
+        return ": expected a JSON object, found a blank line: leave it out"
+    if b"\r" in line.rstrip(b"\r\n"):
+        return ": expected a line feed at the end of each line, found a carriage return alone"
+    if not isinstance(error, msgspec.ValidationError):
+        whole = "" if line.endswith(b"\n") else " (the line is cut off)"
+        return f": expected a JSON object, {error}{whole}"
+    message = str(error)
+    field = _PATH.search(message)
+    path = field.group(1) if field else ""
+    where = f", field `{path}`" if path else ""
+    return f"{where}: {with_alternatives(_PATH.sub('', message), path, known)}"
 
 
 def with_alternatives(message: str, path: str, known: Any) -> str:

@@ -10,7 +10,6 @@ Every line is validated; a fault is reported with file, line, field, and the exp
 The logs of several processes need not be merged into one file first: `merge` reads them side by side, as one trace.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from io import BytesIO
@@ -19,7 +18,7 @@ from typing import BinaryIO, get_args
 import msgspec
 from msgspec.structs import replace
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, is_nested_too_deeply, with_alternatives
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, is_nested_too_deeply, why_no_line
 from zabcheck.invariants.events import (
     TRACE_VERSION,
     AnyEvent,
@@ -45,7 +44,6 @@ _encode = msgspec.json.Encoder().encode
 _decode_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _FIELDS = frozenset([each.encode_name for kind in get_args(Line) for each in msgspec.structs.fields(kind)] + ["event"])
 """The names of the fields of all lines."""
-_PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def dump(events: Iterable[Event]) -> Iterator[bytes]:
@@ -329,22 +327,10 @@ def _reason(error: Exception, line: bytes, number: int) -> str:
         return f": expected {found}"
     if number == 1 and b'"choices"' in line:
         return ": expected a trace, this looks like a schedule"
-    if isinstance(error, RecursionError):
-        return ": nested too deeply"
-    if not line.strip():
-        return ": expected a JSON object, found a blank line: leave it out"
-    if b"\r" in line.rstrip(b"\r\n"):
-        return ": expected a line feed at the end of each line, found a carriage return alone"
-    if not isinstance(error, msgspec.ValidationError):
-        whole = "" if line.endswith(b"\n") else " (the line is cut off)"
-        return f": expected a JSON object, {error}{whole}"
     message = str(error)
-    field = _PATH.search(message)
-    if number == 1 and field and field.group(1) == "version":
+    if number == 1 and isinstance(error, msgspec.ValidationError) and message.endswith(" - at `$.version`"):
         return f", field `version`: expected {TRACE_VERSION}"
-    path = field.group(1) if field else ""
-    where = f", field `{path}`" if path else ""
-    return f"{where}: {with_alternatives(_PATH.sub('', message), path, Line)}"
+    return why_no_line(error, line, Line)
 
 
 def _tag(event: Event) -> str:

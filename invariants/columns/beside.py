@@ -591,7 +591,8 @@ class Beside:
         counting = [
             promised
             for process, promised in self.stabilised.items()
-            if promised.event.incarnation >= self._position(process)[0]
+            if promised.event.quorum
+            and promised.event.incarnation >= self._position(process)[0]
             and not any(self._is_down(member) for member in promised.event.quorum)
         ]
         path = self.proof.path.array

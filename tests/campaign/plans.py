@@ -37,6 +37,6 @@ def made(folder: Path, plan: Plan) -> Store:
 
 
 def rows(store: Store) -> list[dict[str, Any]]:
-    """Of all parts, in order, without the CPU time."""
+    """The rows of all parts, in order, without the CPU time."""
     found = [row for name in store.finished().values() for row in store.table(name, RUNS).to_pylist()]
     return sorted(({**row, "seconds": 0.0} for row in found), key=lambda row: int(row["run"]))

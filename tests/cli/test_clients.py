@@ -36,6 +36,12 @@ def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, bro
     assert result.out.endswith("\nFAIL: multi is broken\n")
 
 
+def test_one_breach_of_several_promises_is_told_once(zabcheck: Command, broken: Path) -> None:
+    result = zabcheck("clients", "check", broken)
+    assert result.out.count("/a was changed as ⟨0,5⟩") == 1
+    assert "reads as of one zxid, reliability, multi are broken: /a was changed" in result.out
+
+
 def test_a_sound_history_is_exit_code_0(zabcheck: Command, sound: Path) -> None:
     result = zabcheck("clients", "check", sound)
     assert result.code == 0

@@ -27,7 +27,7 @@ SMALL = ("--processes", "2", "--property", "integrity")
 STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
     "run, nothing found": (
         ("run", "--protocol", "paxos", *SMALL, "--runs", "9", "--seed", "1", "--switch", "closing=abrupt"),
-        "zabcheck explore --protocol paxos --processes 2 --property integrity --switch closing=abrupt",
+        "zabcheck explore --switch closing=graceful --protocol paxos --processes 2 --property integrity",
         0,
     ),
     "run, nothing found in a protocol of one's own": (
@@ -202,6 +202,22 @@ def test_after_ctrl_c_a_search_of_every_state_can_go_on(
     step = then(zabcheck(*question, *given))
     assert step == f"zabcheck {' '.join(question)} {more}"
     assert call(zabcheck, step).code == 0
+
+
+def test_a_wider_search_leaves_the_checkpoint_of_this_one(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = count(1)
+
+    def came() -> None:
+        if next(looks) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(command, "interrupts", lambda: nullcontext(came))
+    resumed = then(zabcheck("explore", *SMALL, "--epochs", "1", "--crashes", "0", "--checkpoint", "at"))
+    assert resumed.endswith("--resume")
+    step = then(call(zabcheck, resumed))
+    assert "--timeouts 1" in step
+    assert "--checkpoint" not in step
+    assert "--resume" not in step
 
 
 def test_a_search_that_had_too_little_memory_is_to_have_more(

@@ -57,7 +57,7 @@ def test_a_crash_decides_that_loses_what_was_acknowledged_before_it_was_synced()
 
 
 def test_what_has_no_end_within_the_rounds_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of Zab all have one; with a single round hardly anything of what could avoid the violation has come."""
+    """Every continuation of Zab has an end; one round is too short for nearly all that could avoid the violation."""
     schedule = RECORDED["no-truncation.total-order"]
     assert decisive(schedule, "total order") is not None
     monkeypatch.setattr("zabcheck.counterexample.decisive.MOST_ROUNDS", 1)

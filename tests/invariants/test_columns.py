@@ -25,6 +25,7 @@ from invariants import (
     Ready,
     Recover,
     Restore,
+    Stabilised,
     TraceError,
     Txn,
     Verdict,
@@ -260,6 +261,15 @@ def test_every_kind_of_event_in_a_long_run_is_judged_by_counting(order: Order) -
         wanted = check(lines)
         assert not is_violated(wanted)
         assert by_lines(lines, 3000) == wanted
+
+
+@pytest.mark.parametrize("is_later", [True, False])
+def test_a_promise_that_is_taken_back_counts_for_nothing(is_later: bool) -> None:
+    promises = Stabilised(1, 0, (1, 2)), Stabilised(1, 0, ())
+    later = broadcasts(1, 1, B)
+    sent = [*promises, *later] if is_later else [*promises[:1], *later, *promises[1:]]
+    lines = whole([*broadcasts(1, 1, A), *sent, *deliveries(1, A, B), *deliveries(2, A, B)], processes=2)
+    assert by_lines(lines, 1000) == check(lines)
 
 
 def test_a_primary_that_is_ready_in_an_older_epoch_again_is_left_to_a_judge() -> None:

@@ -1,6 +1,6 @@
 """`zabcheck clients check`: what the clients of a service that speaks ZooKeeper's protocol were promised."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
+from zabcheck.zookeeper.clients.promise import Breach
 from zabcheck.zookeeper.clients.words import words
 
 clients = typer.Typer(
@@ -59,11 +60,10 @@ def check(
     console = make_console()
     for each in judged:
         print_path(console, each.name, style="bold")
-        for judgement in each.judgements:
-            if judgement.breach is not None:
-                print_path(console, f"{judgement.promise.name} is broken: {judgement.breach.summary}", style="red")
-                for record in judgement.breach.witness:
-                    print_path(console, f"  {_line(each, record)}")
+        for breach, promises in _broken(each):
+            print_path(console, f"{_are_broken(promises)}: {breach.summary}", style="red")
+            for record in breach.witness:
+                print_path(console, f"  {_line(each, record)}")
         console.print(render_promises(each.judgements))
     why = _outcome(judged[codes.index(code)])[1]
     if len(judged) > 1:
@@ -91,6 +91,20 @@ def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[
     return found
 
 
+def _broken(judged: JudgedHistory) -> Iterator[tuple[Breach, list[str]]]:
+    """Yield each breach once, with the promises that it breaks."""
+    found: dict[tuple[object, ...], tuple[Breach, list[str]]] = {}
+    for each in judged.judgements:
+        if each.breach is not None:
+            key = each.breach.summary, each.breach.witness
+            found.setdefault(key, (each.breach, []))[1].append(each.promise.name)
+    yield from found.values()
+
+
+def _are_broken(promises: Sequence[str]) -> str:
+    return f"{named(promises)} {'is' if len(promises) == 1 else 'are'} broken"
+
+
 def _line(judged: JudgedHistory, record: Record | InitialNode) -> str:
     """Return a record of a witness as text, with its line."""
     who = f"client {record.client} " if isinstance(record, Record) else ""
@@ -102,8 +116,7 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     broken = [each.promise.name for each in judged.judgements if each.status == "violated"]
     exercised = [each for each in judged.judgements if each.judged]
     if broken:
-        verb = "is" if len(broken) == 1 else "are"
-        return VIOLATED, f"{named(broken)} {verb} broken"
+        return VIOLATED, _are_broken(broken)
     if any(each.status == "inconclusive" for each in judged.judgements):
         return INCONCLUSIVE, "the history does not end with `end`"
     if not exercised:

@@ -424,6 +424,10 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
     return code
 
 
+ANOTHER_SEARCH = {"checkpoint": None, "resume": None}
+"""Changes of the command line for other bounds or switches, of which a checkpoint knows nothing."""
+
+
 def _next(found: Exploration, bounds: Bounds | None, checkpoint: Path | None) -> str:
     """Return the command after a search that has found nothing; "" if none proves more.
 
@@ -437,7 +441,9 @@ def _next(found: Exploration, bounds: Bounds | None, checkpoint: Path | None) ->
         return again(memory=2 * float(given("memory") or MEMORY))
     if bounds is None:
         return ""
-    return again(**report.enough(bounds)) if found.unexercised else one_at_a_time(report.wider(found))
+    if found.unexercised:
+        return again(**ANOTHER_SEARCH, **report.enough(bounds))
+    return one_at_a_time(report.wider(found), **ANOTHER_SEARCH)
 
 
 def code_of(found: Exploration) -> int:

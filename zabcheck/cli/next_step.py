@@ -87,13 +87,16 @@ def with_switch(setting: str) -> list[str]:
     return [*(each for each in given("switch") or () if each.partition("=")[0] != switch), setting]
 
 
-def one_at_a_time(options: Sequence[tuple[str, Value]]) -> str:
-    """Return the command that ran with the first of these options, and the others as a comment; "" for none."""
+def one_at_a_time(options: Sequence[tuple[str, Value]], **changes: Value) -> str:
+    """Return the command that ran with these changes and the first of these options, the others as a comment.
+
+    "" for no options.
+    """
     if not options:
         return ""
     others = [f"--{name} {value}" for name, value in options[1:]]
     [(name, value), *_] = options
-    changes = {name: with_switch(str(value)) if name == "switch" else value}
+    changes = {**changes, name: with_switch(str(value)) if name == "switch" else value}
     return again(**changes) + (f" # or, one at a time: {', '.join(others)}" if others else "")
 
 

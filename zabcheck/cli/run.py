@@ -306,4 +306,8 @@ def to_explore(summary: Summary) -> str:
     in_no_state = (*GROUPS["liveness"], *GROUPS["application"])
     if all(each.property in in_no_state for each in summary.properties):
         return ""
-    return another("explore", keep=["protocol", "exec", "mutant", "processes", "quorums", "switch", "property"])
+    from zabcheck.explore.report import FINER
+
+    finer = [FINER.get(each, each) for each in given("switch") or ()]
+    kept = ["protocol", "exec", "mutant", "processes", "quorums", "property"]
+    return another("explore", keep=kept, **({"switch": finer} if finer else {}))

@@ -16,7 +16,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.invariants import GROUPS, Agreement, Clock, Integrity, TotalOrder, Verdict, explaining_first, select
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import kept_out
-from zabcheck.text.words import clean, counted
+from zabcheck.text.words import clean
 
 OK, VIOLATED, BAD_INPUT, INCONCLUSIVE = range(4)
 """The exit codes."""
@@ -92,7 +92,8 @@ def on_verdicts(verdicts: Sequence[Verdict], asked: Collection[str] = ()) -> tup
     wanting = unexercised({verdict.property: verdict.property not in idle for verdict in verdicts}, asked)
     if wanting:
         return INCONCLUSIVE, f"nothing in it exercised {named(wanting)}"
-    said = f"nothing is violated, {counted(len(of['holds']), 'property holds', 'properties hold')}"
+    hold = f"{len(of['holds'])} properties hold" if len(of["holds"]) > 1 else f"{named(of['holds'])} holds"
+    said = f"nothing is violated, {hold}"
     return OK, said + (f"; not exercised: {named(idle)}" if idle else "")
 
 

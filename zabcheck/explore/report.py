@@ -109,9 +109,10 @@ def result(found: Exploration) -> str:
     if not found.whole:
         return "not finished: nothing was found in what was explored, and nothing is proved of the rest"
     if not found.unexercised:
-        proved = counted(len(found.exercised), "property", "properties")
+        [*proved] = found.exercised
+        violates = f"violates none of {len(proved)} properties" if len(proved) > 1 else f"does not violate {proved[0]}"
         ended = "" if found.exits is None else f"; in {found.exits.states:,} of them a process has ended for good"
-        return f"proved: {what} violates none of {proved} in any state within the bounds{ended}" + _without(found)
+        return f"proved: {what} {violates} in any state within the bounds{ended}" + _without(found)
     idle = ", ".join(found.unexercised)
     if not found.exercised:
         return f"nothing is proved: no state of {what} within the bounds exercised {idle}"
@@ -149,13 +150,13 @@ def _bounds_that_matter(found: Exploration) -> str:
     return f"the bounds left out more {', '.join(_BOUNDS[name] for name in found.limits)}{none}"
 
 
-_FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
+FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
 """By the setting of a search: the one that lets happen what it keeps out."""
 
 
 def wider(found: Exploration) -> list[tuple[str, str | int]]:
     """Return options, each of which lets happen what happens in no state yet; those that find most bugs come first."""
-    finer = [_FINER[each] for each in _FINER if any(f"({each})" in left for left in found.left_out)]
+    finer = [FINER[each] for each in FINER if any(f"({each})" in left for left in found.left_out)]
     lossy: list[tuple[str, str | int]] = [("switch", each) for each in finer if "sync" in each]
     others = [("switch", each) for each in finer if "sync" not in each]
     raised = [(name, found.limits[name] + 1) for name in _BOUNDS if found.limits.get(name, -1) >= 0]

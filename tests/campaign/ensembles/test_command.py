@@ -1,5 +1,6 @@
 """`zabcheck campaign --zookeeper` and its report: the parts are made without Spark, from recordings that are kept."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,10 +34,12 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sessions, "session", lambda *_, **__: None)
     monkeypatch.setattr(ensembles, "_maker", EnsembleMaker)
 
-    def tasks(spark: object, pieces: list[int], worker: object, look: object) -> None:
+    def tasks(
+        spark: object, pieces: list[int], worker: Callable[[], Callable[[int], None]], look: Callable[[float], None]
+    ) -> None:
         for piece in pieces:
-            worker()(piece)  # type: ignore[operator]
-        look(0)  # type: ignore[operator]
+            worker()(piece)
+        look(0)
 
     monkeypatch.setattr(driver, "run_tasks", tasks)
     two = [Distribution("3.8.0", Path("java"), "one"), Distribution("3.9.5", Path("java"), "other")]
@@ -99,15 +102,15 @@ def test_spark_makes_the_same_tables(spark: "SparkSession", tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--zookeeper", "--mutant", "all"], "--mutant: expected no --zookeeper"),
-        (["--servers", "5"], "--servers: expected --zookeeper"),
+        (["--zookeeper", "--mutant", "all"], "--mutant: only without --zookeeper"),
+        (["--servers", "5"], "--servers: only with --zookeeper"),
         (["--zookeeper", "--servers", "4"], "--servers 4: expected 3 or 5"),
         (["--zookeeper", "--property", "x"], "no property `x`; expected one of: "),
         (["--zookeeper", "--seed", str(2**63 - 1)], f"--seed {2**63 - 1}: expected less than 2^63 with 10,000 runs"),
         (["--resume", "--out", "there", "--seed", "6"], "--seed 6: the campaign in there has 5; leave it out, or name"),
         (["--resume", "--out", "there", "--sessions"], "--sessions True: the campaign in there has False; leave it"),
         (["--resume", "--out", "there", "--classpath", "one"], "--classpath: the campaign in there has 3.8.0, 3.9.5;"),
-        (["--resume", "--out", "there", "--steps", "5"], "--steps: expected no --zookeeper"),
+        (["--resume", "--out", "there", "--steps", "5"], "--steps: only without --zookeeper"),
         (["--zookeeper", "--out", "there"], "--out there: holds a campaign already; --resume goes on with it"),
         (["--zookeeper", "--resume", "--out", "other"], "--resume: other holds a campaign that is not on ZooKeeper"),
     ],

@@ -340,25 +340,23 @@ class Client:
     def _set_watches(self, request: Request, tree: DataTree) -> None:
         for path in request.data_watches:
             node = tree.nodes.get(path)
-            if node is None:
-                self._tell("NodeDeleted", path, -1, "data")
-            elif node.changed > request.relative:
-                self._tell("NodeDataChanged", path, -1, "data")
-            else:
-                self.arms[path, "data"] = "data"
+            self._take_up(path, "data", node, "DataChanged", node is not None and node.changed > request.relative)
+        for path in request.child_watches:
+            node = tree.nodes.get(path)
+            self._take_up(path, "child", node, "ChildrenChanged", node is not None and node.below > request.relative)
         for path in request.exist_watches:
             if path in tree.nodes:
                 self._tell("NodeCreated", path, -1, "exist")
             else:
                 self.arms[path, "exist"] = "exist"
-        for path in request.child_watches:
-            node = tree.nodes.get(path)
-            if node is None:
-                self._tell("NodeDeleted", path, -1, "child")
-            elif node.below > request.relative:
-                self._tell("NodeChildrenChanged", path, -1, "child")
-            else:
-                self.arms[path, "child"] = "child"
+
+    def _take_up(self, path: str, arm: str, node: Node | None, change: str, is_changed: bool) -> None:
+        if node is None:
+            self._tell("NodeDeleted", path, -1, arm)
+        elif is_changed:
+            self._tell(f"Node{change}", path, -1, arm)
+        else:
+            self.arms[path, arm] = arm
 
     def _tell(self, kind: str, path: str, zxid: int, *arms: str) -> None:
         for arm in arms:

@@ -36,7 +36,10 @@ def test_what_is_written_is_read_again() -> None:
         ([], "h.jsonl, line 1: expected a header, the file is empty"),
         ([CONNECT], "h.jsonl, line 1, field `record`: expected `header`, found `connect`"),
         ([HEADER, HEADER], "h.jsonl, line 2, field `record`: a second header"),
-        ([HEADER, "nonsense"], "h.jsonl, line 2: JSON is malformed: invalid character (byte 4)"),
+        (
+            [HEADER, "nonsense"],
+            "h.jsonl, line 2: expected a JSON object, JSON is malformed: invalid character (byte 4)",
+        ),
         ([HEADER, CONNECT, CONNECT], "h.jsonl, line 3, field `connection`: connection 1 was opened before"),
         ([HEADER, ASK], "h.jsonl, line 2, field `connection`: connection 1 was not opened"),
         (
@@ -51,7 +54,7 @@ def test_what_is_written_is_read_again() -> None:
         ([HEADER, '{"record":"end","count":0}', CONNECT], "h.jsonl, line 3: expected nothing after `end`"),
         (
             [HEADER, CONNECT, ASK[:-1] + ',"data":{"digest":"crc32:00"}}'],
-            "h.jsonl, line 3: field `data`: expected text, `base64`, or a `digest` and the `length` in bytes",
+            "h.jsonl, line 3, field `data`: expected text, `base64`, or a `digest` and the `length` in bytes",
         ),
         (
             [HEADER, CONNECT, ASK.replace('"/"', '"a/"')],

@@ -714,6 +714,16 @@ def a_standard_watch_beside_a_recursive_one_tells_of_children() -> History:
     return h
 
 
+@is_right
+def a_node_is_gone_after_a_delete_whose_answer_has_no_zxid() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/a", 2)
+    c1.delete("/a", 0)
+    c2.exists("/a", 4)
+    return h
+
+
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_violation_is_found(name: str) -> None:
     promise, written = VIOLATIONS[name]

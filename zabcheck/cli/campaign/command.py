@@ -168,9 +168,7 @@ def campaign(
         mine, others = (of_servers, of_the_swarm) if kind is ON_SERVERS else (of_the_swarm, of_servers)
         for name, wish in others.items():
             if wish is not None:
-                raise BadInput(
-                    f"--{name}: expected {'no' if kind is ON_SERVERS else ''} --zookeeper".replace("  ", " ")
-                )
+                raise BadInput(f"--{name}: only {'without' if kind is ON_SERVERS else 'with'} --zookeeper")
         said = {name: wish for name, wish in {**of_all, **mine}.items() if wish is not None}
         return _campaign(kind, said, out, resume, master, format)
 

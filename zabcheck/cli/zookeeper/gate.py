@@ -211,7 +211,7 @@ class Gating:
         self._lacking: tuple[str, ...] = ()
         """Points of drawn schedules that the patched code does not have."""
         self.before = measured().get(distribution.version) if simulated and not expected.strict else None
-        """What drawn runs of the release show; None: each fault of a drawn run counts."""
+        """The rates of faults in drawn runs of the release; None: each fault of a drawn run counts."""
         self._comparing = 0.0
         """Seconds that comparisons with the model have taken."""
         self._out = out

@@ -25,11 +25,11 @@ def _drawn(pen: Pen, report: EnsembleReport, in_short: bool) -> Iterator[Rendera
 
 
 def page(report: EnsembleReport) -> str:
-    """Return a page that stands alone, with all tables."""
+    """Return a page that stands alone, with all tables that have a row."""
     from zabcheck.campaign.report.page import draw_list, draw_table, page_of
 
     shown = (sheets.versions(report), sheets.bugs(report), sheets.faults(report), sheets.findings(report))
-    sections = [(each.name, each.title, draw_table(each)) for each in shown]
+    sections = [(each.name, each.title, draw_table(each)) for each in shown if each.rows]
     return page_of(
         report.name, sheets.title(report), [("short", "In short", draw_list(sheets.headlines(report))), *sections]
     )

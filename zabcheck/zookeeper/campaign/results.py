@@ -30,10 +30,10 @@ class VersionRow(Struct, frozen=True):
 
 
 class BugRow(Struct, frozen=True):
-    """What is wrong in runs on a version: `bug` is a property, a kind of finding, or a known issue (`is_known`).
+    """One thing that is wrong in runs on a version.
 
-    `runs` counts those that show it, and `seed` is that of the first. `seconds` is the CPU time of all runs on the
-    version up to that one.
+    `bug` is a property, a kind of finding, or a known issue (`is_known`). `runs` counts those that show it, and `seed`
+    is that of the first. `seconds` is the CPU time of all runs on the version up to that one.
     """
 
     zookeeper: str

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.history import (
-    NOBODY,
     Answer,
     Connect,
     Connected,
@@ -81,7 +80,7 @@ class Exchanged:
 
 
 Item = Exchanged | WatchEvent
-"""What a connection brings: an answer, as the operation that it answers, or an event."""
+"""An answer, as the operation that it answers, or an event."""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,8 +92,6 @@ class Connection:
     operations: list[Exchanged] = field(default_factory=list)
     received: list[Item] = field(default_factory=list)
     lost: Lost | None = None
-    before: "Connection | None" = None
-    """The connection on which the client had this session before."""
     length: int = 0
     time: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
@@ -122,7 +119,7 @@ class Effect(NamedTuple):
     content: Content | None
     mode: tuple[str, ...]
     result: Answer | Result | None
-    """What the answer says of this one."""
+    """The answer, or the part of it that is about this request; None if it has none."""
 
     @property
     def created(self) -> str:
@@ -170,7 +167,6 @@ def read(lines: Iterable[HistoryLine], name: str) -> Exchange:
     O(lines) time and memory.
     """
     found: Exchange | None = None
-    last: dict[tuple[int, str], Connection] = {}
     for number, line in enumerate(lines, 1):
         where = f"{name}, line {number}"
         if found is None:
@@ -194,7 +190,7 @@ def read(lines: Iterable[HistoryLine], name: str) -> Exchange:
             case Told():
                 found.told.append(line)
             case _:
-                _take(found, last, line, where)
+                _take(found, line, where)
     assert found is not None, "the reader tells an empty file"
     return found
 
@@ -203,15 +199,12 @@ def _tag(line: HistoryLine) -> str:
     return str(type(line).__struct_config__.tag)
 
 
-def _take(found: Exchange, last: dict[tuple[int, str], Connection], line: Record, where: str) -> None:
+def _take(found: Exchange, line: Record, where: str) -> None:
     """Add a record of a connection."""
     if isinstance(line, Connect):
         if line.connection in found.connections:
             raise HistoryError(f"{where}, field `connection`: connection {line.connection} was opened before")
-        connection = found.connections[line.connection] = Connection(line, time=line.time or 0)
-        if line.session != NOBODY:
-            connection.before = last.get((line.client, line.session))
-            last[line.client, line.session] = connection
+        found.connections[line.connection] = Connection(line, time=line.time or 0)
         return
     connection = _of(found, line, where)
     match line:
@@ -219,7 +212,6 @@ def _take(found: Exchange, last: dict[tuple[int, str], Connection], line: Record
             if connection.connected is not None:
                 raise HistoryError(f"{where}: connection {line.connection} was answered before")
             connection.connected = line
-            last[line.client, line.session] = connection
         case Request():
             operation = Exchanged(connection, line, connection.length, line.op in WRITES)
             if line.xid in connection.open and line.op != "ping":

@@ -12,7 +12,6 @@ Those of several connections may be mixed in any way. Every line is validated; a
 field, and the expected value.
 """
 
-import re
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
@@ -21,11 +20,10 @@ from typing import Annotated, BinaryIO, Literal, NamedTuple
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_not_decoded
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_no_line
+from zabcheck.invariants.trace import MAX_LINE
 
 HISTORY_VERSION = 1
-MAX_LINE = 16 * 1024 * 1024
-"""The longest line that is read, in bytes."""
 NOBODY = "0x0"
 """The session that a client asks for when it has none, and that it is given when its own has ended."""
 
@@ -82,7 +80,7 @@ def content_of(data: str | Data | None) -> Content | None:
     if data.base64 is not None:
         return _digested(b64decode(data.base64, validate=True))
     if data.digest is None or data.length is None:
-        raise ValueError("field `data`: expected text, `base64`, or a `digest` and the `length` in bytes")
+        raise ValueError("expected text, `base64`, or a `digest` and the `length` in bytes")
     return Content(data.digest, data.length)
 
 
@@ -247,7 +245,6 @@ HistoryLine = (
 )
 _DECODER: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
 _encode = msgspec.json.Encoder().encode
-_PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 def dump(lines: Iterable[HistoryLine]) -> Iterator[bytes]:
@@ -272,20 +269,18 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
 
 
 def _decoded(raw: bytes, name: str, number: int) -> HistoryLine:
+    where = f"{name}, line {number}"
     try:
         line = _DECODER.decode(raw)
-        for data in _data_in(line):
-            content_of(data)
     except NOT_DECODED as error:
         other = foreign(raw) if number == 1 else None
-        if other is not None:
-            raise HistoryError(f"{name}, line 1: expected {other}") from error
-        said = why_not_decoded(error)
-        field = _PATH.search(said)
-        where = f", field `{field[1]}`" if field and field[1] else ""
-        raise HistoryError(f"{name}, line {number}{where}: {_PATH.sub('', said)}") from error
-    except ValueError as error:  # of `content_of`, with its field
-        raise HistoryError(f"{name}, line {number}: {error}") from error
+        why = f": expected {other}" if other is not None else why_no_line(error, raw, HistoryLine)
+        raise HistoryError(where + why) from None
+    try:
+        for data in _data_in(line):
+            content_of(data)
+    except ValueError as error:
+        raise HistoryError(f"{where}, field `data`: {error}") from None
     return line
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY
@@ -24,6 +25,7 @@ class Life:
     ephemerals: dict[str, Exchanged] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=1)
 def _lives(exchange: Exchange) -> dict[str, Life]:
     lives: dict[str, Life] = defaultdict(Life)
     for connection in exchange.connections.values():
@@ -43,6 +45,7 @@ def _lives(exchange: Exchange) -> dict[str, Life]:
     return lives
 
 
+@lru_cache(maxsize=1)
 def _deletable(exchange: Exchange) -> set[str]:
     """Return the paths that some request may have deleted."""
     writes = (each for each in exchange.operations if each.is_write and (each.is_done or not each.is_known))

@@ -12,7 +12,7 @@ USENIX = "Hunt et al., ATC 2010"
 INTERNALS = "ZooKeeper Internals, Consistency Guarantees"
 
 Kind = Literal["documented", "by the code"]
-"""Whether the documentation promises it, or only the code of 3.9.5 does so."""
+"""The source of a promise: the documentation, or only the code of 3.9.5."""
 
 
 class Breach(NamedTuple):

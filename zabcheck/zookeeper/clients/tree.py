@@ -54,7 +54,6 @@ class Tree:
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
         self.complete = exchange.header.complete
-        self.is_empty_at_first = exchange.header.initial == "empty"
         for node in exchange.nodes:
             self._look(node.path, node.stat, node.zxid, content_of(node.data), None, node)
         for operation in exchange.operations:
@@ -94,7 +93,10 @@ class Tree:
             if {"ephemeral", "container", "ttl"} & set(effect.mode):
                 self.unsettled.add(path)
         start = zxid or (stat.mzxid if stat is not None else 0)
-        if not start or effect.op not in ("create", "setData", "delete"):
+        if effect.op not in ("create", "setData", "delete"):
+            return
+        if not start:
+            self.unsettled.add(path)  # nobody knows when
             return
         if effect.op == "delete":
             self.data[path].append(Seen(start, start, None, None, None, operation, True))

@@ -42,7 +42,8 @@ def _has_its_data(conflict: Conflict) -> bool:
 def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each read with the tree as of its zxid, as far as the history proves how that was."""
     for path, seen in _reads(tree):
-        found.case(len(tree.data[path]) > 1)
+        if len(tree.data[path]) > 1:
+            found.case()
         stat = seen.stat
         zxid = seen.by.zxid
         if stat is not None and 0 < zxid < max(stat.mzxid, stat.czxid):
@@ -65,7 +66,8 @@ def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
 def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for later views that lack what was acknowledged, or read by anybody."""
     for _, seen in _reads(tree):
-        found.case(seen.until > seen.start)
+        if seen.until > seen.start:
+            found.case()
     for conflict in tree.conflicts:
         if not _has_its_data(conflict) and conflict.change.by is not conflict.stale.by:
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)

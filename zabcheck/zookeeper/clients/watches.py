@@ -51,7 +51,7 @@ class Arm:
 
 @dataclass(slots=True)
 class Watched:
-    """What is found of each of the promises here."""
+    """The findings on each of the promises here."""
 
     fires: Found = field(default_factory=Found)
     cause: Found = field(default_factory=Found)

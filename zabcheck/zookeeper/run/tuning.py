@@ -303,4 +303,4 @@ class Tuning(Struct, frozen=True):
 TUNING = Tuning()
 
 FOR_A_PATCH = replace(TUNING, in_rounds=0.5, threads=replace(TUNING.threads, disks=0.3, write_fails=0.3))
-"""Those of a gate for a patch: disks lose power more often, as nothing else shows an ACK before its force."""
+"""The settings of a gate for a patch: disks lose power more often, as nothing else shows an ACK before its force."""
