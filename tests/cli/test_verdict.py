@@ -138,7 +138,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         "1 recording: a run of the model; next: zabcheck",
     ),
     "clients check": (("clients", "check", "asked.jsonl"), 3, "the history exercises no promise"),
-    "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disks of"),
+    "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disk of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),
         0,

@@ -68,7 +68,12 @@ def test_as_json(zabcheck: Command, tmp_path: Path) -> None:
     three(tmp_path)
     found = zabcheck("zookeeper", "logs", "s1", "s2", "s3", "--format", "json").json
     assert [server["server"] for server in found["servers"]] == [1, 2, 3]
-    assert found["servers"][2]["boot"] == {"snapshot": [1, 5], "last": [1, 10], "below": 0}
+    assert found["servers"][2]["boot"] == {
+        "snapshot": [1, 5],
+        "last": [1, 10],
+        "below": 0,
+        "refusals": [],
+    }
     [torn] = found["servers"][1]["findings"]
     assert (torn["kind"], torn["wrong"], Path(torn["file"]).name) == ("torn", False, "log.100000001")
     assert found["comparison"] == {"compared": 10, "agree": [1, 10], "behind": [0, 3, 0], "differences": []}
@@ -82,6 +87,40 @@ def test_logs_in_a_directory_of_their_own(zabcheck: Command, tmp_path: Path) -> 
     result = zabcheck("zookeeper", "logs", "data", "data", "--log-dir", "logs")
     assert (result.code, result.out) == (2, "")
     assert "expected one for each of the 2 directories, found 1" in result.err
+
+
+def test_a_directory_of_logs_beside_one_of_snapshots_is_the_same_server(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "zk1" / "data", {}, server=1)
+    disk(tmp_path / "zk1" / "datalog", {E1[0]: E1}, {}, None, None)
+    for arguments in (["."], ["zk1/data", "zk1/datalog"]):
+        result = zabcheck("zookeeper", "logs", *arguments)
+        assert (result.code, result.err) == (0, "")
+        for words in ("logs in    zk1/datalog/version-2", "10 transactions", "on the disks of 1 server"):
+            assert words in result.out, words
+    disk(tmp_path / "zk1" / "another", {E1[0]: E1}, {}, None, None)
+    assert zabcheck("zookeeper", "logs", ".").code == 1  # which of the two belongs to it, nobody knows
+
+
+def test_snapshots_without_a_log_are_inconclusive(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "s1", {}, {0: snapshot(), E1[4]: snapshot()}, server=1)
+    result = zabcheck("zookeeper", "logs", "s1")
+    assert (result.code, result.err) == (3, "")
+    assert (
+        "INCONCLUSIVE: server 1 has snapshots and no log: if there is a dataLogDir, give it with --log-dir"
+        in result.out
+    )
+    disk(tmp_path / "new", {}, {0: snapshot(), E1[0] - 1: snapshot()}, server=2)
+    assert zabcheck("zookeeper", "logs", "new").code == 0
+
+
+def test_the_verdict_names_the_server(zabcheck: Command, tmp_path: Path) -> None:
+    three(tmp_path)
+    disk(tmp_path / "s4", {E1[0]: [*E1[:4], *E1[5:]]}, server=4)
+    result = zabcheck("zookeeper", "logs", ".")
+    assert "FAIL: something is wrong on the disk of server 4: gap, missing" in result.out
+    assert "start      3.9.4 and later do not start; earlier versions do, and say nothing: log.100000001" in result.out
+    [refusal] = zabcheck("zookeeper", "logs", "s4", "--format", "json").json["servers"][0]["boot"]["refusals"]
+    assert (refusal["since"], refusal["before"], refusal["offset"]) == ("3.9.4", None, 404)
 
 
 @pytest.mark.parametrize(

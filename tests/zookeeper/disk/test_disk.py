@@ -155,19 +155,20 @@ def test_damage_in_the_middle(kind: str, tmp_path: Path) -> None:
 
 
 def test_what_a_boot_loads() -> None:
+    def loads(at: int) -> bool:
+        data = create(at)
+        return boot.loads(LogRecord(0, logged_txn(data), TIME, data, 0, len(data)))
+
     boot = Boot(5)
-    loaded = []
-    for zxid_, flaw in [(4, None), (6, None), (3, None), (7, "end"), (8, None)]:
-        boot.next_file(True) if zxid_ == 4 else None
-        loaded += [zxid_] if boot.loads(zxid_) else []
-        if flaw is not None:
-            boot.meet(Flaw("end", 0, ""))
-    assert loaded == [6, 3, 7]
-    boot.next_file(True)
-    assert boot.loads(9)
-    boot.meet(Flaw("checksum", 0, ""))
-    boot.next_file(True)
-    assert not boot.loads(10)
+    boot.next_file(Path("log.1"), True)
+    assert [at for at in (4, 6, 3, 7) if loads(at)] == [6, 3, 7]
+    boot.meet(Flaw("end", 0, ""))
+    assert not loads(8)
+    boot.next_file(Path("log.9"), True)
+    assert loads(8)
+    boot.meet(Flaw("checksum", 0, "", stops=True))
+    boot.next_file(Path("log.a"), True)
+    assert not loads(9)
 
 
 EPOCHS: dict[str, tuple[int | str | None, int | str | None, list[str]]] = {
@@ -290,7 +291,7 @@ def tree_of(*txns: bytes) -> Tree:
     tree = Tree()
     tree.put(node_of(""))
     for data in txns:
-        tree.apply(LogRecord(0, logged_txn(data), TIME, data, 0))
+        tree.apply(LogRecord(0, logged_txn(data), TIME, data, 0, len(data)))
     return tree
 
 

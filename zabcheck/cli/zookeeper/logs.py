@@ -10,12 +10,12 @@ from zabcheck.cli.commands import BadInput, Format, Formats, command_of
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.traces import traces
 from zabcheck.zookeeper.disk.comparison import compare
-from zabcheck.zookeeper.disk.contents import DiskContents, DiskError, scan, version_directory
+from zabcheck.zookeeper.disk.contents import DiskContents, DiskError, holds_logs, scan, version_directory
 from zabcheck.zookeeper.disk.transaction_log import LogRecord, read_log
 from zabcheck.zookeeper.report import logs as zookeeper_logs
 
@@ -48,7 +48,8 @@ def logs(
     with bad_path("DIR", directories[0]):
         found_traces = traces(disks, comparison)
         wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
-        code = VIOLATED if wrong else OK
+        without = [disk for disk in disks if disk.lacks_logs]
+        code = VIOLATED if wrong else INCONCLUSIVE if without else OK
         if format is Format.json:
             fields = zookeeper_logs.as_json(disks, comparison, found_traces)
             for disk, shown in zip(disks, fields["servers"], strict=True) if txns else ():
@@ -61,8 +62,13 @@ def logs(
             for path, record in records_of(disk):
                 print_path(console, zookeeper_logs.line(path, record))
         console.print(zookeeper_logs.render(disks, comparison, found_traces))
-    where = f"on the disks of {counted(len(disks), 'server', 'servers')}"
-    why = f"something is wrong {where}: {named(wrong)}" if wrong else f"nothing is wrong {where}"
+    why = f"nothing is wrong on the disks of {counted(len(disks), 'server', 'servers')}"
+    if wrong:
+        servers = zookeeper_logs.wrong_servers(disks, comparison, found_traces)
+        why = f"something is wrong on the disk of {named(servers)}: {named(wrong)}"
+    elif without:
+        names = named([zookeeper_logs.name_of(disk) for disk in without])
+        why = f"{names} has snapshots and no log: if there is a dataLogDir, give it with --log-dir"
     return conclude(console, code, why, again(txns=True) if wrong and not txns else "")
 
 
@@ -74,7 +80,7 @@ def _scanned(directories: Sequence[Path], log_dir: Sequence[Path] | None, digest
         if log_dir:
             return [scan(data, logs, digests=digests) for data, logs in zip(directories, log_dir, strict=True)]
         found = [each for directory in directories for each in servers_below(directory)]
-        return [scan(data, digests=digests) for data in found]
+        return [scan(data, logs, digests=digests) for data, logs in with_logs(found)]
 
 
 def servers_below(directory: Path) -> Sequence[Path]:
@@ -84,6 +90,18 @@ def servers_below(directory: Path) -> Sequence[Path]:
     except OSError as error:
         raise DiskError(f"{error.filename or directory}: {error.strerror}") from None
     return found or [directory]  # reading it says what is wrong with it
+
+
+def with_logs(directories: Sequence[Path]) -> list[tuple[Path, Path | None]]:
+    """Put each dataLogDir with the dataDir beside it: only one has logs, only the other snapshots or epochs."""
+    logs = [each for each in directories if holds_logs(each) == (True, False)]
+    data = [each for each in directories if holds_logs(each) == (False, True)]
+    paired = {}
+    for each in data:
+        beside = [other for other in logs if other.parent == each.parent]
+        if len(beside) == 1 and sum(other.parent == each.parent for other in data) == 1:
+            paired[each] = beside[0]
+    return [(each, paired.get(each)) for each in directories if each not in paired.values()]
 
 
 def _search(directory: Path, deepest: int) -> Iterator[Path]:

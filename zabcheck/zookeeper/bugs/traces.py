@@ -13,6 +13,7 @@ from msgspec import Struct
 from zabcheck.zookeeper.disk.comparison import Comparison
 from zabcheck.zookeeper.disk.contents import DiskContents
 from zabcheck.zookeeper.disk.log_analysis import is_covered
+from zabcheck.zookeeper.disk.transaction_log import HEADER_SIZE
 from zabcheck.zookeeper.verdict.known_issues import issue_named
 from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, shown, shown_range
 
@@ -36,11 +37,15 @@ class BugTrace(Struct, frozen=True):
 
 
 def traces(disks: Sequence[DiskContents], comparison: Comparison | None) -> list[BugTrace]:
-    """Find traces of known bugs, by server and bug each once. O(findings + differences × servers + snapshots)."""
+    """Find traces of known bugs, by server and bug each once. O(findings + differences × servers + snapshots).
+
+    A server that stands alone can have none of the bugs that need a leader and a follower.
+    """
     found: dict[tuple[str, int], BugTrace] = {}
     for look in _LOOKS:
         for bug, server, why in look(disks, comparison):
-            found.setdefault((bug, server), _trace(bug, server, why))
+            if look is _empty_log or not disks[server].alone:
+                found.setdefault((bug, server), _trace(bug, server, why))
     return sorted(found.values(), key=lambda trace: (trace.server, trace.bug))
 
 
@@ -72,12 +77,15 @@ def _empty_log(disks: Sequence[DiskContents], comparison: Comparison | None) -> 
 
 
 def _hole(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Found:
-    """A log has a hole in an epoch that no snapshot covers, and that is no damage of the file."""
+    """A log has a hole in an epoch that no snapshot covers, within a file that is not damaged.
+
+    A hole between two files looks as if a file is missing, which happens without a bug.
+    """
     for server, disk in enumerate(disks):
         if any(each.kind == "damage" for each in disk.findings):
             continue
         for each in disk.findings:
-            if each.kind == "gap" and each.zxid is not None and each.zxid & COUNTER > 1:
+            if each.kind == "gap" and each.offset != HEADER_SIZE and each.zxid is not None and each.zxid & COUNTER > 1:
                 why = f"its log has a hole before {shown(each.zxid)}"
                 yield "ZOOKEEPER-4409", server, why
                 yield "ZOOKEEPER-5094", server, why

@@ -10,24 +10,26 @@ snapshot covers it: a server that was sent a snapshot has never logged its trans
 """
 
 from collections.abc import Callable, Iterator
+from filecmp import cmp
 from pathlib import Path
 
 from msgspec import Struct
 
 from zabcheck.text.files import regular
-from zabcheck.zookeeper.disk.boot import Boot, Replay
+from zabcheck.zookeeper.disk.boot import Boot, Refusal, Replay, too_long
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding, LogAnalysis, LogFile, Stretch, finding_of
 from zabcheck.zookeeper.disk.snapshot import SNAPSHOT_PREFIX, Snapshot, read_snapshot
 from zabcheck.zookeeper.disk.transaction_log import (
     HEADER_SIZE,
     LOG_PREFIX,
+    LONGEST_RECORD,
     Flaw,
     LogError,
     LogRecord,
     read_log,
     zxid_of_name,
 )
-from zabcheck.zookeeper.wire.zxids import epoch_of, shown
+from zabcheck.zookeeper.wire.zxids import COUNTER, epoch_of, shown
 
 VERSION_DIRECTORY = "version-2"
 ACCEPTED_EPOCH = "acceptedEpoch"
@@ -44,7 +46,8 @@ class DiskContents(Struct, frozen=True):
 
     `number` is the server's number by `myid`. `stretches` are the transactions in the order of the files. `boot` is the
     snapshot that a boot would load, `last` the last zxid of the server after that, and `below` the number of records
-    that the snapshot makes needless.
+    that the snapshot makes needless. `refusals` has the reasons for which a server does not start, `digest` is that
+    of the tree after a boot, if it was asked for.
     """
 
     directory: Path
@@ -59,11 +62,23 @@ class DiskContents(Struct, frozen=True):
     last: int
     below: int
     findings: tuple[DiskFinding, ...]
+    refusals: tuple[Refusal, ...] = ()
+    digest: int | None = None
 
     @property
     def records(self) -> int:
         """The number of transactions in the logs."""
         return sum(log.records for log in self.logs)
+
+    @property
+    def lacks_logs(self) -> bool:
+        """True if there are snapshots of transactions and no log: the logs may be elsewhere."""
+        return not self.logs and any(each.zxid & COUNTER for each in self.snapshots)
+
+    @property
+    def alone(self) -> bool:
+        """True if the server has no ensemble: it has no epochs, and its zxids are of epoch 0."""
+        return self.accepted_epoch is None and self.current_epoch is None and not epoch_of(self.last)
 
 
 def version_directory(directory: Path) -> Path | None:
@@ -74,6 +89,15 @@ def version_directory(directory: Path) -> Path | None:
         ):
             return each
     return None
+
+
+def holds_logs(directory: Path) -> tuple[bool, bool]:
+    """Return whether a data directory has logs, and whether it has anything else of a server."""
+    found = version_directory(directory)
+    names = [each.name for each in found.iterdir()] if found is not None else []
+    logs = [zxid_of_name(name, LOG_PREFIX) is not None for name in names]
+    others = [_is_of_zookeeper(name) and not log for name, log in zip(names, logs, strict=True)]
+    return any(logs), any(others)
 
 
 def _is_of_zookeeper(name: str) -> bool:
@@ -137,6 +161,7 @@ class _Scan:
     ) -> None:
         self._directory, self._data, self._logs, self._visit = directory, data, logs, visit
         self._findings: list[DiskFinding] = []
+        self._refusals: list[Refusal] = []
         self._snapshots = self._read_snapshots()
         self._boot = self._snapshots[-1] if self._snapshots else None
         while self._boot is not None and self._boot.state not in ("whole", "unread"):
@@ -156,9 +181,7 @@ class _Scan:
         self._findings += analysis.findings
         if self._replay is not None and self._replay.finding is not None:
             self._findings.append(self._replay.finding)
-        if self._boot is None and (files or self._snapshots):
-            found = "none of the snapshots is whole" if self._snapshots else "there are logs and no snapshot"
-            self._refuse(found, self._data)
+        self._check_snapshots(bool(files))
         self._check_epochs(accepted, current)
         return DiskContents(
             self._directory,
@@ -173,6 +196,8 @@ class _Scan:
             self._last,
             self._below,
             tuple(self._findings),
+            tuple(self._refusals),
+            self._replay.digest if self._replay is not None else None,
         )
 
     def _read_snapshots(self) -> tuple[Snapshot, ...]:
@@ -193,30 +218,64 @@ class _Scan:
         begin = max((zxid for zxid, _ in files if zxid <= covered), default=0)
         boot = Boot(covered)
         for zxid, path in files:
-            records, first, last = 0, None, None
-            flaws: list[tuple[Flaw, int]] = []
-            boot.next_file(zxid >= begin)
-            for each in read_log(path):
-                if isinstance(each, Flaw):
-                    flaws.append((each, records))
-                    boot.meet(each)
-                    continue
-                records += 1
-                last = each.txn.zxid
-                first = last if first is None else first
-                self._below += last <= covered
+            boot.next_file(path, zxid >= begin)
+            after = next((other for other, _ in files if other > zxid), None)
+            # Of files with one zxid a boot begins with one, or reads all, in an order that the file system decides.
+            newest = after is None and (zxid <= covered or sum(other == zxid for other, _ in files) == 1)
+            yield self._read_log(path, zxid, boot, analysis, after, newest)
+        self._refusals += boot.refusals
+
+    def _read_log(
+        self, path: Path, zxid: int, boot: Boot, analysis: LogAnalysis, after: int | None, newest: bool
+    ) -> LogFile:
+        """Read a log; `after` is the zxid in the name of the next one. What does not belong here is not analysed."""
+        covered = self._boot.zxid if self._boot is not None else -1
+        records, first, last = 0, None, None
+        flaws: list[tuple[Flaw, int]] = []
+        aside = copy = self._is_copy(path, zxid)
+        for each in read_log(path):
+            if isinstance(each, Flaw):
+                flaws.append((each, records))
+                boot.meet(each, newest)
+                continue
+            records += 1
+            last = each.txn.zxid
+            if first is None:
+                first = last
+                if not flaws and self._is_misnamed(path, zxid, first):
+                    aside = aside or not analysis.highest < first < (first + 1 if after is None else after)
+            self._below += last <= covered
+            if not aside:
                 analysis.take(path, each)
-                if boot.loads(last):
-                    self._last = max(self._last, last)
-                    if self._replay is not None:
-                        self._replay.take(path, each)
-                if self._visit is not None:
-                    self._visit(path, each)
-            self._findings += [finding_of(flaw, path, records > before) for flaw, before in flaws]
-            if first is not None and first != zxid:
-                message = f"the first transaction is {shown(first)}, and the name says {shown(zxid)}"
-                self._findings.append(DiskFinding("name", True, message, str(path), HEADER_SIZE, first))
-            yield LogFile(path, zxid, records, first, last)
+            if boot.reads and each.length > LONGEST_RECORD:
+                self._findings.append(DiskFinding("start", True, too_long(each), str(path), each.offset, last))
+            if boot.loads(each):
+                if self._replay is not None and not (copy and last <= self._last):
+                    self._replay.take(path, each)
+                self._last = max(self._last, last)
+            if self._visit is not None:
+                self._visit(path, each)
+        self._findings += [finding_of(flaw, path, records > before, boot.reads, newest) for flaw, before in flaws]
+        return LogFile(path, zxid, records, first, last)
+
+    def _is_copy(self, path: Path, zxid: int) -> bool:
+        """Return True if a file is a copy beside the log of the same name; a finding says so."""
+        written = path.with_name(f"{LOG_PREFIX}.{zxid:x}")
+        if path == written or not written.is_file():
+            return False
+        same = cmp(path, written, shallow=False)
+        other = "the same" if same else "with other contents, and in an order that the file system decides"
+        message = f"no server writes a file of this name, and a boot reads it as {written.name}: {other}; move it away"
+        self._findings.append(DiskFinding("copy", not same, message, str(path)))
+        return True
+
+    def _is_misnamed(self, path: Path, zxid: int, first: int) -> bool:
+        """Return True if the first transaction of a file is not the one of its name; a finding says so."""
+        if first == zxid:
+            return False
+        message = f"the first transaction is {shown(first)}, and the name says {shown(zxid)}"
+        self._findings.append(DiskFinding("name", True, message, str(path), HEADER_SIZE, first))
+        return True
 
     def _epoch(self, name: str) -> int | None:
         path = self._data / name
@@ -225,24 +284,50 @@ class _Scan:
         except FileNotFoundError:
             return None
         line = text.partition("\n")[0].rstrip("\r")
-        if line.isascii() and line.removeprefix("-").isdigit():
+        if line.isascii() and line.removeprefix("-").isdigit() and int(line) < 1 << 63:
             return int(line)
-        message = f"expected a number, found {line!r}; a server does not start with it"
-        self._findings.append(DiskFinding("damage", True, message, str(path), 0))
+        found = f"expected a number, found {line!r}"
+        self._refusals.append(Refusal(found, str(path), 0))
+        self._findings.append(DiskFinding("damage", True, f"{found}; a server does not start with it", str(path), 0))
         return None
+
+    def _check_snapshots(self, logs: bool) -> None:
+        """Find out if a server has a snapshot to begin with (FileTxnSnapLog.restore)."""
+        later = self._snapshots[self._snapshots.index(self._boot) + 1 :] if self._boot is not None else self._snapshots
+        for each in later:
+            if each.listed and each.fatal:
+                self._refuse(each.message, each.path)
+        listed = any(each.listed for each in self._snapshots)
+        if self._boot is not None or not (logs or listed):
+            return
+        if listed:
+            self._refuse("none of the snapshots is whole", self._data)
+        else:
+            found = "no snapshot is complete" if self._snapshots else "there are logs and no snapshot"
+            self._refuse(f"{found} (unless zookeeper.snapshot.trust.empty is set)", self._data)
 
     def _check_epochs(self, accepted: int | None, current: int | None) -> None:
         """Find reasons for a server to refuse to start (QuorumPeer.loadDataBase)."""
         epoch = epoch_of(self._last)
-        if current is not None and epoch > current and not (self._data / f"{CURRENT_EPOCH}.tmp").exists():
-            self._refuse(
-                f"the last zxid is {shown(self._last)}, and the epoch is {current}", self._data / CURRENT_EPOCH
-            )
-        if accepted is not None and accepted < (epoch if current is None else current):
+        file = self._data / CURRENT_EPOCH
+        if current is not None and epoch > current:
+            if (self._data / f"{CURRENT_EPOCH}.tmp").exists():
+                current = self._epoch(f"{CURRENT_EPOCH}.tmp")
+            else:
+                self._refuse(f"the last zxid is {shown(self._last)}, and the epoch is {current}", file)
+        is_one_of_many = file.exists() or (self._data / ACCEPTED_EPOCH).exists()
+        if not is_one_of_many:
+            return  # a server that stands alone has no epoch
+        expected = epoch if current is None else current
+        if accepted is None and not (self._data / ACCEPTED_EPOCH).exists() and epoch < expected:
+            message = f"there is no {ACCEPTED_EPOCH}, the last zxid is {shown(self._last)}, and the epoch is {expected}"
+            self._refuse(message, file)
+        if accepted is not None and accepted < expected:
             other = f"the last zxid is {shown(self._last)}" if current is None else f"{CURRENT_EPOCH} says {current}"
             self._refuse(f"the epoch is {accepted}, and {other}", self._data / ACCEPTED_EPOCH)
 
     def _refuse(self, message: str, path: Path) -> None:
+        self._refusals.append(Refusal(message, str(path)))
         self._findings.append(DiskFinding("start", True, f"{message}; a server does not start with it", str(path)))
 
     def _number(self) -> int | None:

@@ -25,6 +25,7 @@ class DiskFinding(Struct, frozen=True, omit_defaults=True):
     damage        bytes that are no record, no header, no epoch
     torn          a file ends in the middle of something, as after a kill
     name          a file's first zxid is not the one in its name
+    copy          a file whose name a server reads, though no server writes it, beside the file of that name
     start         a server does not start with this disk
     digest        the tree's digest is another one than the leader wrote down
     unread        a file that is not read here
@@ -117,6 +118,11 @@ class LogAnalysis:
                 self._gap(path, record, highest)
         self._remember(path, record)
 
+    @property
+    def highest(self) -> int:
+        """The greatest zxid so far, 0 if there is none."""
+        return self._highest or 0
+
     def finish(self) -> None:
         """Take in the end of the records."""
         self._end_of_again()
@@ -183,13 +189,19 @@ class LogAnalysis:
             )
 
 
-def finding_of(flaw: Flaw, path: Path, followed: bool) -> DiskFinding:
-    """Make a finding from a flaw in a log file; `followed`: whole records come after it."""
-    if flaw.kind == "torn":
+def finding_of(flaw: Flaw, path: Path, followed: bool, read: bool, tail: bool) -> DiskFinding:
+    """Make a finding from a flaw in a log file.
+
+    `followed`: whole records come after it. `read`: a boot reads the file. `tail`: it is the newest one.
+    """
+    if flaw.kind == "torn" and not flaw.stops:
         return DiskFinding("torn", False, flaw.message, str(path), flaw.offset)
-    ends = flaw.kind in ("end", "hole")
-    effect = "a server takes the file for ended here" if ends else "a server does not start with it"
-    if flaw.kind == "length":
-        effect = "a server does not start with it, or takes the file for ended here"
+    if not read:
+        effect = "no boot reads this file"
+    elif flaw.empty and tail:
+        effect = "before 3.9.3 a server does not start with it"
+    else:
+        effect = "a server does not start with it" if flaw.stops else "a server takes the file for ended here"
     message = f"{flaw.message}; {effect}" + ("; whole records follow" if followed else "")
-    return DiskFinding("damage", True, message, str(path), flaw.offset)
+    harmless = flaw.kind == "torn" and ((tail and flaw.empty) or not read)
+    return DiskFinding("torn" if harmless else "damage", not harmless, message, str(path), flaw.offset)

@@ -36,6 +36,8 @@ _LONGEST = 1 << 30  # of a field, in bytes; ZooKeeper's jute.maxbuffer is an int
 _LAST_PATH = "/"
 _SEAL = b"/"
 _END = b"\0\0\0\1/"
+_SHORTEST = 10  # bytes that a snapshot has for a server
+_MAGIC = {".gz": b"\x1f\x8b", ".snappy": b"\x82SNAPPY\0"}
 _INTERNAL = "/zookeeper/"
 _STAT = struct.Struct(">qqqqiiiqq")
 _DIGESTED = struct.Struct(">qqqqqiiiq")
@@ -93,7 +95,9 @@ class Snapshot(Struct, frozen=True):
 
     `state` is "whole", "torn" (it ends too early: a server that is killed leaves that behind), "damaged", or "unread"
     (compressed in a way that is not read here). `message` says what is wrong. `size` is that of all data, in bytes;
-    `highest` is the greatest zxid that a node carries, which is above `zxid` if the snapshot is fuzzy.
+    `highest` is the greatest zxid that a node carries, which is above `zxid` if the snapshot is fuzzy. `listed`: a
+    server takes it for complete before it reads it (SnapStream.isValidSnapshot). `fatal`: reading it ends the server,
+    which does not go on to an older snapshot.
     """
 
     path: Path
@@ -106,6 +110,8 @@ class Snapshot(Struct, frozen=True):
     highest: int = 0
     digest: TreeDigest | None = None
     last_zxid: int | None = None
+    listed: bool = True
+    fatal: bool = False
 
 
 def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Snapshot:
@@ -130,6 +136,10 @@ class _Swollen(Exception):
     """A compressed file holds more than is read of it."""
 
 
+class _NoNumber(JuteError):
+    """Text in place of a number, at which Java throws what a server does not catch (NumberFormatException)."""
+
+
 class _Reading:
     """Reads one file; the parts read so far stay known if the file ends too early or is damaged.
 
@@ -146,7 +156,7 @@ class _Reading:
 
     def result(self) -> Snapshot:
         state: Literal["whole", "torn", "damaged", "unread"] = "whole"
-        message = ""
+        message, fatal = "", False
         try:
             self._read()
         except Truncated as error:
@@ -157,7 +167,7 @@ class _Reading:
             state = "unread"
             message = f"it holds more than {MOST_SWELLING} times its compressed size: decompress it, to have it read"
         except (JuteError, gzip.BadGzipFile, zlib.error) as error:
-            state, message = "damaged", str(error)
+            state, message, fatal = "damaged", str(error), isinstance(error, _NoNumber)
         return Snapshot(
             self._path,
             self._zxid,
@@ -169,7 +179,19 @@ class _Reading:
             self._highest,
             self._digest,
             self._last_zxid,
+            self._is_listed(),
+            fatal,
         )
+
+    def _is_listed(self) -> bool:
+        """Return True if the file looks complete to a server, which looks at the end of it, or for its compression."""
+        with regular(self._path) as file:
+            if self._path.suffix in _MAGIC:
+                magic = _MAGIC[self._path.suffix]
+                return file.read(len(magic)) == magic
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - len(_END)))
+            return size >= _SHORTEST and file.read() == _END
 
     def _has_end(self, offset: int) -> bool:
         """Return True if the file was written to its end, though a field at `offset` claims to be longer."""
@@ -272,6 +294,6 @@ class _Reading:
     def _hexadecimal(self, field: str) -> int:
         start, text = self._offset, self._bytes(field)
         try:
-            return int(text or b"0", 16)
+            return int(text, 16)
         except ValueError:
-            raise JuteError(start, f"expected hexadecimal digits as {field}, found {text[:20]!r}") from None
+            raise _NoNumber(start, f"expected hexadecimal digits as {field}, found {text[:20]!r}") from None

@@ -21,12 +21,14 @@ from typing import BinaryIO, Literal
 
 from msgspec import Struct
 
-from zabcheck.zookeeper.wire.jute import JuteError, LoggedTxn, Operation, logged_txn
+from zabcheck.zookeeper.wire.jute import JuteError, LoggedTxn, Operation, Truncated, logged_txn
 
 LOG_PREFIX = "log"
 LOG_MAGIC = b"ZKLG"
 HEADER_SIZE = 16
 END_OF_RECORD = b"B"
+LONGEST_RECORD = 2 * 0xFFFFF
+"""Bytes of the longest record with which a server starts unless jute.maxbuffer is set: twice its default."""
 
 _PREFIX = struct.Struct(">qi")  # of a record: checksum, length
 _DIGEST = struct.Struct(">iq")  # version, digest of the tree
@@ -50,7 +52,8 @@ class LogRecord(Struct, frozen=True, gc=False):
     """A whole record. `offset` is where it begins in its file, `time` is in ms since 1970 (the leader's clock).
 
     `data` is the transaction without its digest, `identity` a hash of that (see `_failed_alike`). `digest` is that of
-    the tree afterwards, at the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`).
+    the tree afterwards, at the leader that proposed it (ZooKeeper 3.6 and later, `digest.enabled`). `length` is that of
+    the transaction with its digest, in bytes.
     """
 
     offset: int
@@ -58,6 +61,7 @@ class LogRecord(Struct, frozen=True, gc=False):
     time: int
     data: bytes
     identity: int
+    length: int
     digest: int | None = None
 
 
@@ -68,18 +72,23 @@ class LogError(ValueError):
 class Flaw(Struct, frozen=True):
     """A place in a file that is neither empty nor a record.
 
-    torn      the first part of a record, and nothing after it: a kill
+    torn      the first part of a record or of the header, and nothing after it: a kill
     checksum  the Adler-32 is another one
     length    the length cannot be
     end       the byte after the transaction is not "B"
     hole      zeros, and something after them
     body      the checksum is right and the transaction makes no sense
     header    the file does not begin with "ZKLG"
+
+    `stops`: a server that reads this does not start; otherwise it takes the file for ended here. `empty`: the file has
+    no byte, with which a server may start (`Boot`).
     """
 
     kind: FlawKind
     offset: int
     message: str
+    stops: bool = False
+    empty: bool = False
 
 
 def zxid_of_name(name: str, prefix: str) -> int | None:
@@ -101,10 +110,11 @@ def read_log(path: Path) -> Iterator[LogRecord | Flaw]:
         size = os.fstat(file.fileno()).st_size
         header = file.read(HEADER_SIZE)
         if len(header) < HEADER_SIZE or header.rstrip(b"\0") in (b"", b"Z", b"ZK", b"ZKL"):
-            yield Flaw("torn", 0, "the file ends within its header; before 3.9.3 a server does not start with it")
+            message = "the file ends within its header" if size else "the file is empty"
+            yield Flaw("torn", 0, message, stops=True, empty=not size)
             return
         if not header.startswith(LOG_MAGIC):
-            yield Flaw("header", 0, f'expected "ZKLG", found {header[:4]!r}')
+            yield Flaw("header", 0, f'expected "ZKLG", found {header[:4]!r}', stops=True)
             return
         offset: int | None = HEADER_SIZE
         for _ in range(_MOST_FLAWS):
@@ -147,6 +157,9 @@ def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, Non
             return Flaw("hole", offset, "zeros, and more after them") if _rest(file, offset) else None
         if not 0 < length <= size - offset - _PREFIX.size:
             found = f"expected a length from 1 to {max(1, size - offset - _PREFIX.size)}, found {length}"
+            # A length that is only longer than the rest of the file is the end of the file for a server.
+            if length < 0 or length > LONGEST_RECORD:
+                return Flaw("length", offset, found, stops=True)
             return _torn(file, offset) or Flaw("length", offset, found)
         data = file.read(length + 1)
         if data[length:] != END_OF_RECORD:
@@ -155,11 +168,11 @@ def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, Non
         data = data[:length]
         if zlib.adler32(data) != checksum:
             found = f"expected the checksum 0x{checksum & _64_BITS:x}, found 0x{zlib.adler32(data):x}"
-            return Flaw("checksum", offset, found)
+            return Flaw("checksum", offset, found, stops=True)
         try:
             record = _record(offset, data)
         except JuteError as error:
-            return Flaw("body", offset, f"the transaction, {error}")
+            return Flaw("body", offset, f"the transaction, {error}", stops=not isinstance(error, Truncated))
         if record.txn.type == Operation.MULTI and Operation.MULTI in _parts(record.data).values():
             raise LogError(f"{file.name}, byte {offset}: a multi within a multi, which no server writes")
         yield record
@@ -168,6 +181,7 @@ def _records(file: BinaryIO, offset: int, size: int) -> Generator[LogRecord, Non
 
 def _record(offset: int, data: bytes) -> LogRecord:
     txn = logged_txn(data)
+    length = len(data)
     if txn.zxid <= 0:
         raise JuteError(_ZXID_AT, f"expected a zxid above 0, found {txn.zxid}")
     end = _end_of_body(data, txn.type)
@@ -178,7 +192,7 @@ def _record(offset: int, data: bytes) -> LogRecord:
         data = data[:end]
     content = _failed_alike(data) if txn.type == Operation.MULTI and end is not None else data
     identity = int.from_bytes(blake2b(content, digest_size=8).digest(), "big")
-    return LogRecord(offset, txn, _TIME.unpack_from(data, _TIME_AT)[0], data, identity, digest)
+    return LogRecord(offset, txn, _TIME.unpack_from(data, _TIME_AT)[0], data, identity, length, digest)
 
 
 def _failed_alike(data: bytes) -> bytes:

@@ -13,6 +13,7 @@ from rich.text import Text
 from zabcheck.invariants import Zxid
 from zabcheck.text.words import as_text, clean, counted
 from zabcheck.zookeeper.bugs.traces import BugTrace
+from zabcheck.zookeeper.disk.boot import Refusal
 from zabcheck.zookeeper.disk.comparison import Comparison, Difference, first_records
 from zabcheck.zookeeper.disk.contents import DiskContents
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding, Stretch
@@ -104,6 +105,18 @@ def wrong_kinds(
     return list(dict.fromkeys(kinds))
 
 
+def wrong_servers(
+    disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
+) -> list[str]:
+    """Return the names of the servers that something is wrong with; of a conflict, of all that have the zxid."""
+    wrong = {at for at, disk in enumerate(disks) if any(finding.wrong for finding in disk.findings)}
+    wrong |= {trace.server for trace in traces if trace.wrong}
+    for difference in comparison.differences if comparison is not None else ():
+        guilty = {"missing": "nothing", "conflict": "transaction"}.get(difference.kind)
+        wrong |= {at for at, holding in enumerate(difference.holdings) if holding.what == guilty}
+    return [name_of(disks[at]) for at in sorted(wrong)]
+
+
 def render(
     disks: Sequence[DiskContents], comparison: Comparison | None, traces: Sequence[BugTrace] = ()
 ) -> RenderableType:
@@ -138,6 +151,8 @@ def _server(disk: DiskContents) -> RenderableType:
     few = [shown_range(*row) for row in (rows if len(rows) <= MOST else [*rows[: MOST - 1], rows[-1]])]
     if len(rows) > MOST:
         few.insert(-1, f"and {len(rows) - MOST} more ranges")
+    if disk.log_directory.parent not in (disk.directory, disk.directory.parent):
+        table.add_row("logs in", clean(as_text(disk.log_directory)))
     table.add_row(
         "log", f"{counted(disk.records, 'transaction', 'transactions')}: {', '.join(few)}" if few else "empty"
     )
@@ -151,6 +166,8 @@ def _server(disk: DiskContents) -> RenderableType:
             f"a boot loads snapshot {shown(disk.boot.zxid)} and what is after it: {shown(disk.last)} is the last one"
         )
         table.add_row("history", loads if after else f"a boot loads snapshot {shown(disk.boot.zxid)}")
+    for refusal in disk.refusals:
+        table.add_row(Text("start", "bold red" if refusal.always else "yellow"), Text(clean(_refusal(refusal))))
     for finding in disk.findings[:MOST]:
         style = "bold red" if finding.wrong else "yellow"
         table.add_row(Text("wrong" if finding.wrong else "note", style), Text(clean(_finding(finding))))
@@ -159,6 +176,16 @@ def _server(disk: DiskContents) -> RenderableType:
     where = clean(as_text(disk.directory))
     head = Text.assemble((clean(name_of(disk)), "bold"), f": {where}" if disk.number is not None else "")
     return Group(head, table)
+
+
+def _refusal(refusal: Refusal) -> str:
+    who = "no version starts"
+    if refusal.since is not None:
+        who = f"{refusal.since} and later do not start; earlier versions do, and say nothing"
+    if refusal.before is not None:
+        who = f"versions before {refusal.before} do not start"
+    where = Path(refusal.file).name + ("" if refusal.offset is None else f", byte {refusal.offset}")
+    return f"{who}: {where}: {refusal.why}"
 
 
 def _snapshot(snapshot: Snapshot) -> str:
@@ -249,6 +276,16 @@ def _disk_as_json(disk: DiskContents) -> dict[str, Any]:
             "snapshot": _zxid(disk.boot.zxid) if disk.boot is not None else None,
             "last": _zxid(disk.last),
             "below": disk.below,
+            "refusals": [
+                {
+                    "why": each.why,
+                    "file": as_text(each.file),
+                    "offset": each.offset,
+                    "since": each.since,
+                    "before": each.before,
+                }
+                for each in disk.refusals
+            ],
         },
         "logs": [
             {

@@ -1,0 +1,58 @@
+"""Real servers load hundreds of altered disks, and do with each what zabcheck says."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.zookeeper.disk.altered import altered
+from zabcheck.zookeeper.disk.boot import Refusal
+from zabcheck.zookeeper.disk.contents import scan
+from zabcheck.zookeeper.run.distribution import PYSPARK, classpath_of, version
+
+JAVA = Path("java")
+DISKS = 400
+BOOTS = Path(__file__).with_name("Boots.java")
+
+
+def numbers(release: str) -> list[int]:
+    return [int(part) for part in release.split(".")]
+
+
+def applies(refusal: Refusal, release: str) -> bool:
+    return (refusal.since is None or numbers(release) >= numbers(refusal.since)) and (
+        refusal.before is None or numbers(release) < numbers(refusal.before)
+    )
+
+
+def said(directory: Path, release: str) -> list[str]:
+    """Whether the server starts, its last zxid, and the digest of its tree; of an empty tree it is not told."""
+    found = scan(directory)
+    if any(applies(each, release) for each in found.refusals):
+        return ["fails"]
+    return ["starts", str(found.last), *([] if found.digest is None else [str(found.digest)])]
+
+
+def boots(directories: list[Path], classpath: str) -> list[list[str]]:
+    """What real servers do with these disks, which they may change."""
+    command = [str(JAVA), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classpath, str(BOOTS)]
+    names = "".join(f"{directory}\n" for directory in directories)
+    output = subprocess.run(command, input=names, capture_output=True, text=True, check=True).stdout
+    lines = [line.split() for line in output.splitlines() if line.startswith("BOOT ")]
+    return [words[1:4] if words[1] == "starts" else words[1:2] for words in lines]
+
+
+@pytest.mark.zookeeper
+@pytest.mark.parametrize("build", [None, PYSPARK], ids=["debian", "pyspark"])
+def test_real_servers_do_what_is_said(build: str | None, tmp_path: Path) -> None:
+    classpath = classpath_of(None, build)
+    release = version(JAVA, classpath)
+    disks = [altered(tmp_path / str(seed), seed) for seed in range(DISKS)]
+    expected = [said(each, release) for each in disks]
+    found = boots(disks, classpath)
+    assert len(found) == DISKS
+    told = [real[: len(words)] for real, words in zip(found, expected, strict=True)]
+    assert {seed: (told[seed], expected[seed]) for seed in range(DISKS) if told[seed] != expected[seed]} == {}
+    assert {words[0] for words in found} == {"starts", "fails"}
+    shutil.rmtree(tmp_path)
