@@ -37,7 +37,13 @@ TraceOut = Annotated[
     Path | None, typer.Option("--trace", metavar="OUT", help="Write the trace of the run to this file.")
 ]
 Times = Annotated[
-    int | None, typer.Option("--times", metavar="N", min=1, help="For a real ensemble: how often; 5 unless said.")
+    int | None,
+    typer.Option(
+        "--times",
+        metavar="N",
+        min=1,
+        help="For a real ensemble: how often; 5 unless said, 1 for simulated servers in a saved order of threads.",
+    ),
 ]
 Exact = Annotated[
     bool,
@@ -94,7 +100,7 @@ def replay_(
         if trace is not None:
             check_trace(trace, file)
         return replay_ensemble(
-            data, file, times or 5, found_distribution(java, home, classpath), trace, format, exact, simulated
+            data, file, times, found_distribution(java, home, classpath), trace, format, exact, simulated
         )
     if on_zookeeper:
         if protocol is not None or exec is not None or exact:

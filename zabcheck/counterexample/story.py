@@ -184,6 +184,8 @@ class Story(Struct, frozen=True):
     """Settings that differ from the defaults: quorums that are no majorities, switches that are set."""
     done: tuple[tuple[str, str], ...] = ()
     """When what was done to a real ensemble, in order; its schedule is in a file of its own."""
+    simulated: bool = False
+    """True if the servers of that ensemble were simulated, and not processes."""
     is_ordered: bool = True
     """False where only the order of each process's own events is known (merged logs)."""
     unit: str = "step"
@@ -205,6 +207,11 @@ class Story(Struct, frozen=True):
     """The threads of a real ensemble that were held, in the order in which they stopped."""
     mismatch: Mismatch | None = None
     """The first difference of a real ensemble from this run of the model."""
+
+    @property
+    def ensemble(self) -> str:
+        """Name the kind of ensemble that something was done to."""
+        return "simulated ensemble" if self.simulated else "ensemble"
 
     def step_of(self, event: Event) -> int | None:
         """Return the step that showed this event first; None if no step did."""

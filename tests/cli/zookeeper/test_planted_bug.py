@@ -17,13 +17,13 @@ PLANTED = Path(__file__).parent / "planted/SendAckRequestProcessor.java"
 def test_a_planted_bug_is_found_on_simulated_servers(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The servers are those of PySpark, with one class of another."""
-    monkeypatch.setattr(gating, "LEAST_TO_SHORTEN", 5)
-    monkeypatch.setattr(gating, "MOST_TO_SHORTEN", 5)
+    """The servers are those of PySpark, with one class of another. The search ends once it is found."""
+    monkeypatch.setattr(gating, "LEAST_TO_SHORTEN", 15)
+    monkeypatch.setattr(gating, "MOST_TO_SHORTEN", 15)
     monkeypatch.setattr(gating, "CONFIRMED", 0)
     subprocess.run(["javac", "-cp", real.classpath(), "-d", tmp_path / "patched", PLANTED], check=True)
     patched = os.pathsep.join((str(tmp_path / "patched"), real.classpath()))
-    asked = ("--simulated", "--bug", "2332", "--budget", "40s", "--classpath", patched, "--format", "json")
+    asked = ("--simulated", "--bug", "2332", "--budget", "1h", "--classpath", patched, "--format", "json")
     told = zabcheck("zookeeper", "gate", *asked).json
     assert told["verdict"] == "failed"
     [found] = [each for each in told["outcomes"] if (each["suite"], each["status"]) == ("search", "failed")]

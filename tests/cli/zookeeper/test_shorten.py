@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
@@ -17,7 +18,7 @@ from zabcheck.zookeeper.run.choices.servers import Kill, Start
 from zabcheck.zookeeper.run.choices.writes import Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, decode
 from zabcheck.zookeeper.run.search import Attempt
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -71,7 +72,7 @@ def test_races_and_power_failures_that_show_it_now_and_then_are_shortened(
     shorter.shorten(LONG)
     assert shorter.schedule.choices == tuple(needed)
     assert (shorter.shown, shorter.times) == (came[-5:].count("lost"), 5)
-    assert shorter.sentence() == f"the schedule shows durability in {shorter.shown} of 5 further executions"
+    assert [*shorter.sentences()] == [f"the schedule shows durability in {shorter.shown} of 5 further executions"]
     assert {each.name for each in tmp_path.iterdir()} == {"found", "minimised"}
     assert shorter.judged.folder == tmp_path / "minimised"
     assert came[int((tmp_path / "minimised/executed").read_text()) - 1] == "lost"
@@ -116,7 +117,7 @@ def test_after_ctrl_c_what_was_found_until_then_stays(tmp_path: Path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         shorter.shorten(LONG)
     assert len(shorter.schedule.choices) == 1
-    assert (shorter.times, shorter.sentence()) == (0, "")
+    assert (shorter.times, [*shorter.sentences()]) == (0, [])
     assert {each.name for each in tmp_path.iterdir()} == {"found", "minimised"}
 
 
@@ -142,3 +143,64 @@ def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
     assert "\nthe schedule shows durability in 4 of 5 further executions\n" in result.out
     schedule = tmp_path / "reports/zookeeper-3.8.0-3-minimised/schedule.json"
     assert decode(schedule.read_bytes(), "schedule.json").choices == (needed,)
+
+
+NEEDED_DECISIONS = "3:1,40:2"
+
+
+class Simulated:
+    """Simulated servers that lose a write by two choices, in runs that make two decisions among others."""
+
+    def __init__(self, needed: tuple[Choice, ...]) -> None:
+        self.needed = needed
+        self.executed: list[EnsembleSchedule] = []
+
+    def execute(self, schedule: EnsembleSchedule, folder: Path, *_: object) -> EnsembleSchedule:
+        self.executed.append(schedule)
+        order = schedule.simulated or ThreadOrder(9)
+        drawn = "1:1,2:7,3:1,9:4,40:2,41:1" if order.seed == 9 else "5:5"
+        order = replace(order, decisions=drawn if order.decisions is None else order.decisions)
+        assert order.decisions is not None
+        made = order.decisions.split(",")
+        needed = NEEDED_DECISIONS.split(",") if len(schedule.choices) > 2 else NEEDED_DECISIONS.split(",")[:1]
+        shown = all(each in schedule.choices for each in self.needed) and all(each in made for each in needed)
+        shutil.copytree(LOST_WRITE if shown else HEALTHY, folder, dirs_exist_ok=True)
+        return replace(schedule, simulated=order)
+
+
+def test_of_simulated_servers_choices_and_decisions_are_shortened(tmp_path: Path) -> None:
+    """With fewer choices one of the decisions is no longer needed. Executions of a result are exact."""
+    needed = (Kill("B"), Start("B"))
+    servers = Simulated(needed)
+    choices = (Write("A"), Wait(1.0), needed[0], Write("B", 3), needed[1])
+    found = servers.execute(EnsembleSchedule(2, "zookeeper", 3, choices), tmp_path / "found")
+    shorter = Shortening(
+        found, judge(tmp_path / "found"), NOWHERE._replace(simulation=servers), None, tmp_path / "short"
+    )
+    shorter.shorten(LONG)
+    assert shorter.schedule == replace(found, choices=needed, simulated=ThreadOrder(9, decisions="3:1"))
+    assert (shorter.exactly, shorter.shown, shorter.times) == (True, 1, 20), "of the seeds 0 to 19 it is 9"
+    assert [*shorter.sentences()] == [
+        "simulated servers show durability again with exactly this order of threads, and with others in "
+        "1 of 20 further executions"
+    ]
+    assert {each.name for each in tmp_path.iterdir()} == {"found", "short"}
+    executed = len(servers.executed)
+    assert executed < 100
+
+
+def test_what_simulated_servers_show_is_executed_on_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = iter([LOST_WRITE, HEALTHY, LOST_WRITE])
+
+    def execute(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *_: object) -> None:
+        assert (schedule.simulated, distribution.simulation) == (None, None)
+        shutil.copytree(next(shown), folder, dirs_exist_ok=True)
+
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.execute", execute)
+    servers = Simulated((Kill("B"),))
+    found = servers.execute(EnsembleSchedule(2, "zookeeper", 3, (Kill("B"),)), tmp_path / "found")
+    simulated = NOWHERE._replace(simulation=servers)
+    shortening = Shortening(found, judge(tmp_path / "found"), simulated, None, tmp_path / "short")
+    shortening.confirm(3)
+    assert [*shortening.sentences()] == ["on real processes it shows durability in 2 of 3 executions"]
+    assert shortening.schedule.simulated is not None

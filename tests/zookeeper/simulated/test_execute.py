@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -26,6 +27,7 @@ from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated import pool
+from zabcheck.zookeeper.simulated import simulator as simulator_module
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.pool import simulated
 from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
@@ -233,6 +235,26 @@ def test_the_run_of_a_jvm_that_dies_is_repeated_once(
     assert first is not second
     assert order == again
     assert simulators.cpu() == 5.0
+
+
+def test_ctrl_c_is_not_taken_for_a_jvm_that_died(
+    build: Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It comes as an answer is awaited; clients and servers are ended after that."""
+    decode, answers = simulator_module._decoder.decode, count()
+
+    class Interrupting:
+        @staticmethod
+        def decode(line: bytes) -> object:
+            if next(answers) == 100:
+                raise KeyboardInterrupt
+            return decode(line)
+
+    monkeypatch.setattr(simulator_module, "_decoder", Interrupting)
+    with simulated(build) as simulation:
+        tried = attempt(EnsembleSchedule(2, "zookeeper", 3, (Write("A"),)), simulation, tmp_path / "run")
+    assert (tried.interrupted, tried.error) == (True, "")
+    assert next(answers) == 101, "nothing was asked after that"
 
 
 @pytest.mark.slow

@@ -132,7 +132,7 @@ class _Executing:
             with bad_path("--out", self._out):
                 shutil.rmtree(kept, ignore_errors=True)
                 shutil.copytree(folder, kept)
-                save_report(schedule, tried.judged._replace(folder=kept))
+                save_report(tried.schedule, tried.judged._replace(folder=kept))
             executed.kept = kept
 
 

@@ -72,9 +72,16 @@ def ensemble(
         typer.Option(
             metavar="SECONDS",
             min=0,
-            help="How long to look for a shorter schedule, if something is wrong. It is then executed 5 times more.",
+            help="How long to look for a shorter schedule, if something is wrong; of simulated servers two executions "
+            "stand for a second. It is then executed 5 times more, simulated 20 times.",
         ),
     ] = 120,
+    confirm: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, help="How often what simulated servers show is executed on real processes, too."
+        ),
+    ] = 0,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
     keep: Annotated[
         bool,
@@ -94,12 +101,14 @@ def ensemble(
         names = judging(property)
         if servers not in schedules.SIZES:
             raise BadInput(f"--servers {servers}: expected 3 or 5")
+        if confirm and not simulated:
+            raise BadInput("--confirm: only with --simulated; servers are processes without it")
         check_out(out)
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
         with quick_to_start(distribution, runs, simulated) as quick:
             searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers)
-            return searching.search(range(first, first + runs), minimise, format)
+            return searching.search(range(first, first + runs), minimise, format, confirm)
 
     return guarded(search)
 
@@ -134,13 +143,13 @@ class Searching:
         self.out = out
         self.keep = keep
         self.jobs = jobs
-        self.summary = EnsembleSummary(distribution.version, servers)
+        self.summary = EnsembleSummary(distribution.version, servers, simulated=distribution.simulation is not None)
         self.kept: list[Path] = []
         self.worst: tuple[EnsembleSchedule, Judged] | None = None
         """The worst run; once a shorter schedule was found, the run that shows the same with it."""
         self.shortening: Shortening | None = None
 
-    def search(self, seeds: Sequence[int], minimise: int, format: Format) -> int:
+    def search(self, seeds: Sequence[int], minimise: int, format: Format, confirm: int = 0) -> int:
         """Run, minimise and report; return the exit code. After Ctrl-C what was done until then is reported."""
         files: list[Path] = []
         story: Story | None = None
@@ -151,6 +160,7 @@ class Searching:
                 folder = self._folder("minimised")
                 self.shortening = Shortening(*self.worst, self.distribution, self.properties, folder)
                 self.shortening.shorten(minimise)
+                self.shortening.confirm(confirm)
         except KeyboardInterrupt:
             self.summary.interrupted = True
         if self.shortening is not None:
@@ -174,6 +184,7 @@ class Searching:
                     "schedule": schedule,
                     "files": [as_text(file) for file in files],
                     "again": again_of(self.shortening),
+                    "on_processes": on_processes(self.shortening),
                 },
                 kept=[as_text(folder) for folder in self.kept],
             )
@@ -235,8 +246,9 @@ class Searching:
         if self.worst is not None and self.worst[1].steps.divergences:
             console.print()
             console.print(render_divergence(self.worst[1].steps.divergences[0]), crop=False)
-        if self.shortening is not None and self.shortening.sentence():
-            console.print(f"\n{self.shortening.sentence()}\n")
+        said = [] if self.shortening is None else [*self.shortening.sentences()]
+        if said:
+            console.print("", *said, "", sep="\n")
         for file in files:
             print_path(console, f"wrote {file}")
         for folder in self.kept:
@@ -245,15 +257,23 @@ class Searching:
         schedule = next((file for file in files if file.name == SCHEDULE), None)
         then = "" if code == OK else again(runs=2 * max(1, self.summary.runs))
         if schedule is not None:
-            then = another("replay", str(schedule), keep=["java", "zookeeper-home", "classpath"])
+            then = another("replay", str(schedule), keep=["java", "zookeeper-home", "classpath", "simulated"])
         return conclude(console, code, why, then)
 
 
-def again_of(shortening: Shortening | None) -> dict[str, int] | None:
+def again_of(shortening: Shortening | None) -> dict[str, int | bool] | None:
     """Count how often the shortest schedule showed the same again, for the JSON form; None if that was not counted."""
-    return (
-        {"shown": shortening.shown, "times": shortening.times} if shortening is not None and shortening.times else None
-    )
+    if shortening is None or not shortening.times:
+        return None
+    exactly = {} if shortening.schedule.simulated is None else {"exactly": shortening.exactly}
+    return {"shown": shortening.shown, "times": shortening.times, **exactly}
+
+
+def on_processes(shortening: Shortening | None) -> dict[str, int] | None:
+    """Count how often what simulated servers showed was shown on processes; None if none was started for that."""
+    if shortening is None or not shortening.processes:
+        return None
+    return {"shown": shortening.confirmed, "times": shortening.processes}
 
 
 def outcome(summary: EnsembleSummary) -> tuple[int, str]:

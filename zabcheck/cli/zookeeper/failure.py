@@ -6,10 +6,9 @@ schedules of the run itself are tried on the servers.
 """
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-
-from msgspec import structs
 
 from zabcheck.cli.files import bad_path
 from zabcheck.cli.zookeeper.conform import PAGE, save_difference, save_minimal
@@ -104,44 +103,29 @@ class Failure:
         self.said.append(f"servers that did the same broke {', '.join(wrong)}: {folder.name}")
         self.is_short = True
 
-    def shorten(self, distribution: Distribution, seconds: int, wanted: str = "") -> None:
+    def shorten(
+        self, distribution: Distribution, seconds: int, wanted: str = "", confirming: Callable[[], int] = lambda: 0
+    ) -> None:
         """Look for a short schedule for about `seconds`, on real servers. KeyboardInterrupt after Ctrl-C.
 
-        It is to show `wanted`, or what is worst in the run.
+        It is to show `wanted`, or what is worst in the run. What simulated servers show is executed on real processes
+        as often as `confirming` returns once it is short.
         """
         shortening = Shortening(self._schedule, self._judged, distribution, None, self._short_folder)
         shortening.wanted = wanted or shortening.wanted
         try:
             shortening.shorten(seconds)
+            shortening.confirm(confirming())
         finally:
             length = len(shortening.schedule.choices)
-            if length < len(self._schedule.choices):
+            self.is_short = length < len(self._schedule.choices)
+            if self.is_short:
                 self._save(schedules.replaced(shortening.schedule, finds=shortening.wanted), shortening.judged)
                 of_whole = counted(len(self._schedule.choices), "choice", "choices")
                 self.said.append(f"{length} of {of_whole} are enough on servers: {self._short_folder.name}")
-                self.said += [shortening.sentence()] if shortening.times else []
-                self.is_short = True
-                self._schedule = shortening.schedule
             else:
-                self.said.append(f"no shorter schedule was found on servers in {seconds:,} seconds")
-
-    def confirm(self, processes: Distribution, times: int, wanted: str) -> None:
-        """Execute the shortest schedule on real processes, and say how often it shows `wanted`. As `shorten` ends."""
-        from zabcheck.zookeeper.run.search import attempt
-
-        shown = 0
-        trial = self.folder.with_name(f"{self.folder.name}-trial")
-        try:
-            for _ in range(times):
-                tried = attempt(structs.replace(self._schedule, simulated=None), processes, trial)
-                if tried.interrupted:
-                    raise KeyboardInterrupt
-                shown += tried.shows(wanted)
-        finally:
-            shutil.rmtree(trial, ignore_errors=True)
-        if times:
-            executions = counted(times, "execution", "executions")
-            self.said.append(f"on real processes it shows {wanted} in {shown} of {executions}")
+                self.said.append("no shorter schedule was found on servers")
+            self.said += shortening.sentences()
 
     @property
     def _short_folder(self) -> Path:

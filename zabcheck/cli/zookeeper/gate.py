@@ -55,7 +55,6 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.places import executable
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt
@@ -267,9 +266,9 @@ class Gating:
                 failures += [why] if why else []
                 first = failure is None and bool(why)
                 if first:
-                    failure = self._keep(bug.name, schedule, tried.judged)
+                    failure = self._keep(bug.name, tried)
                     executed.kept = failure.folder
-                compared = self._compare(bug.name, schedule, tried, failure, excuse_of(bug, shows, self.expected))
+                compared = self._compare(bug.name, tried, failure, excuse_of(bug, shows, self.expected))
                 if failure is not None and first and compared is not None:
                     failure.minimise(compared, self._seconds_for_model)
         except KeyboardInterrupt:
@@ -303,8 +302,8 @@ class Gating:
                 error = tried.error or error
                 over = f"{in_a_row} failed one after the other" if in_a_row == FAILURES_IN_A_ROW else ""
                 longest = max(longest, monotonic() - begun)
-                failure = self._keep(f"seed-{seed}", schedule, tried.judged) if unexplained else None
-                compared = self._compare(f"seed {seed}", schedule, tried, failure)
+                failure = self._keep(f"seed-{seed}", tried) if unexplained else None
+                compared = self._compare(f"seed {seed}", tried, failure)
                 if failure is not None:
                     broken += 1
                     say(f"search, seed {seed}: something is wrong, and is made short")
@@ -350,7 +349,7 @@ class Gating:
                 self._count(tried)
                 tally.add(tried)
                 if seed == seeds[0] and not tried.judged.wrong:
-                    self._compare(f"seed {seed}", tried.schedule, tried, None)
+                    self._compare(f"seed {seed}", tried, None)
                 shutil.rmtree(tried.judged.folder)
 
     def _executable(self, schedule: EnsembleSchedule) -> EnsembleSchedule:
@@ -362,12 +361,11 @@ class Gating:
     def _explain(self, found: Raised, schedule: EnsembleSchedule, folder: Path) -> None:
         """Keep a run that shows what the release shows less often, make it short, and execute that as processes."""
         begun, tried = monotonic(), self._execute(schedule, folder)
-        failure = self._keep(f"seed-{schedule.seed}", schedule, tried.judged)
+        failure = self._keep(f"seed-{schedule.seed}", tried)
         try:
-            self._compare(f"seed {schedule.seed}", schedule, tried, failure)
+            self._compare(f"seed {schedule.seed}", tried, failure)
             if tried.shows(found.name):
-                failure.shorten(self._distribution, self._seconds_to_shorten, found.name)
-                failure.confirm(self._distribution._replace(simulation=None), self._confirming, found.name)
+                failure.shorten(self._distribution, self._seconds_to_shorten, found.name, lambda: self._confirming)
         finally:
             self._add(of_raised(found, failure.detail, failure.files), begun)
 
@@ -397,9 +395,7 @@ class Gating:
         self._count(tried)
         return tried
 
-    def _compare(
-        self, name: str, schedule: EnsembleSchedule, tried: "Attempt", failure: Failure | None, excuse: str = ""
-    ) -> Conformance | None:
+    def _compare(self, name: str, tried: "Attempt", failure: Failure | None, excuse: str = "") -> Conformance | None:
         """Compare a recording with the model; keep it if it is a failure, and is not kept already, as `failure`.
 
         A run of simulated servers takes less than its comparison: half of the time is for runs.
@@ -412,16 +408,16 @@ class Gating:
         if is_expected(compared, self._differences):
             compared = compared._replace(excuse=EXPECTED)
         if compared.unexpected:
-            kept = failure or self._keep(name.replace(" ", "-"), schedule, tried.judged)
+            kept = failure or self._keep(name.replace(" ", "-"), tried)
             kept.compare(compared.conformance)
             compared = compared._replace(files=kept.files)
         self._compared.append(compared)
         return compared.conformance
 
-    def _keep(self, name: str, schedule: EnsembleSchedule, judged: Judged) -> Failure:
+    def _keep(self, name: str, tried: "Attempt") -> Failure:
         """Keep a run, with its schedule and its page."""
         folder = self._out / f"zookeeper-{self.expected.zookeeper}-{name}"
-        return Failure(folder, schedule, judged, self.expected.zookeeper)
+        return Failure(folder, tried.schedule, tried.judged, self.expected.zookeeper)
 
     def _shorten(self, failure: Failure, compared: Conformance | None, folder: Path, longest: float) -> None:
         """Make a drawn run short in which something is wrong, within the budget; an execution takes `longest`."""

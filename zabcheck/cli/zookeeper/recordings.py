@@ -75,5 +75,11 @@ def story_of(judged: Judged) -> Story:
     schedule = None if judged.schedule is None else schedules.converted(judged.schedule)
     threads = held_threads(judged, schedule, story)
     return structs.replace(
-        story, known=known, noticed=noticed, worst=reports.worst_in(judged), done=done, threads=threads
+        story,
+        known=known,
+        noticed=noticed,
+        worst=reports.worst_in(judged),
+        done=done,
+        threads=threads,
+        simulated=judged.simulated,
     )

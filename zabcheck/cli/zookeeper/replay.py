@@ -24,11 +24,14 @@ from zabcheck.zookeeper.trace.observe import write_trace
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt  # it loads the clients' library
 
+TIMES = 5
+"""Replays, unless it is said how many."""
+
 
 def replay_ensemble(
     data: bytes,
     file: Path,
-    times: int,
+    times: int | None,
     distribution: Distribution,
     trace: Path | None,
     format: Format,
@@ -37,19 +40,22 @@ def replay_ensemble(
 ) -> int:
     """Execute a schedule `times` times, and say what was wrong each time; return the exit code.
 
+    `simulated` servers do exactly the same if it has their order of threads, so once is enough; processes cannot.
     The trace that is written is that of the first run that shows what the schedule was saved for, else of the last.
     """
     with bad_input_for(EnsembleScheduleError):
         schedule = schedules.decode(data, str(file))
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
-    replays = _Replays(schedule, distribution.version)
+    replays = _Replays(schedule, distribution.version, simulated)
+    times = times or (1 if replays.is_exact else TIMES)
     interrupted = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
     if format is Format.json:
         print_json(
             "replay",
             schedule=as_text(file),
             zookeeper=distribution.version,
+            simulated=simulated,
             finds=schedule.finds,
             times=len(replays.wrong),
             shown=replays.shown,
@@ -69,12 +75,18 @@ class _Replays:
     `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete.
     """
 
-    def __init__(self, schedule: EnsembleSchedule, version: str) -> None:
+    def __init__(self, schedule: EnsembleSchedule, version: str, simulated: bool = False) -> None:
         self.wrong: list[list[str]] = []
         self.errors: list[str] = []
         self.shown = self.partial = 0
         self._schedule = schedule
         self._version = version
+        self._simulated = simulated
+
+    @property
+    def is_exact(self) -> bool:
+        """True if each replay is exactly that of the saved order of threads."""
+        return self._simulated and self._schedule.simulated is not None
 
     def take(self, tried: "Attempt", _: Path) -> bool:
         """Add a replay. Return True if it shows what the schedule was saved for."""
@@ -98,15 +110,18 @@ class _Replays:
             print_path(console, f"run {number}: {told or 'nothing is wrong'}")
         if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
             console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
+        if self._schedule.simulated is not None and not self._simulated:
+            console.print("it was saved with an order of threads for --simulated, which processes do not keep to")
         if trace is not None:
             print_path(console, f"wrote {trace}")
         number_of = counted(len(self.wrong), "replay", "replays")
         what = self._schedule.finds or "something wrong"
-        why = f"{self.shown} of {number_of} with ZooKeeper {self._version} show {what}"
+        servers = "simulated servers of " * self._simulated
+        why = f"{self.shown} of {number_of} with {servers}ZooKeeper {self._version} show {what}"
         others = sum(map(bool, self.wrong)) - self.shown
         why += f"; in {others:,} something else is wrong" if others > 0 else ""
         why += f"; {self.partial:,} not recorded to the end" if self.partial else ""
-        then = "" if self.shown else again(times=2 * max(1, len(self.wrong)))
+        then = "" if self.shown or self.is_exact else again(times=2 * max(1, len(self.wrong)))
         return conclude(console, self.code, why, then)
 
 

@@ -211,9 +211,9 @@ def _done(story: Story) -> str:
         return ""
     lines = "".join(f"<dt>{text(when)}</dt><dd>{text(what, LONGEST_DONE)}</dd>\n" for when, what in story.done)
     return (
-        '<section aria-labelledby="done">\n<h2 id="done">What was done to the ensemble</h2>\n'
-        f"<details><summary>{counted(len(story.done), 'thing', 'things')}, with the seconds since the start"
-        f'</summary>\n<dl class="facts">\n{lines}</dl></details>\n</section>\n'
+        '<section aria-labelledby="done">\n<h2 id="done">What was done to the '
+        f"{story.ensemble}</h2>\n<details><summary>{counted(len(story.done), 'thing', 'things')}, with the "
+        f'seconds since the start</summary>\n<dl class="facts">\n{lines}</dl></details>\n</section>\n'
     )
 
 
@@ -410,15 +410,22 @@ def _again(story: Story, file: str) -> str:
             + _to_copy("regression", "Regression test for pytest", regression_test(story))
         )
     if story.done and file:
-        parts.append(
-            f"<p>Saved as <code>{text(file)}</code>; <code>zabcheck replay {text(file)}</code> does it to another "
-            "ensemble. Servers have clocks and threads of their own, so it may take several times to show again.</p>\n"
-        )
+        parts.append(f"<p>Saved as <code>{text(file)}</code>; {_done_again(story, file)}</p>\n")
     content = "".join(parts)
     again = (
         f'<section aria-labelledby="again">\n<h2 id="again">Run it again</h2>\n{content}</section>\n' if content else ""
     )
     return f"{again}<footer>trace SHA-256 {text(story.sha256)}</footer>\n"
+
+
+def _done_again(story: Story, file: str) -> str:
+    """Say how what was done to a real ensemble is done to another one."""
+    command = f"<code>zabcheck replay {text(file)}</code>"
+    clocks = "Servers have clocks and threads of their own, so it may take several times to show again."
+    if story.simulated:
+        exact = f"<code>zabcheck replay {text(file)} --simulated</code> does exactly the same again"
+        return f"{exact}, and {command} does it to servers that are processes. {clocks}"
+    return f"{command} does it to another ensemble. {clocks}"
 
 
 def _to_copy(name: str, title: str, content: str) -> str:

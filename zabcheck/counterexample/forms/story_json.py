@@ -29,6 +29,7 @@ def fields(story: Story) -> dict[str, Any]:
         "processes": story.processes,
         "settings": story.settings,
         "done": [{"when": when, "what": what} for when, what in story.done],
+        "simulated": story.simulated,
         "known": story.known,
         "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
         "worst": story.worst,

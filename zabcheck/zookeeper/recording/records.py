@@ -20,7 +20,8 @@ class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaul
 class Run(Record, frozen=True):
     """The first record: the version of ZooKeeper, the number of servers, and the executed schedule, as a JSON object.
 
-    The last `observers` of the servers do not vote, and belong to no quorum.
+    The last `observers` of the servers do not vote, and belong to no quorum. `simulated`: the servers were simulated,
+    and no processes.
     """
 
     version: Literal[1]
@@ -28,6 +29,7 @@ class Run(Record, frozen=True):
     servers: int
     schedule: dict[str, Any] | None = None
     observers: int = 0
+    simulated: bool = False
 
     @property
     def quorum(self) -> int:

@@ -68,6 +68,8 @@ class EnsembleSummary(Struct):
     wrong: dict[str, Seen] = {}
     noticed: dict[str, Seen] = {}
     interrupted: bool = False
+    simulated: bool = False
+    """True if the servers were simulated, and not processes."""
     error: str = ""
     """The ensemble's last failure."""
 
@@ -235,8 +237,9 @@ def _seen(title: str, seen: list[Seen], runs: int) -> Table:
 
 
 def _totals(summary: EnsembleSummary) -> Text:
+    servers = "simulated servers" if summary.simulated else "servers"
     text = Text(
-        f"ZooKeeper {summary.zookeeper}, {summary.servers} servers: {counted(summary.runs, 'run', 'runs')} in "
+        f"ZooKeeper {summary.zookeeper}, {summary.servers} {servers}: {counted(summary.runs, 'run', 'runs')} in "
         f"{summary.seconds:,.0f} s, {counted(summary.epochs, 'epoch', 'epochs')}, "
         f"{summary.acknowledged:,} of {summary.asked:,} writes "
         f"acknowledged, {summary.packets:,} packets judged"

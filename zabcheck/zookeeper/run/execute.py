@@ -114,12 +114,12 @@ def execute_on(
 
 @contextmanager
 def recorded(
-    schedule: EnsembleSchedule, version: str, folder: Path, clock: Callable[[], int]
+    schedule: EnsembleSchedule, version: str, folder: Path, clock: Callable[[], int], simulated: bool = False
 ) -> Iterator[Callable[[Record], None]]:
     """Record a run into a folder, from its first record to its last, whose time `clock` tells."""
     recorder = Recorder(folder)
     servers, observers = schedule.servers + schedule.observers, schedule.observers
-    recorder.record(Run(1, version, servers, msgspec.to_builtins(schedule), observers))
+    recorder.record(Run(1, version, servers, msgspec.to_builtins(schedule), observers, simulated))
     error = "interrupted"
     try:
         yield recorder.record

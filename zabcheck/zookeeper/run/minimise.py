@@ -41,12 +41,32 @@ def minimise(
     too often is given up, so the result need not be the shortest. `keep` is called when a candidate has just shown it
     often enough.
     """
-    minimising = _Minimising(schedule, shows, idle, keep, monotonic() + seconds)
+    until = monotonic() + seconds
+    minimising = Minimising(schedule, shows, idle, keep, lambda: monotonic() < until, ATTEMPTS)
     minimising.find_needed()
     for patient in (False, True):
         minimising.leave_out(patient)
         minimising.do_less(patient)
     return minimising.schedule
+
+
+def leave_out_parts(length: Callable[[], int], shown: Callable[[int, int], bool], more: Callable[[], bool]) -> None:
+    """Leave out parts of a list of this `length`, ever smaller ones, until none is left that can be, or no `more` time.
+
+    `shown` tries to leave out the items from a number up to another; if it returns True, they are gone.
+    """
+    part = max(1, length() // 2)
+    while more():
+        start = 0
+        shorter = False
+        while start < length() and more():
+            if shown(start, start + part):
+                shorter = True
+            else:
+                start += part
+        if part == 1 and not shorter:
+            break
+        part = part if shorter and part == 1 else max(1, part // 2)
 
 
 class _Tried:
@@ -55,13 +75,16 @@ class _Tried:
     def __init__(self) -> None:
         self.times = self.shown = 0
 
-    def is_over(self, needed: int) -> bool:
+    def is_over(self, needed: int, attempts: int) -> bool:
         """Return True if it has shown it as often as is `needed`, or cannot any more."""
-        return self.shown >= needed or self.shown + ATTEMPTS - self.times < needed
+        return self.shown >= needed or self.shown + attempts - self.times < needed
 
 
-class _Minimising:
-    """The shortest `schedule` so far, and how often each candidate was tried. Nothing is tried after `until`."""
+class Minimising:
+    """The shortest `schedule` so far, and how often each candidate was tried: `attempts` times at most.
+
+    Nothing is tried once there is no `more` time.
+    """
 
     def __init__(
         self,
@@ -69,40 +92,36 @@ class _Minimising:
         shows: Callable[[EnsembleSchedule], bool],
         idle: Callable[[], Sequence[int]],
         keep: Callable[[], None],
-        until: float,
+        more: Callable[[], bool],
+        attempts: int,
     ) -> None:
         self.schedule = schedule
         self._shows = shows
         self._idle = idle
         self._keep = keep
-        self._until = until
-        self._needed = NEEDED
+        self._more = more
+        self._attempts = attempts
+        self._needed = min(NEEDED, attempts)
         self._tried: dict[tuple[Choice, ...], _Tried] = {}
 
     def find_needed(self) -> None:
         """Try the whole schedule, to learn how often a shorter one has to show it."""
         itself = _Tried()
-        while monotonic() < self._until and not itself.is_over(NEEDED):
+        while self._more() and not itself.is_over(NEEDED, ATTEMPTS):
             itself.times += 1
             itself.shown += self._shows(self.schedule)
         self._needed = NEEDED if itself.shown == NEEDED else 1
 
     def leave_out(self, patient: bool) -> None:
         """Leave out choices, ever smaller parts of them."""
-        part = max(1, len(self.schedule.choices) // 2)
-        while monotonic() < self._until:
-            self._leave_out_idle()
-            start = 0
-            shorter = False
-            while start < len(self.schedule.choices) and monotonic() < self._until:
-                choices = self.schedule.choices
-                if self._shown([*choices[:start], *choices[start + part :]], patient):
-                    shorter = True
-                else:
-                    start += part
-            if part == 1 and not shorter:
-                break
-            part = part if shorter and part == 1 else max(1, part // 2)
+
+        def shown(start: int, end: int) -> bool:
+            if start == 0:
+                self._leave_out_idle()
+            choices = self.schedule.choices
+            return self._shown([*choices[:start], *choices[end:]], patient)
+
+        leave_out_parts(lambda: len(self.schedule.choices), shown, self._more)
 
     def do_less(self, patient: bool) -> None:
         """Put plainer choices in the place of others: of fewer writes, say, or smaller ones."""
@@ -131,7 +150,9 @@ class _Minimising:
         """
         candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
         tried = self._tried.setdefault(candidate.choices, _Tried())
-        while monotonic() < self._until and not tried.is_over(self._needed) and (patient or tried.shown == tried.times):
+        while (
+            self._more() and not tried.is_over(self._needed, self._attempts) and (patient or tried.shown == tried.times)
+        ):
             tried.times += 1
             tried.shown += self._shows(candidate)
             if tried.shown == self._needed:

@@ -47,7 +47,7 @@ def execute(
     def clock() -> int:
         return 0 if ensemble is None else ensemble.now()
 
-    with recorded(schedule, simulator.distribution.version, folder, clock) as record:
+    with recorded(schedule, simulator.distribution.version, folder, clock, simulated=True) as record:
         with SimulatedEnsemble(simulator, schedule, folder, record, begin, order.seed, stop) as ensemble:
             stops = Stops(ensemble, record, ensemble.opened, schedule.cuts_power) if debugged else None
             execute_on(ensemble, schedule, stops, record, exact)

@@ -139,6 +139,7 @@ class Simulator:
         self.distribution = distribution
         self._errors = TemporaryFile()  # noqa: SIM115  # it has no name: nothing is left, whatever is killed
         self._cpu = 0.0
+        self._interrupted = False
         self._unpacked = ExitStack()
         try:
             jars = [str(self._unpacked.enter_context(as_file(jar))) for jar in JARS]
@@ -157,6 +158,7 @@ class Simulator:
                     stderr=self._errors,
                     env={**os.environ, "LC_ALL": "C.UTF-8"},
                     pass_fds=[places.fileno()],
+                    process_group=0,  # signals for the command are not for it
                 )
         except (OSError, ClassPathError) as error:
             self._errors.close()
@@ -171,9 +173,12 @@ class Simulator:
     def ask(self, words: Sequence[object], watch: Callable[[ThreadAtPoint], None] | None = None) -> Answer:
         """Execute a command. EnsembleError if the JVM has ended, or the simulation itself has failed.
 
-        `watch` is called while a thread stands at a watched point.
+        `watch` is called while a thread stands at a watched point. KeyboardInterrupt after Ctrl-C, and from then on:
+        what ends the run does not find a JVM that has died.
         """
         assert self._process.stdout is not None
+        if self._interrupted:
+            raise KeyboardInterrupt
         if not self.alive:
             raise self._failed("it has ended")
         events: list[AnyEvent] = []
@@ -191,6 +196,10 @@ class Simulator:
                     events.append(event)
         except (BrokenPipeError, msgspec.DecodeError) as error:
             raise self._failed(str(error)) from None
+        except KeyboardInterrupt:
+            self._interrupted = True
+            self._end()  # the rest of its answer would be taken for that to the next command
+            raise
         raise self._failed("it has ended")
 
     def _write(self, line: str) -> None:

@@ -62,6 +62,8 @@ class Judged(NamedTuple):
     """Violations that are not believed because the trace has holes, a sentence each."""
     clients: Sequence[ClientVerdict] = ()
     """The verdicts of `zabcheck.zookeeper.verdict.clients`; empty if only some others were asked for."""
+    simulated: bool = False
+    """True if the servers were simulated, and not processes."""
 
     @property
     def violated(self) -> list[str]:
@@ -130,6 +132,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
         counts,
         unsure,
         clients,
+        recording.run.simulated,
     )
 
 
