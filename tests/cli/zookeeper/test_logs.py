@@ -123,6 +123,67 @@ def test_the_verdict_names_the_server(zabcheck: Command, tmp_path: Path) -> None
     assert (refusal["since"], refusal["before"], refusal["offset"]) == ("3.9.4", None, 404)
 
 
+def test_what_to_do_now_and_the_command_that_checks_it(zabcheck: Command, tmp_path: Path) -> None:
+    for server in (1, 2):
+        disk(tmp_path / f"s{server}", {E1[0]: E1[:8]}, server=server)
+    disk(tmp_path / "s3", {E1[0]: [*E1[:4], *E1[5:]]}, server=3)
+    result = " ".join(zabcheck("zookeeper", "logs", ".", "--txns").out.split())
+    assert (
+        "what now gap, missing stop server 3, move version-2 away, and start again while server 1, server 2 run, which "
+        "fill it again; lost are ⟨1,9⟩ … ⟨1,10⟩ (on 1 of 3: no quorum of these has it) then check zabcheck zookeeper "
+        "logs . FAIL"
+    ) in result
+    [remedy] = zabcheck("zookeeper", "logs", ".", "--format", "json").json["remedies"]
+    assert remedy == {
+        "action": "sync",
+        "mends": ["gap", "missing"],
+        "servers": [{"server": 3, "directory": "s3"}],
+        "sources": [{"server": at, "directory": f"s{at}"} for at in (1, 2)],
+        "file": None,
+        "value": None,
+        "lost": [{"first": [1, 9], "last": [1, 10], "servers": 1}],
+        "check": "zabcheck zookeeper logs .",
+    }
+    assert zabcheck("zookeeper", "logs", "s1").out.count("what now") == 0
+
+
+ACTIONS = {
+    "restore": "stop all servers, keep a copy of each disk, move version-2 of s1 away, start s2 first",
+    "compare": "give the disks of the other servers, too: if they are sound, s1 can be emptied; what is lost is",
+    "cut": "keep a copy of the disk of s1, cut log.1 at byte 16, and move later logs away; lost are",
+    "backup": "restore s1 from a backup",
+    "rename": "stop s1, and rename log.2 to log.1; nothing is lost",
+    "move": "stop s1, and move log.1.bak out of its directory; nothing is lost",
+    "buffer": "start s1 with -Djute.maxbuffer=1100038 or more",
+    "elsewhere": "look for the dataLogDir of s1, and give it with --log-dir",
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_each_action_in_words(action: str, zabcheck: Command, tmp_path: Path) -> None:
+    ones = list(range(1, 6))
+    whole = log([*map(create, ones)])
+    logs: dict[str, dict[int, bytes | list[int]]] = {
+        "restore": {1: [1, 2, 4]},
+        "compare": {1: [1, 2, 4]},
+        "cut": {1: whole[:40] + b"\xff" + whole[41:]},
+        "backup": {1: [1, 2, 4]},
+        "rename": {2: ones},
+        "move": {1: ones},
+        "buffer": {1: log([create(1, data=bytes(2_200_000))])},
+        "elsewhere": {},
+    }
+    several = 0 if action in ("restore", "compare") else None
+    snapshots = {3: snapshot()} if action == "elsewhere" else None
+    place = disk(tmp_path / "s1", logs[action], snapshots, several, several)
+    if action == "move":
+        (place / "version-2" / "log.1.bak").write_bytes(whole[:200])
+    if action == "restore":
+        disk(tmp_path / "s2", {1: ones}, None, 0, 0)
+    servers = ["s1", "s2"] if action == "restore" else ["s1"]
+    assert ACTIONS[action] in " ".join(zabcheck("zookeeper", "logs", *servers).out.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

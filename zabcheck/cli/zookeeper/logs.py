@@ -16,8 +16,10 @@ from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.traces import traces
 from zabcheck.zookeeper.disk.comparison import compare
 from zabcheck.zookeeper.disk.contents import DiskContents, DiskError, holds_logs, scan, version_directory
+from zabcheck.zookeeper.disk.remedies import remedies
 from zabcheck.zookeeper.disk.transaction_log import LogRecord, read_log
 from zabcheck.zookeeper.report import logs as zookeeper_logs
+from zabcheck.zookeeper.report import remedies as what_now
 
 DEEPEST = 3
 """Levels below the given directory at which data directories are looked for."""
@@ -48,13 +50,16 @@ def logs(
     with bad_path("DIR", directories[0]):
         found_traces = traces(disks, comparison)
         wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
+        advised = remedies(disks, comparison, [(each.server, each.bug) for each in found_traces if each.wrong])
         without = [disk for disk in disks if disk.lacks_logs]
         code = VIOLATED if wrong else INCONCLUSIVE if without else OK
         if format is Format.json:
             fields = zookeeper_logs.as_json(disks, comparison, found_traces)
             for disk, shown in zip(disks, fields["servers"], strict=True) if txns else ():
                 shown["txns"] = [zookeeper_logs.shown_txn(path, record) for path, record in records_of(disk)]
-            print_json("zookeeper logs", **fields)
+            print_json(
+                "zookeeper logs", **fields, remedies=what_now.as_json(disks, advised, again(format=None, txns=None))
+            )
             return code
         console = make_console()
         for disk in disks if txns else ():
@@ -62,6 +67,8 @@ def logs(
             for path, record in records_of(disk):
                 print_path(console, zookeeper_logs.line(path, record))
         console.print(zookeeper_logs.render(disks, comparison, found_traces))
+        if advised:
+            console.print(what_now.render(disks, advised, again(txns=None)))
     why = f"nothing is wrong on the disks of {counted(len(disks), 'server', 'servers')}"
     if wrong:
         servers = zookeeper_logs.wrong_servers(disks, comparison, found_traces)

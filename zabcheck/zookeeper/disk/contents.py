@@ -256,7 +256,7 @@ class _Scan:
             if self._visit is not None:
                 self._visit(path, each)
         self._findings += [finding_of(flaw, path, records > before, boot.reads, newest) for flaw, before in flaws]
-        return LogFile(path, zxid, records, first, last)
+        return LogFile(path, zxid, records, first, last, boot.reads)
 
     def _is_copy(self, path: Path, zxid: int) -> bool:
         """Return True if a file is a copy beside the log of the same name; a finding says so."""

@@ -41,13 +41,17 @@ class DiskFinding(Struct, frozen=True, omit_defaults=True):
 
 
 class LogFile(Struct, frozen=True):
-    """A log file: the zxid of its name, the number of whole records, and the zxids of the first and the last."""
+    """A log file: the zxid of its name, the number of whole records, and the zxids of the first and the last.
+
+    `read`: a boot reads it.
+    """
 
     path: Path
     zxid: int
     records: int
     first: int | None
     last: int | None
+    read: bool
 
 
 class Stretch(Struct, frozen=True):

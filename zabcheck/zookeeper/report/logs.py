@@ -293,6 +293,7 @@ def _disk_as_json(disk: DiskContents) -> dict[str, Any]:
                 "records": log.records,
                 "first": _zxid(log.first),
                 "last": _zxid(log.last),
+                "read": log.read,
             }
             for log in disk.logs
         ],
