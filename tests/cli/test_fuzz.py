@@ -24,7 +24,7 @@ from zabcheck.text.nodes import is_class
 QUICK, BLOCK = 60, 2000
 NUMBERS = {"recording": 15, "explain": 160, "arguments": 70, "configuration": 70, "columns": 160}
 """A case of a recording takes ten times as long as others; of the other kinds few cases are inconclusive, or a bug."""
-CODES = {"disk": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
+CODES = {"checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
     "check": 8000,

@@ -107,17 +107,6 @@ def test_one_process_is_an_ensemble_too(zabcheck: Command) -> None:
     assert result.code == 0
 
 
-def test_what_was_found_is_told_even_if_it_cannot_be_saved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*arguments: object) -> list[Path]:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(cli_run, "save", full)
-    result = zabcheck(*MUTANT_RUN, "--out", "a")
-    assert (result.code, result.err) == (2, "zabcheck: --out a: No space left on device\n")
-    assert "is violated" in result.out
-    assert "wrote" not in result.out
-
-
 def test_an_interrupt_while_the_run_is_made_shorter_costs_only_that(
     zabcheck: Command, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:

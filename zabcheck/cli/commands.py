@@ -169,14 +169,16 @@ class BadInput(Exception):
     """The usage or an input is wrong; the message is one line."""
 
 
+unwritten: list[BadInput] = []
+"""The parts of the result that the command which runs could not write: they are told once the result is printed."""
+
+
 class ProtocolFailed(Exception):
     """The protocol's own code raised: bad input, too, but the message is a report.
     `schedule` is the file that shows it again; None if there is none, which `unwritten` may explain.
     """
 
-    def __init__(
-        self, story: Story, schedule: Path | None, wrote: Sequence[Path] = (), unwritten: BadInput | None = None
-    ) -> None:
+    def __init__(self, story: Story, schedule: Path | None, wrote: Sequence[Path] = ()) -> None:
         assert story.raised is not None
         saved = "FILE" if schedule is None else quote(str(schedule))
         report = terminal.to_text(story, TEXT_WIDTH, file=saved)
@@ -184,7 +186,6 @@ class ProtocolFailed(Exception):
         at = f"p{story.raised.process} handled {story.raised.stimulus}"
         self.why = f"the protocol's own code raised {story.raised.error} when {at}; no property was judged"
         self.then = "" if schedule is None else f"mend it, then zabcheck replay {saved}{option_of(story.protocol)}"
-        self.unwritten = unwritten
 
 
 def protocols(incomplete: str) -> list[str]:
@@ -387,15 +388,14 @@ def guarded(function: Callable[[], int]) -> int:
     try:
         code = function()
         sys.stdout.flush()
-        return code
+        return tell_unwritten(code)
     except USAGE_ERROR as error:
         return complain(in_our_words(" ".join(error.format_message().split())))
     except (BadInput, TraceError, ScheduleError) as error:
         return complain(str(error))
     except ProtocolFailed as error:
         print(error, file=sys.stderr)
-        if error.unwritten is not None:
-            complain(str(error.unwritten))
+        tell_unwritten()
         return conclude_on_standard_error(BAD_INPUT, error.why, error.then)
     except (KeyboardInterrupt, typer.Abort) as interrupt:
         why = f"interrupted, before there was anything to tell{in_the_middle_of(interrupt)}"
@@ -417,6 +417,13 @@ def guarded(function: Callable[[], int]) -> int:
         return complain(f"standard output: {error.strerror}")
     except Exception as error:
         return unforeseen(error)
+
+
+def tell_unwritten(code: int = BAD_INPUT) -> int:
+    """Say on standard error what could not be written; return the exit code, which is `code` if there is nothing."""
+    while unwritten:
+        code = complain(str(unwritten.pop(0)))
+    return code
 
 
 def unforeseen(error: Exception) -> int:

@@ -4,14 +4,13 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command
-from zabcheck.cli.files import STDIN, bad_input_for, bad_path, whole_file
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, writing
 from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import print_json, progress
 from zabcheck.cli.verdict import VIOLATED, conclude_on_standard_error, on_verdicts
@@ -21,6 +20,7 @@ from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.db19 import DB19
 from zabcheck.protocols.db19.cluster import Cluster, Setting
+from zabcheck.text.files import whole, write
 from zabcheck.text.words import as_text, clean, counted
 
 _BELOW_64 = 2**64
@@ -75,18 +75,14 @@ def db19(
     with bad_input_for(ValueError):
         kinds = select(property or DB19.properties)
     check_files(dump, trace, messages)
-    judging = Judging(kinds, size)
-    with ExitStack() as files:
-        show: Show = judging.observe
-        out = None if trace is None else files.enter_context(whole_file("--trace", trace))
-        if out is not None:
-            out.writelines(trace_format.dump([Header(1, size, DB19.name)]))
-            show = recorded(judging.observe, out)
-        cluster = run_all(setting, show, messages)
-        if out is not None:
-            out.writelines(trace_format.dump([End(judging.judge.count)]))
-        if dump is not None:
-            files.enter_context(whole_file("--dump", dump)).writelines(cluster.dump())
+    run = traced = dumped = None
+    if trace is not None:
+        with writing("--trace", trace):
+            run, traced = judged(setting, kinds, trace, messages), trace
+    cluster, judging = run or judged(setting, kinds, None, messages)  # the same run, if the disk is full, say
+    if dump is not None:
+        with writing("--dump", dump):
+            dumped = write(dump, b"".join(cluster.dump()))
     verdicts = judging.finish()
     code, why = on_verdicts(verdicts)
     if format is Format.json:
@@ -99,16 +95,16 @@ def db19(
             partition=setting.partition,
             sha256=cluster.digest(),
             messages=cluster.messages,
-            dump=dump and as_text(dump),
-            trace=trace and as_text(trace),
+            dump=dumped and as_text(dumped),
+            trace=traced and as_text(traced),
             verdicts=verdicts,
         )
     else:
         tell(verdicts)
         print(cluster.digest(), flush=True)
         # The lab has only the digest on standard output.
-        traced = again(trace="db19.jsonl") if trace is None else another("explain", str(trace), keep=["property"])
-        then = traced if code == VIOLATED else ""
+        told = again(trace="db19.jsonl") if traced is None else another("explain", str(traced), keep=["property"])
+        then = told if code == VIOLATED else ""
         conclude_on_standard_error(code, why, then)
     return code
 
@@ -133,6 +129,20 @@ class Judging:
         """Return the verdicts on all properties, in the order of the papers."""
         of = {verdict.property: verdict for verdict in (*self.settled, *self.judge.finish())}
         return [of[kind.name] for kind in self.kinds]
+
+
+def judged(
+    setting: Setting, kinds: Sequence[type[Invariant]], trace: Path | None, messages: bool
+) -> tuple[Cluster, Judging]:
+    """Run and judge the cluster, and write its events to `trace`, if that is a file. OSError if that fails."""
+    judging = Judging(kinds, setting.nodes)
+    if trace is None:
+        return run_all(setting, judging.observe, messages), judging
+    with whole(trace) as out:
+        out.writelines(trace_format.dump([Header(1, setting.nodes, DB19.name)]))
+        cluster = run_all(setting, recorded(judging.observe, out), messages)
+        out.writelines(trace_format.dump([End(judging.judge.count)]))
+    return cluster, judging
 
 
 def run_all(setting: Setting, show: Show, messages: bool) -> Cluster:

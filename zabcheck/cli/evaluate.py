@@ -8,7 +8,7 @@ import msgspec
 import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command
-from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.files import check_out, writing
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import OK, VIOLATED, conclude, named
 from zabcheck.extras import pip_install
@@ -17,6 +17,7 @@ from zabcheck.papers.evaluation import report as evaluation
 from zabcheck.papers.evaluation.costs import MICROSECOND, MILLISECOND, Costs
 from zabcheck.papers.evaluation.plan import DISKS, Plan
 from zabcheck.papers.evaluation.results import Evaluation
+from zabcheck.text.files import write_all
 from zabcheck.text.words import as_document, as_text, counted
 
 FEWEST_SERVERS, MOST_SERVERS = 2, 25
@@ -120,7 +121,10 @@ def evaluate(
         draw = load_plots()
     with progress(plan.runs, "evaluating") as show:
         found = plans.evaluate(plan, lambda runs: show("in simulated time", runs))
-    files = [] if out is None or draw is None else written(out, found, draw(found))
+    files: list[Path] = []
+    if out is not None and draw is not None:
+        with writing("--out", out):
+            files = write_all(out, contents(found, draw(found)))
     broken = [each.property for each in found.properties if each.status == "violated"]
     if format is Format.json:
         print_json("evaluate", **_fields(found), files=[as_text(file) for file in files])
@@ -156,15 +160,9 @@ def load_plots() -> Callable[[Evaluation], Mapping[str, str]]:
     return drawn
 
 
-def written(out: Path, found: Evaluation, plots: Mapping[str, str]) -> list[Path]:
-    """Write the plots and the figures to the folder, and return the files."""
-    contents = {name: plot.encode() for name, plot in plots.items()}
-    contents["evaluation.json"] = as_document(found)
-    with bad_path("--out", out):
-        out.mkdir(parents=True, exist_ok=True)
-        for name, content in contents.items():
-            (out / name).write_bytes(content)
-    return [out / name for name in contents]
+def contents(found: Evaluation, plots: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the files of an evaluation by name: the plots, and the figures."""
+    return {**{name: plot.encode() for name, plot in plots.items()}, "evaluation.json": as_document(found)}
 
 
 def numbers(option: str, text: str, least: int, most: int) -> tuple[int, ...]:

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from zabcheck.cli.check import is_large, judge_large, places_of, verdicts_of
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, Properties, ProtocolFailed, ProtocolOfFile, command
-from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, writing
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -88,16 +88,16 @@ def explain_(
         check_form(path, files)
     story = story_of(files, merge, run, property, (protocol, exec))
     schedule = files[0] if story.schedule and len(files) == 1 and files[0] != STDIN else "FILE"
-    write_forms(out, story, schedule)
+    wrote = write_forms(out, story, schedule)
     if story.raised is not None and not story.raised.is_modelled:
-        raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), out)
+        raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), wrote)
     code, why = on_story(story, asked_for(property) if property else ())
     if format is Format.json:
         print_json(
             "explain",
             files=[as_text(file) for file in files],
             **fields(story),
-            wrote=[as_text(p) for p in out],
+            wrote=[as_text(p) for p in wrote],
         )
         return code
     console = make_console()
@@ -108,7 +108,7 @@ def explain_(
         if story.violation is None and story.raised is None:
             console.print()
             console.print(render_verdicts(story.verdicts))
-        for path in out:
+        for path in wrote:
             print_path(console, f"wrote {path}")
     then = again(step=None, write="run.html") if not out and STDIN not in files else ""
     return conclude(console, code, why, then)
@@ -144,8 +144,11 @@ def _next(answer: str, at: int, steps: list[int], witness: list[int]) -> int:
     return at + 1 if not answer or answer == "n" else at
 
 
-def write_forms(out: Iterable[Path], story: Story, schedule: str) -> None:
-    """Write what happened to each of these files, in the form of its suffix; nothing if one form cannot be made."""
+def write_forms(out: Iterable[Path], story: Story, schedule: str) -> list[Path]:
+    """Write what happened to each of these files, in the form of its suffix; nothing if one form cannot be made.
+
+    Return those that could be written.
+    """
     contents: dict[Path, bytes] = {}
     for path in out:
         form = exports.FORMS[suffix_of(path)]
@@ -153,9 +156,11 @@ def write_forms(out: Iterable[Path], story: Story, schedule: str) -> None:
             raise BadInput(f"--write {path}: expected a trace of at most {MOST_EVENTS_IN_GRAPHS:,} events for that")
         with bad_input_for((ValueError, ImportError), f"--write {path}: "):
             contents[path] = form.make(story, schedule)
+    wrote: list[Path] = []
     for path, content in contents.items():
-        with bad_path("--write", path):
-            write_file(path, content)
+        with writing("--write", path):
+            wrote.append(write_file(path, content))
+    return wrote
 
 
 def suffix_of(path: Path) -> str:

@@ -29,7 +29,7 @@ from zabcheck.cli.commands import (
     switches,
 )
 from zabcheck.cli.commands import named as named_protocol
-from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read
+from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read, writing
 from zabcheck.cli.next_step import again, given, one_at_a_time, to_explain
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
@@ -395,10 +395,10 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
     counterexample, story, files = None, None, []
     if replayed is not None:
         story = explain_replay(replayed, decisive=found.broken is not None)
-        with bad_path("--out", out):
+        with writing("--out", out):
             files = save(out, replayed, story)
         if story.raised is not None and not story.raised.is_modelled:
-            raise ProtocolFailed(story, files[0], files)
+            raise ProtocolFailed(story, files[0] if files else None, files)
         counterexample = {
             "violation": story.violation,
             "raised": story.raised,
@@ -414,7 +414,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
         console.print(report.render(found))
         if story is not None:
             console.print()
-            console.print(terminal.render(story, quote(str(files[0]))), crop=False)
+            console.print(terminal.render(story, quote(str(files[0])) if files else "FILE"), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
         if found.interrupted and checkpoint is not None:

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from zabcheck.cli.commands import BadInput
-from zabcheck.text.files import whole
+from zabcheck.cli.commands import BadInput, unwritten
 
 STDIN = "-"
 
@@ -35,7 +34,27 @@ def bad_path(option: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadInput(f"{option} {path}: {error.strerror}") from None
+        raise BadInput(f"{option} {path}: {error.strerror or error}") from None
+
+
+@contextmanager
+def writing(option: str, path: Path) -> Iterator[None]:
+    """Go on if a part of the result cannot be written: `guarded` tells it once the result is printed."""
+    try:
+        with bad_path(option, path):
+            yield
+    except BadInput as error:
+        unwritten.append(error)
+
+
+@contextmanager
+def ending(option: str, path: Path) -> Iterator[None]:
+    """End as after Ctrl-C, with what is known, if a file of a run cannot be written, which `guarded` tells."""
+    before = len(unwritten)
+    with writing(option, path):
+        yield
+    if len(unwritten) > before:
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -50,13 +69,6 @@ def opened(name: str) -> Iterator[BinaryIO]:
     except OSError as error:
         reason = "expected a file, found a directory" if isinstance(error, IsADirectoryError) else error.strerror
         raise BadInput(f"{name}: {reason}") from None
-
-
-@contextmanager
-def whole_file(option: str, path: Path) -> Iterator[BinaryIO]:
-    """Open a file that is written whole or not at all. BadInput if that cannot be done."""
-    with bad_path(option, path), whole(path) as file:
-        yield file
 
 
 @contextmanager

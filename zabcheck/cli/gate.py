@@ -8,8 +8,8 @@ import msgspec
 import typer
 from rich.console import Console
 
-from zabcheck.cli.commands import BadInput, Format, Formats, command, look_here
-from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out
+from zabcheck.cli.commands import Format, Formats, command, look_here
+from zabcheck.cli.files import bad_input_for, check_file, check_out, writing
 from zabcheck.cli.next_step import again, another, source
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude
@@ -97,13 +97,10 @@ def gate(
         console.print(report.render(found), crop=False)
         for name in dict.fromkeys(name for outcome in found.outcomes for name in outcome.files):
             print_path(console, f"wrote {name}")
-    # What cannot be written is told last, so that a full disk does not hide what was found.
     said = report.markdown(found, list(PROPERTIES))
-    unwritten = write_reports(console if format is Format.text else None, found, said, junit, summary)
+    write_reports(console if format is Format.text else None, found, said, junit, summary)
     if format is Format.text:
         conclude(console, CODES[status], *_reason(found, status, passed.interrupted))
-    if unwritten is not None:
-        raise unwritten
     tell_github(found, said)
     return CODES[status]
 
@@ -117,26 +114,17 @@ def check_reports(junit: Path | None, summary: Path | None) -> None:
 
 def write_reports(
     console: Console | None, found: GateReport, markdown: str, junit: Path | None, summary: Path | None
-) -> BadInput | None:
-    """Write the reports that --junit and --summary ask for, and name them on the console, if there is one.
-
-    Return what is wrong with the first that cannot be written.
-    """
-    unwritten: BadInput | None = None
+) -> None:
+    """Write the reports that --junit and --summary ask for, and name them on the console, if there is one."""
     for option, path, content in (
         ("--junit", junit, report.junit(found)),
         ("--summary", summary, markdown.encode()),
     ):
         if path is not None:
-            try:
-                with bad_path(option, path):
-                    write(path, content)
-            except BadInput as error:
-                unwritten = unwritten or error
-                continue
-            if console is not None:
-                print_path(console, f"wrote {path}")
-    return unwritten
+            with writing(option, path):
+                write(path, content)
+                if console is not None:
+                    print_path(console, f"wrote {path}")
 
 
 def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, str]:
@@ -181,5 +169,5 @@ def tell_github(found: GateReport, markdown: str) -> None:
             typer.echo(line, err=True)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
-        with bad_path("$GITHUB_STEP_SUMMARY", Path(summary)), open(summary, "a", encoding="utf-8") as file:
+        with writing("$GITHUB_STEP_SUMMARY", Path(summary)), open(summary, "a", encoding="utf-8") as file:
             file.write(markdown)

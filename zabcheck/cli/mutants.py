@@ -15,7 +15,7 @@ from rich.live import Live
 
 from zabcheck.cli.commands import STEPS, BadInput, Engines, Exec, Properties, Steps, command, known_bugs
 from zabcheck.cli.commands import named as named_protocol
-from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.files import bad_input_for, bad_path, check_out, writing
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.run import protocol_failed
@@ -39,7 +39,7 @@ from zabcheck.search.kept_schedules import record as search_and_keep
 from zabcheck.search.report import matrix
 from zabcheck.search.run import ProtocolRaised
 from zabcheck.simulation.schedule import Schedule, ScheduleError, dump
-from zabcheck.text.files import write
+from zabcheck.text.files import write, write_all
 from zabcheck.text.words import clean, counted
 
 MOST_SEEDS = 10_000
@@ -121,9 +121,9 @@ def mutants(
     hunts, interrupted = _hunt_all(entries, every, engine, budget, properties, out)
     rows = [row_of(name, found) for name, found in hunts.items() if found]
     survived = [row.mutant for row in rows if not row.found and row.hunts == seeds]
-    files = []
+    files: list[Path] = []
     if out is not None:
-        with bad_path("--out", out):
+        with writing("--out", out):
             files = _save(out, rows, hunts)
     code = VIOLATED if survived else INCONCLUSIVE if interrupted else OK
     if format is Forms.json:
@@ -199,14 +199,13 @@ def _hunt_all(
 
 def _save(out: Path, rows: Sequence[MutantSummary], hunts: dict[str, list[Hunt]]) -> list[Path]:
     """Write the matrix in Markdown, and the schedule of the shortest counterexample of each mutant that was found."""
-    out.mkdir(parents=True, exist_ok=True)
-    files = [write(out / "mutants.md", matrix.markdown(rows, PROPERTIES).encode())]
+    contents = {"mutants.md": matrix.markdown(rows, PROPERTIES).encode()}
     for name, each in hunts.items():
         found = [(hunt.minimised, hunt.seed, hunt.schedule) for hunt in each if hunt.schedule is not None]
         if found:
             _, _, schedule = min(found, key=lambda hunt: hunt[:2])
-            files.append(write(out / f"{name}.schedule.json", dump(schedule)))
-    return files
+            contents[f"{name}.schedule.json"] = dump(schedule)
+    return write_all(out, contents)
 
 
 def _record(
@@ -237,13 +236,13 @@ def _record(
                 console.print(f"{each.property}: {counted(each.steps, 'step', 'steps')}, {said}")
                 if each.is_new:
                     file = folder / file_name(mutant.name, each.property)
-                    with bad_path("--schedules", folder):
+                    with writing("--schedules", folder):
                         print_path(console, f"wrote {write(file, dump(each.schedule))}")
         except KeyboardInterrupt:
             return conclude(console, INCONCLUSIVE, "interrupted: not every property was searched for", again())
         except ProtocolRaised as failed:
             raise protocol_failed(failed, REPORTS) from None
-    with bad_path("--gallery", gallery):
+    with writing("--gallery", gallery):
         for path in _write_pages(mutant, known, folder, gallery):
             print_path(console, f"wrote {path}")
     more = also_broken(mutant, known.values())

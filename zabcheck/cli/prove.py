@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command
-from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.files import check_out, writing
 from zabcheck.cli.next_step import another
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.tables import render_rows
@@ -23,7 +23,7 @@ from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.mutants import KNOWN, OUTSIDE, Subject
 from zabcheck.proof.obligations import Obligation, obligations
 from zabcheck.proof.properties import PROPERTIES
-from zabcheck.text.files import write as write_file
+from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 
 PAGE = "refused.html"
@@ -166,27 +166,28 @@ def _decide(wanted: Sequence[Obligation], seconds: float) -> list[prover.Decisio
     return done
 
 
-def _write(folder: Path, done: Sequence[prover.Decision], subject: Subject) -> str:
-    """Write the certificate, and return its fingerprint."""
+def _write(folder: Path, done: Sequence[prover.Decision], subject: Subject) -> str | None:
+    """Write the certificate, and return its fingerprint; None if it is `unwritten`."""
     with progress(len(done), "certificate", "obligations") as advance, interrupts() as look_for_interrupt:
         entries: list[Entry] = []
         for each in done:
             advance(each.obligation.name, len(entries))
             entries.append(entry(each))
             look_for_interrupt()
-    with bad_path("--certificate", folder):
+    with writing("--certificate", folder):
         return write(folder, contents(entries, subject))
+    return None
 
 
 def _write_page(folder: Path, done: Sequence[prover.Decision]) -> str | None:
-    """Write a page of all counterexamples, and return its name; None if nothing is refused."""
+    """Write a page of all counterexamples, and return its name; None if nothing is refused, or it is `unwritten`."""
     found = [each.counterexample for each in done if each.counterexample is not None]
     if not found:
         return None
-    with bad_path("--out", folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        write_file(folder / PAGE, page(found).encode())
-    return as_text(folder / PAGE)
+    file = None
+    with writing("--out", folder):
+        [file] = write_all(folder, {PAGE: page(found).encode()})
+    return None if file is None else as_text(file)
 
 
 def _lines(decision: prover.Decision) -> list[str]:

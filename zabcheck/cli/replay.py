@@ -1,5 +1,6 @@
 """`zabcheck replay`: a saved schedule, executed again."""
 
+import os
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
@@ -8,7 +9,7 @@ import typer
 from msgspec import structs
 
 from zabcheck.cli.commands import BadInput, Exec, Format, Formats, ProtocolFailed, ProtocolOfFile, command, named
-from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read, writing
 from zabcheck.cli.next_step import SOURCE, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
@@ -137,12 +138,13 @@ def replay_in_simulator(
     story = explained(replayed, file) if replayed.raised is not None else None
     if story is not None and story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, file)
+    wrote = None
     if trace is not None:
-        with bad_path("--trace", trace):
-            write(trace, replayed.trace)
+        with writing("--trace", trace):
+            wrote = write(trace, replayed.trace)
     code, why = on_verdicts(replayed.verdicts) if story is None else on_story(story)
     if format is Format.json:
-        print_json("replay", **_fields(replayed, story, file, trace))
+        print_json("replay", **_fields(replayed, story, file, wrote))
         return code
     console = make_console()
     if code == VIOLATED:
@@ -153,8 +155,8 @@ def replay_in_simulator(
     console.print(f"\n{counted(replayed.steps, 'step', 'steps')}, trace SHA-256 {replayed.sha256}")
     if replayed.skipped:
         console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
-    if trace is not None:
-        print_path(console, f"wrote {trace}")
+    if wrote is not None:
+        print_path(console, f"wrote {wrote}")
     if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
     return conclude(console, code, why, another("explain", str(file), keep=SOURCE, step=True))
@@ -212,8 +214,9 @@ def explained(replayed: Replay, file: Path) -> Story:
 
 
 def check_trace(trace: Path, schedule: Path, option: str = "--trace") -> None:
-    """Check that `trace` may be replaced. BadInput if it is a device, a folder, or the schedule itself."""
+    """Check that `trace` may be written. BadInput if it is a device, a folder, the schedule itself, or nowhere."""
     with bad_path(option, trace):
+        os.stat(os.path.join(trace.absolute().parent, "."))
         if str(trace) == STDIN or (trace.exists() and not trace.is_file()):
             raise BadInput(f"{option} {trace}: expected the name of a file")
         if trace.exists() and schedule.exists() and trace.samefile(schedule):

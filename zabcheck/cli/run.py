@@ -13,7 +13,6 @@ from msgspec import structs
 
 from zabcheck.cli.commands import (
     STEPS,
-    BadInput,
     Engines,
     Exec,
     Format,
@@ -30,7 +29,7 @@ from zabcheck.cli.commands import (
     of_maelstrom,
 )
 from zabcheck.cli.commands import named as named_protocol
-from zabcheck.cli.files import bad_input_for, check_out
+from zabcheck.cli.files import bad_input_for, check_out, writing
 from zabcheck.cli.next_step import again, another, given, to_explain
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise, without
@@ -157,11 +156,9 @@ def _explain(
         except KeyboardInterrupt:
             summary = structs.replace(summary, interrupted=True)
             replayed, story = counterexample(found, seconds=0)
-    try:
+    files: list[Path] = []
+    with writing("--out", out):
         files = save(out, replayed, story)
-    except OSError as error:
-        finish_run(summary, format, Counterexample(replayed, story, []))
-        raise BadInput(f"--out {out}: {error.strerror}") from None
     return finish_run(summary, format, Counterexample(replayed, story, files))
 
 
@@ -172,11 +169,10 @@ def protocol_failed(error: ProtocolRaised, out: Path, keep: Collection[str] = ()
             replayed, story = counterexample(error, keep=keep)
         except KeyboardInterrupt:
             replayed, story = counterexample(error, seconds=0, keep=keep)
-    try:
+    files: list[Path] = []
+    with writing("--out", out):
         files = save(out, replayed, story)
-    except OSError as unwritten:
-        return ProtocolFailed(story, None, unwritten=BadInput(f"--out {out}: {unwritten.strerror}"))
-    return ProtocolFailed(story, files[0], files)
+    return ProtocolFailed(story, files[0] if files else None, files)
 
 
 def _sums(tally: Tally) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command, scenarios
-from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.files import check_out, writing
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import OK, VIOLATED, conclude
@@ -19,7 +19,7 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.papers.scenarios.play import Played, play
 from zabcheck.papers.scenarios.report import render_about, render_unmet
-from zabcheck.text.files import write
+from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, clean
 
 
@@ -42,7 +42,7 @@ def scenario(
     played = play(SCENARIOS[name])
     files: list[Path] = []
     if out is not None:
-        with bad_path("--out", out):
+        with writing("--out", out):
             files = save(out, played)
     about = played.scenario
     if format is Format.json:
@@ -85,5 +85,4 @@ def save(out: Path, played: Played) -> list[Path]:
     contents[f"{stem}.trace.jsonl"] = played.trace
     for suffix in TOLD:
         contents[f"{stem}{suffix}"] = FORMS[suffix].make(story, f"{stem}.schedule.json")
-    out.mkdir(parents=True, exist_ok=True)
-    return [write(out / name, content) for name, content in contents.items()]
+    return write_all(out, contents)

@@ -7,7 +7,7 @@ from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.story import Story
 from zabcheck.search.run import Replay
 from zabcheck.simulation import schedule as schedules
-from zabcheck.text.files import write
+from zabcheck.text.files import write_all
 
 TOLD = (".txt", ".html")
 """The forms in which every counterexample is saved, beside its schedule and its trace."""
@@ -27,12 +27,8 @@ def save(out: Path, replayed: Replay, story: Story) -> list[Path]:
     stem = "-".join(re.sub(r"[^\w.]+", "-", part).strip("-")[:_LONGEST] for part in parts if part)
     schedule_file = f"{stem}.schedule.json"
     told = {f"{stem}{suffix}": FORMS[suffix].make(story, schedule_file) for suffix in TOLD}
-    out.mkdir(parents=True, exist_ok=True)
-    return [
-        write(out / schedule_file, schedules.dump(replayed.schedule)),
-        write(out / f"{stem}.trace.jsonl", replayed.trace),
-        *(write(out / name, content) for name, content in told.items()),
-    ]
+    kept = {schedule_file: schedules.dump(replayed.schedule), f"{stem}.trace.jsonl": replayed.trace}
+    return write_all(out, {**kept, **told})
 
 
 def _failure(replayed: Replay) -> str | None:

@@ -14,6 +14,7 @@ from zabcheck.proof import prover
 from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.mutants import KNOWN, Subject
 from zabcheck.proof.obligations import Obligation, obligations
+from zabcheck.text.files import write_all
 
 SUMS = "SHA256SUMS"
 """The index: a line for each obligation's file, as `sha256sum` writes and checks it."""
@@ -108,9 +109,7 @@ def _readme(manifest: Manifest) -> str:
 
 def write(folder: Path, files: Mapping[str, str]) -> str:
     """Write the files into a folder, which is created, and return the fingerprint. OSError if that cannot be done."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    write_all(folder, {name: text.encode() for name, text in files.items()})
     return hashlib.sha256(files[SUMS].encode()).hexdigest()
 
 

@@ -4,8 +4,8 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO
@@ -44,13 +44,47 @@ def whole(path: Path) -> Iterator[BinaryIO]:
         beside = Path(folder, path.name)
         with beside.open("wb") as file:
             yield file
-        if path.exists():
-            shutil.copymode(path, beside)
-        os.replace(beside, path)
+        _move(beside, path)
 
 
 def write(path: Path, content: bytes) -> Path:
     """Write a file whole or not at all, and return its path. OSError if that cannot be done."""
     with whole(path) as file:
         file.write(content)
+    return path
+
+
+def write_all(folder: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """Write files by name into a folder, which is created: all of them whole, or none. Return their paths.
+
+    OSError if that cannot be done.
+    """
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".zabcheck.") as beside:
+            for name, content in contents.items():
+                Path(beside, name).write_bytes(content)
+            return [_move(Path(beside, name), folder / name) for name in contents]
+    except OSError:
+        for each in new:
+            with suppress(OSError):
+                each.rmdir()
+        raise
+
+
+def replace_folder(folder: Path, source: Path) -> None:
+    """Put a copy of `source` in place of a folder; if it cannot be copied whole, none is left. OSError then."""
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        shutil.copytree(source, folder)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise OSError(error.args[0][0][2]) if isinstance(error, shutil.Error) else error from None
+
+
+def _move(written: Path, path: Path) -> Path:
+    if path.exists():
+        shutil.copymode(path, written)
+    os.replace(written, path)
     return path

@@ -103,22 +103,6 @@ def test_what_was_found_counts_even_if_it_cannot_be_saved(gate: Gate, monkeypatc
     assert "wrote" not in result.out
 
 
-def test_what_was_found_is_told_even_if_a_report_cannot_be_written(
-    gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Neither is a part of it left."""
-
-    def full(*arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("zabcheck.text.files.os.replace", full)
-    for option in ("--junit", "--summary"):
-        result = gate(PASSES, option, "file")
-        assert (result.code, result.err) == (2, f"zabcheck: {option} file: No space left on device\n")
-        assert "gate passed: " in result.out
-        assert names_of(tmp_path) == []
-
-
 @pytest.mark.slow
 def test_the_command_as_a_process_finds_the_class_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "mine_there.py").write_text(OWN)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from zabcheck.cli.campaign.plan import RUNS, Kept
 from zabcheck.cli.campaign.report import FOLDER, load_page, needed
 from zabcheck.cli.commands import BadInput, Format
-from zabcheck.cli.files import bad_input_for, bad_path, check_file
+from zabcheck.cli.files import bad_input_for, check_file, writing
 from zabcheck.cli.next_step import another
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -123,15 +123,16 @@ def report(
         load_page()
     made, tables = _made(place, master)
     code, why = outcome(made)
+    drawn: list[Path] = []
     if html is not None:
         from zabcheck.zookeeper.campaign.report import page
 
-        with bad_path("--html", html):
-            write(html, page(made).encode())
+        with writing("--html", html):
+            drawn.append(write(html, page(made).encode()))
     if format is Format.json:
         from zabcheck.zookeeper.campaign.tables import fields
 
-        files = [*tables, *([] if html is None else [as_text(html)])]
+        files = [*tables, *map(as_text, drawn)]
         print_json("campaign report" if in_full else "campaign", **fields(made.plan, made.tables), files=files)
         return code
     from zabcheck.zookeeper.campaign.report import render
@@ -139,8 +140,8 @@ def report(
     console = make_console()
     console.print(render(made, not in_full), crop=False)
     console.print()
-    wrote = f"{counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}" if in_full else made.name
-    for each in (wrote, *([] if html is None else [html])):
+    full = [f"{counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}"] if tables else []
+    for each in (*(full if in_full else [made.name]), *drawn):
         print_path(console, f"wrote {each}")
     return conclude(console, code, why, _next_step(made, code, in_full))
 
@@ -151,7 +152,7 @@ def _made(place: str, master: str | None) -> "tuple[EnsembleReport, list[str]]":
     with needed():
         from zabcheck.campaign import tables as campaign_tables
         from zabcheck.campaign.session import session
-        from zabcheck.campaign.store import Store
+        from zabcheck.campaign.store import Store, StoreError
         from zabcheck.zookeeper.campaign import tables
 
         store = Store(place)
@@ -163,7 +164,9 @@ def _made(place: str, master: str | None) -> "tuple[EnsembleReport, list[str]]":
             with doing("starting Spark, for the report"):
                 spark = session(master)
         made = tables.make(spark, store, plan)
-        files = [store.path(name) for name in tables.write(store, made)]
+        files: list[str] = []
+        with writing("tables", Path(store.place)), bad_input_for(StoreError):
+            files = [store.path(name) for name in tables.write(store, made)]
     return EnsembleReport(store.place, plan, made), files
 
 

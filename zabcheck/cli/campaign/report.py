@@ -16,7 +16,7 @@ from zabcheck.campaign.findings import ERROR, FINDINGS
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report.wording import what_failing_runs_do
 from zabcheck.cli.commands import BadInput, Format, Formats
-from zabcheck.cli.files import bad_input_for, bad_path, check_file
+from zabcheck.cli.files import bad_input_for, check_file, writing
 from zabcheck.cli.next_step import another, source
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named, without
@@ -55,21 +55,20 @@ def report(
         draw = load_page()
     made, tables = make(directory, master)
     code, why = outcome(made)
+    page: list[Path] = []
+    if html is not None and draw is not None:
+        with writing("--html", html):
+            page.append(write(html, draw(made).encode()))
     if format is Format.json:
-        print_json("campaign report", **fields(made, [*tables, *([] if html is None else [as_text(html)])]))
+        print_json("campaign report", **fields(made, [*tables, *map(as_text, page)]))
     else:
         console = make_console()
         console.print(campaign.render(made), crop=False)
         console.print()
-        print_path(console, f"wrote {counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}")
-    # The page is written last, so that a full disk does not hide what was counted.
-    if html is not None and draw is not None:
-        content = draw(made).encode()
-        with bad_path("--html", html):
-            write(html, content)
-        if format is Format.text:
-            print_path(console, f"wrote {html}")
-    if format is Format.text:
+        if tables:
+            print_path(console, f"wrote {counted(len(tables), 'table', 'tables')} to {made.name}/{FOLDER}")
+        for each in page:
+            print_path(console, f"wrote {each}")
         conclude(console, code, why, _next_step(made, code))
     return code
 
@@ -153,7 +152,7 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
     with needed():
         from zabcheck.campaign import tables
         from zabcheck.campaign.session import session
-        from zabcheck.campaign.store import PLAN, Store
+        from zabcheck.campaign.store import PLAN, Store, StoreError
 
         store = Store(directory)
         plan = store.plan()
@@ -168,7 +167,9 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
                 spark = session(master)
             with doing("Spark is making the tables"):
                 made = tables.make(spark, store, plan)
-        files = [store.path(name) for name in tables.write(store, made)]
+        files: list[str] = []
+        with writing("tables", Path(store.place)), bad_input_for(StoreError):
+            files = [store.path(name) for name in tables.write(store, made)]
     return CampaignReport(store.place, msgspec.to_builtins(plan), made, found), files
 
 

@@ -1,6 +1,5 @@
 """`zabcheck zookeeper catalogue`: executes the schedules of ZooKeeper's known bugs, and says which of them it has."""
 
-import shutil
 import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from zabcheck.cli.commands import Format, Formats, command_of
-from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.files import bad_input_for, check_out, ending
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.builds import (
@@ -23,6 +22,7 @@ from zabcheck.cli.zookeeper.builds import (
 )
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import save_report
+from zabcheck.text.files import replace_folder
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs import catalogue as bugs
 from zabcheck.zookeeper.bugs.catalogue import Bug, UnknownBug
@@ -121,7 +121,7 @@ class _Executing:
         from zabcheck.zookeeper.run.search import attempt
 
         schedule = executed.bug.schedule()
-        with bad_path("a folder for the run", folder):
+        with ending("a folder for the run", folder):
             tried = attempt(schedule, distribution, folder)
         if tried.interrupted:
             raise KeyboardInterrupt
@@ -129,9 +129,8 @@ class _Executing:
         executed.add(shows, tried.judged, tried.error)
         if shows and executed.kept is None:
             kept = self._out / f"zookeeper-{executed.zookeeper}-{executed.bug.name}"
-            with bad_path("--out", self._out):
-                shutil.rmtree(kept, ignore_errors=True)
-                shutil.copytree(folder, kept)
+            with ending("--out", self._out):
+                replace_folder(kept, folder)
                 save_report(tried.schedule, tried.judged._replace(folder=kept))
             executed.kept = kept
 

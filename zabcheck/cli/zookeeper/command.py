@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, Properties, app, example_of, guarded
-from zabcheck.cli.files import bad_input_for, bad_path, check_out
+from zabcheck.cli.files import bad_input_for, check_out, ending, writing
 from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
@@ -168,7 +168,7 @@ class Searching:
         if self.worst is not None:
             schedule, judged = self.worst
             schedule = schedules.replaced(schedule, zookeeper=self.distribution.version, finds=judged.wrong[0])
-            with bad_path("--out", self.out):
+            with writing("--out", self.out):
                 story, files = save_report(schedule, judged)
             if judged.folder not in self.kept:
                 self.kept.append(judged.folder)
@@ -207,7 +207,7 @@ class Searching:
             closing(attempts(tasks, self.distribution, self.properties, self.jobs, self.keep)) as tries,
         ):
             for number, seed in enumerate(seeds):
-                with bad_path("--out", self.out), bad_input_for(RecordingError):
+                with ending("--out", self.out), bad_input_for(RecordingError):
                     tried = next(tries, None)
                 if tried is None:  # Ctrl-C came before it was begun
                     break
@@ -231,7 +231,7 @@ class Searching:
             raise KeyboardInterrupt
 
     def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
-        with bad_path("--out", self.out):
+        with ending("--out", self.out):
             keep(folder, schedule, judged)
         self.kept.append(folder)
 
@@ -242,7 +242,7 @@ class Searching:
             console.print("", thread_orders(self.threads), self.threads.total(), sep="\n")
         if story is not None:
             console.print()
-            console.print(terminal.render(story, str(files[0])), crop=False)
+            console.print(terminal.render(story, str(files[0]) if files else "FILE"), crop=False)
         if self.worst is not None and self.worst[1].steps.divergences:
             console.print()
             console.print(render_divergence(self.worst[1].steps.divergences[0]), crop=False)

@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
-from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.files import bad_input_for, writing
 from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
@@ -95,9 +95,9 @@ def conform(
 
 
 def _saved(of: Conformance, broken: Broken | None, write: bool) -> list[Path]:
-    """Write what is asked for beside a recording. BadInput if it cannot be written."""
+    """Write what is asked for beside a recording, as far as it can be written."""
     files: list[Path] = []
-    with bad_path("DIR", of.folder):
+    with writing("DIR", of.folder):
         if write and of.schedule is not None:
             files.append(write_file(of.folder / SCHEDULE, schedules.dump(of.schedule)))
         if write:

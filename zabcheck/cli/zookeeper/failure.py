@@ -5,12 +5,11 @@ the model, if it is a run of that, and the servers execute the result once. Wher
 schedules of the run itself are tried on the servers.
 """
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
 
-from zabcheck.cli.files import bad_path
+from zabcheck.cli.files import ending
 from zabcheck.cli.zookeeper.conform import PAGE, save_difference, save_minimal
 from zabcheck.cli.zookeeper.recordings import save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
@@ -18,6 +17,7 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.protocols.switches import completed
 from zabcheck.simulation.schedule import Schedule
+from zabcheck.text.files import replace_folder
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.bugs.executed import not_executable
 from zabcheck.zookeeper.conformance.conform import Conformance, broken_by
@@ -44,9 +44,8 @@ class Failure:
         self.is_short = False
         self._zookeeper = zookeeper
         self._schedule = schedule
-        with bad_path("--out", folder.parent):
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(judged.folder, folder)
+        with ending("--out", folder.parent):
+            replace_folder(folder, judged.folder)
         self._judged = judged._replace(folder=folder)
         self.files: tuple[str, ...] = ()
         self.story = self._save(schedule, self._judged)
@@ -60,7 +59,7 @@ class Failure:
         """Write a page of the difference, if the recording is no run of the model, and there is no such page yet."""
         if any(Path(name).name == PAGE for name in self.files):
             return
-        with bad_path("--out", self.folder.parent):
+        with ending("--out", self.folder.parent):
             self.files += tuple(map(as_text, save_difference(of, self.folder)))
 
     def minimise(self, of: Conformance, seconds: float) -> None:
@@ -69,7 +68,7 @@ class Failure:
         if of.schedule is None or broken is None:
             return
         self.minimal = broken.minimal
-        with bad_path("--out", self.folder.parent):
+        with ending("--out", self.folder.parent):
             self.files += tuple(map(as_text, save_minimal(broken, self.folder)))
         length, of_whole = len(broken.minimal.choices), counted(len(of.schedule.choices), "choice", "choices")
         self.said.append(f"in the model {length} of {of_whole} are enough to break {broken.properties[0]}")
@@ -95,9 +94,8 @@ class Failure:
             self.said.append("servers that did the same broke nothing")
             return
         folder = self._short_folder
-        with bad_path("--out", folder.parent):
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.copytree(judged.folder, folder)
+        with ending("--out", folder.parent):
+            replace_folder(folder, judged.folder)
         finds = next((each for each in wrong if each in self._judged.wrong), wrong[0])
         self._save(schedules.replaced(schedule, finds=finds), judged._replace(folder=folder))
         self.said.append(f"servers that did the same broke {', '.join(wrong)}: {folder.name}")
@@ -135,7 +133,7 @@ class Failure:
         """Write schedule and page beside a recording that is kept; return the report as text."""
         finds = schedule.finds or next(iter(judged.wrong), "")
         schedule = schedules.replaced(schedule, zookeeper=self._zookeeper, finds=finds)
-        with bad_path("--out", self.folder.parent):
+        with ending("--out", self.folder.parent):
             story, files = save_report(schedule, judged)
         self.files += tuple(map(as_text, files))
         return terminal.to_text(story, TEXT_WIDTH, file=quote(str(files[0])))

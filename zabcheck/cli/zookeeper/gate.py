@@ -14,7 +14,7 @@ import typer
 from msgspec import structs
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command_of
-from zabcheck.cli.files import bad_path, check_out
+from zabcheck.cli.files import check_out, ending
 from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github, write_reports
 from zabcheck.cli.next_step import again, given
 from zabcheck.cli.output import doing, make_console, print_json, print_path
@@ -344,7 +344,7 @@ class Gating:
         from zabcheck.zookeeper.run.search import attempts
 
         tasks = [(self._executable(drawn(seed)), folder.with_name(f"seed-{seed}")) for seed in seeds]
-        with bad_path("a folder for the run", folder), closing(attempts(tasks, self._distribution, jobs=JOBS)) as tries:
+        with ending("a folder for the run", folder), closing(attempts(tasks, self._distribution, jobs=JOBS)) as tries:
             for seed, tried in zip(seeds, tries, strict=False):
                 self._count(tried)
                 tally.add(tried)
@@ -390,7 +390,7 @@ class Gating:
         """Execute a schedule once. KeyboardInterrupt after Ctrl-C: that execution does not count."""
         from zabcheck.zookeeper.run.search import attempt
 
-        with bad_path("a folder for the run", folder):
+        with ending("a folder for the run", folder):
             tried = attempt(schedule, self._distribution, folder)
         self._count(tried)
         return tried
@@ -469,11 +469,9 @@ def _tell(gating: Gating, junit: Path | None, summary: Path | None, format: Form
             print_path(console, f"wrote {name}")
     said = "".join(f"- {each.name}: {each.message}\n" for each in totals)
     markdown = f"{report.markdown(found, ())}\n{said}\n{reports.markdown(gating.executed, in_words)}"
-    unwritten = write_reports(console if format is Format.text else None, found, markdown, junit, summary)
+    write_reports(console if format is Format.text else None, found, markdown, junit, summary)
     if format is Format.text:
         conclude(console, CODES[status], *_reason(found, status, gating.interrupted))
-    if unwritten is not None:
-        raise unwritten
     tell_github(found, markdown)
     return CODES[status]
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from zabcheck.cli.commands import BadInput, Format, Formats, Properties, command_of
-from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.files import bad_input_for, writing
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import VIOLATED, conclude
@@ -38,7 +38,7 @@ def judge(
     for each in judged:
         summary.add(each, None, 0.0)
         if write:
-            with bad_path("DIR", each.folder):
+            with writing("DIR", each.folder):
                 files += save_report(schedule_of(each), each)[1]
     code, why = outcome(summary)
     if format is Format.json:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zabcheck.cli.commands import BadInput, Format
-from zabcheck.cli.files import bad_path
+from zabcheck.cli.files import writing
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.replay import repeat
@@ -54,14 +54,14 @@ def replay_on_servers(
     the run cannot be had on these servers.
     """
     comparison = _Comparison(schedule, file, distribution.version)
+    saved = shown = None
     if save is not None:
-        with bad_path("--save", save):
-            write(save, ensemble_schedules.encode(comparison.translation.schedule))
-    interrupted = repeat(comparison.translation.schedule, distribution, times, comparison.take, trace)
-    page = page if comparison.first is not None else None
-    if page is not None:
-        with bad_path("--page", page):
-            write(page, comparison.page())
+        with writing("--save", save):
+            saved = write(save, ensemble_schedules.encode(comparison.translation.schedule))
+    interrupted, traced = repeat(comparison.translation.schedule, distribution, times, comparison.take, trace)
+    if page is not None and comparison.first is not None:
+        with writing("--page", page):
+            shown = write(page, comparison.page())
     code, why = _verdict(comparison.tried, comparison.broken, distribution.version)
     if format is Format.json:
         print_json(
@@ -69,15 +69,15 @@ def replay_on_servers(
             schedule=as_text(file),
             **comparison.as_json(),
             interrupted=interrupted,
-            saved=save and as_text(save),
-            trace=trace and as_text(trace),
-            page=page and as_text(page),
+            saved=saved and as_text(saved),
+            trace=traced and as_text(traced),
+            page=shown and as_text(shown),
         )
         return code
     console = make_console()
     for line in comparison.lines():
         print_path(console, line)
-    for written in (save, trace, page):
+    for written in (saved, traced, shown):
         if written is not None:
             print_path(console, f"wrote {written}")
     return conclude(console, code, why)

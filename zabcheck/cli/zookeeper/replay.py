@@ -3,15 +3,15 @@
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copyfile
 from typing import TYPE_CHECKING
 
 from zabcheck.cli.commands import Format
-from zabcheck.cli.files import bad_input_for, bad_path
+from zabcheck.cli.files import bad_input_for, ending, writing
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.builds import quick_to_start
+from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
@@ -49,7 +49,7 @@ def replay_ensemble(
         places_of(schedule, distribution)
     replays = _Replays(schedule, distribution.version, simulated)
     times = times or (1 if replays.is_exact else TIMES)
-    interrupted = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
+    interrupted, wrote = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
     if format is Format.json:
         print_json(
             "replay",
@@ -63,10 +63,10 @@ def replay_ensemble(
             wrong=replays.wrong,
             errors=replays.errors,
             interrupted=interrupted,
-            trace=trace and as_text(trace),
+            trace=wrote and as_text(wrote),
         )
         return replays.code
-    return replays.tell(trace)
+    return replays.tell(wrote)
 
 
 class _Replays:
@@ -100,7 +100,7 @@ class _Replays:
     @property
     def code(self) -> int:
         """Return the exit code."""
-        return VIOLATED if any(self.wrong) else INCONCLUSIVE if self.partial else OK
+        return VIOLATED if any(self.wrong) else INCONCLUSIVE if self.partial or not self.wrong else OK
 
     def tell(self, trace: Path | None) -> int:
         """Print each replay and what they come to; return the exit code."""
@@ -134,16 +134,15 @@ def repeat(
     *,
     exact: bool = False,
     simulated: bool = False,
-) -> bool:
-    """Execute a schedule `times` times, or until Ctrl-C comes; return whether it came.
+) -> tuple[bool, Path | None]:
+    """Execute a schedule `times` times, or until Ctrl-C comes; return whether it came, and the trace if it is written.
 
     `take` is handed each attempt and the folder of its recording, and tells whether that shows what is looked for.
-    `trace` is where the trace of the first attempt that does is written, else that of the last. BadInput if a file or
-    folder cannot be written.
+    `trace` is where the trace of the first attempt that does is written, else that of the last.
     """
     from zabcheck.zookeeper.run.search import attempt
 
-    shown = 0
+    shown, wrote = 0, None
     with (
         tempfile.TemporaryDirectory(prefix="zabcheck-") as folder,
         quick_to_start(distribution, times, simulated) as quick,
@@ -151,14 +150,17 @@ def repeat(
     ):
         run = Path(folder, "run")
         for number in range(1, times + 1):
-            with bad_path("a folder for the run", Path(folder)):
-                tried = attempt(schedule, quick, run, exact=exact)
+            try:
+                with ending("a folder for the run", Path(folder)):
+                    tried = attempt(schedule, quick, run, exact=exact)
+            except KeyboardInterrupt:
+                return True, wrote
             shows = take(tried, run)
             if trace is not None and not shown:
-                with bad_path("--trace", trace):
-                    copyfile(write_trace(tried.judged.observation, run), trace)
+                with writing("--trace", trace):
+                    wrote = write(trace, write_trace(tried.judged.observation, run).read_bytes())
             shown += shows
             advance(f"{shown} show it", number)
             if tried.interrupted:
-                return True
-    return False
+                return True, wrote
+    return False, wrote

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from zabcheck.cli.files import bad_path
+from zabcheck.cli.files import ending
 from zabcheck.cli.output import interrupts
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.run.distribution import Distribution
@@ -121,7 +121,7 @@ class Shortening:
         from zabcheck.zookeeper.run.search import attempt
 
         for _ in range(1 + UNLUCKY):
-            with bad_path("--out", self._folder.parent):
+            with ending("--out", self._folder.parent):
                 tried = attempt(schedule, self._distribution, self._trial, self._properties)
             if tried.interrupted:
                 raise KeyboardInterrupt
@@ -135,7 +135,7 @@ class Shortening:
     def _keep(self) -> None:
         """Keep the run that has just shown it."""
         schedule, judged = self._last
-        with interrupts() as look, bad_path("--out", self._folder.parent):
+        with interrupts() as look, ending("--out", self._folder.parent):
             shutil.rmtree(self._folder, ignore_errors=True)
             self._trial.rename(self._folder)
             self.schedule, self.judged = schedule, judged._replace(folder=self._folder)

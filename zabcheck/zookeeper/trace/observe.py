@@ -18,6 +18,7 @@ from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import AckEpoch, End, Event, Header, Zxid
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.invariants.trace import dump
+from zabcheck.text.files import whole
 from zabcheck.zookeeper.recording.records import Fault, Lost
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.messages import Messages, Network
@@ -71,9 +72,9 @@ def write_trace(observation: Observation, folder: Path) -> Path:
     Line k of the file of sources says where line k of the trace is from.
     """
     path = folder / TRACE
-    with path.open("wb") as file:
+    with whole(path) as file:
         file.writelines(dump(observation.trace()))
-    with (folder / SOURCES).open("wb") as file:
+    with whole(folder / SOURCES) as file:
         for source in ("recording", *(each.words() for each in observation.sources), "recording"):
             file.write(msgspec.json.encode({"source": source}) + b"\n")
     return path
