@@ -4,8 +4,8 @@ The model's verdicts are of two kinds. Its minimal schedules are replayed here, 
 recordings of real executions (`RECORDED`) was found by `zabcheck zookeeper conform --write` and `zabcheck replay`.
 
 What is said of each bug is in `zabcheck/zookeeper/bugs/catalogue.py`, beside its schedule, of which docs/examples gets
-a copy. The figures here were counted by `zabcheck zookeeper catalogue --bug NAME --times N`, with the versions named;
-whoever executes a schedule again changes them.
+a copy. The figures in `executions.json`, beside it, were counted by `zabcheck zookeeper catalogue --bug NAME
+--times N`, with the versions named; whoever executes a schedule again changes them.
 """
 
 from collections.abc import Mapping
@@ -35,29 +35,13 @@ VERSIONS = {
 }
 """The versions that were run, and which package brings each."""
 
-SHOWN: dict[str, dict[str, tuple[int, int]]] = {
-    "ZOOKEEPER-1653": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ZOOKEEPER-2332": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-2832": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ZOOKEEPER-2846": {"3.6.3": (20, 20), "3.8.0": (25, 25), "3.9.3": (20, 20), "3.9.5": (25, 25)},
-    "ZOOKEEPER-3598": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (0, 34)},
-    "late-set": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ZOOKEEPER-4394": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4409": {"3.6.3": (0, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4643": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4646": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4685": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4712": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (0, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-4837": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ZOOKEEPER-4882": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ZOOKEEPER-4925": {"3.6.3": (0, 20), "3.8.0": (0, 20), "3.9.3": (20, 20), "3.9.5": (0, 20)},
-    "ZOOKEEPER-5094": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "ack-before-trunc": {"3.6.3": (20, 20), "3.8.0": (25, 25), "3.9.3": (20, 20), "3.9.5": (25, 25)},
-    "trunc-keeps-one": {"3.6.3": (20, 20), "3.8.0": (25, 25), "3.9.3": (20, 20), "3.9.5": (25, 25)},
-    "half-record": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "unforced-snapshot": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-    "numbered-not-applied": {"3.6.3": (20, 20), "3.8.0": (20, 20), "3.9.3": (20, 20), "3.9.5": (20, 20)},
-}
+
+def _counts(simulated: bool) -> dict[str, dict[str, tuple[int, int]]]:
+    counts = {bug.name: [each for each in bug.counts if each.simulated is simulated] for bug in BUGS}
+    return {name: {each.zookeeper: (each.shown, each.times) for each in of} for name, of in counts.items()}
+
+
+SHOWN = _counts(simulated=False)
 """For each bug and version in how many of how many executions the schedule showed what it was saved for."""
 
 SIMULATED_VERSIONS = {
@@ -71,186 +55,7 @@ SIMULATED_VERSIONS = {
 }
 """The versions that were simulated, and where their jars come from; other jars are PySpark's."""
 
-SIMULATED: dict[str, dict[str, tuple[int, int]]] = {
-    "ZOOKEEPER-1653": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-2332": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-2832": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-2846": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-3598": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "late-set": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-4394": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4409": {
-        "3.6.4": (0, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4643": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (0, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4646": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (0, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4685": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (0, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4712": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-4837": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-4882": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ZOOKEEPER-4925": {
-        "3.6.4": (0, 10),
-        "3.7.2": (0, 10),
-        "3.8.0": (0, 10),
-        "3.8.6": (0, 10),
-        "3.9.4": (0, 10),
-        "3.9.5": (0, 10),
-    },
-    "ZOOKEEPER-5094": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "ack-before-trunc": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (0, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "trunc-keeps-one": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "half-record": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "unforced-snapshot": {
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-    "numbered-not-applied": {
-        "3.5.10": (10, 10),
-        "3.6.4": (10, 10),
-        "3.7.2": (10, 10),
-        "3.8.0": (10, 10),
-        "3.8.6": (10, 10),
-        "3.9.4": (10, 10),
-        "3.9.5": (10, 10),
-    },
-}
+SIMULATED = _counts(simulated=True)
 """The same for simulated servers, counted by `zabcheck zookeeper catalogue --simulated --times 10` on 2026-11-27.
 
 Executions that were not recorded to the end are left out, as are those of schedules that a version cannot execute.
@@ -319,8 +124,13 @@ them, all or by name, and says which of them your version has and what to do abo
     zabcheck zookeeper catalogue --times 5
     zabcheck zookeeper catalogue --bug 4643 --bug ack-before-trunc --classpath pyspark --classpath 'patched/lib/*'
 
-It needs the same as [`zabcheck zookeeper`](zookeeper.md#what-it-needs). Exit code 1: a bug was shown; 0: none was; 3:
-nothing could be executed. A run that shows a bug is kept under `--out`, with its page.
+What is known of the bugs of a version is told at once, from what this page says, without Java or a network; the exit
+code is 1 if the version has one, and `--list` lists all bugs:
+
+    zabcheck zookeeper catalogue --version 3.8.4 --format json
+
+Executing needs the same as [`zabcheck zookeeper`](zookeeper.md#what-it-needs). Exit code 1: a bug was shown; 0: none
+was; 3: nothing could be executed. A run that shows a bug is kept under `--out`, with its page.
 `zabcheck replay docs/examples/NAME.schedule.json --times 10` executes one schedule alone.
 
 The table says in how many executions each schedule showed its bug, on a machine with other work. A dash: not

@@ -51,7 +51,7 @@ def test_versions_and_bugs_side_by_side_as_json(recorded: list[str], zabcheck: C
     }
     assert second["affected"][0] == {"first": "3.5.10", "cured": "3.6.0"}
     assert result.json["interrupted"] is False
-    assert_documented(result.json)
+    assert_documented(result.json, absent=("repaired", "counted"))
 
 
 def test_something_else_that_is_wrong_is_told(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
@@ -90,9 +90,55 @@ def test_a_schedule_that_a_version_cannot_execute(zabcheck: Command, tmp_path: P
     assert result.out.splitlines()[-1] == "INCONCLUSIVE: nothing could be executed: ZOOKEEPER-4643 with 3.8.0"
 
 
+def test_the_bugs_of_a_version_are_listed_without_java(zabcheck: Command) -> None:
+    result = zabcheck(*CATALOGUE, "--version", "3.8.4", "--bug", "4643", "--bug", "4409", "--bug", "4925")
+    assert (result.code, result.err) == (1, "")
+    said = " ".join(result.out.split())
+    assert "ZOOKEEPER-4643: the epoch is written before its history happens when " in said
+    for words in (
+        "by the sources 3.5.3 to before 3.8.5; 3.9.0 to before 3.9.2",
+        "executed 20 of 20 (3.8.0), 10 of 10 (3.8.0, simulated), 0 of 10 (3.8.6, simulated)",
+    ):
+        assert words in said, words
+    assert result.out.splitlines()[-1] == "FAIL: ZooKeeper 3.8.4 has 2 of 3 known bugs: ZOOKEEPER-4643, ZOOKEEPER-4409"
+
+
+def test_a_version_as_json(zabcheck: Command) -> None:
+    result = zabcheck(*CATALOGUE, "--version", "3.8.0", "--bug", "4643", "--bug", "2846", "--format", "json")
+    assert result.code == 1
+    assert [(each["bug"], each["repaired"]) for each in result.json["bugs"]] == [
+        ("ZOOKEEPER-4643", "3.8.5"),
+        ("ZOOKEEPER-2846", None),
+    ]
+    assert result.json["zookeeper"] == "3.8.0"
+    assert result.json["bugs"][0]["counted"][1] == {"zookeeper": "3.8.0", "simulated": False, "shown": 20, "times": 20}
+    absent = ("kept", "cannot", "error", "expected", "partial", "wrong", "executed", "interrupted")
+    assert_documented(result.json, absent=absent)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "verdict"),
+    [
+        (["--list"], 0, "PASS: 21 known bugs are listed, nothing was executed"),
+        (["--version", "3.9.5", "--bug", "4643"], 0, "PASS: ZooKeeper 3.9.5 has none of 1 known bug"),
+        (
+            ["--version", "3.10.0"],
+            3,
+            "INCONCLUSIVE: the bugs of ZooKeeper 3.6.3 to 3.9.5 are known, not all of those of 3.10.0",
+        ),
+        (["--version", "3.5.9"], 3, "INCONCLUSIVE: the bugs of ZooKeeper 3.6.3 to 3.9.5 are known, not all of"),
+    ],
+)
+def test_the_verdict_on_a_list(arguments: list[str], code: int, verdict: str, zabcheck: Command) -> None:
+    result = zabcheck(*CATALOGUE, *arguments)
+    assert (result.code, result.err) == (code, "")
+    assert result.out.splitlines()[-1].startswith(verdict)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--version", "new"], "expected a version such as 3.8.0, found 'new'"),
         (["--bug", "464"], "no bug `464`; did you mean `4646`?"),
         (["--bug", "5088"], "no schedule shows ZOOKEEPER-5088: "),
         (["--times", "0"], "Invalid value for '--times'"),

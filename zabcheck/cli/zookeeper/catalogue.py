@@ -29,6 +29,7 @@ from zabcheck.zookeeper.bugs.catalogue import Bug, UnknownBug
 from zabcheck.zookeeper.bugs.executed import Executed, not_executable
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.verdict.known_issues import READ, parsed
 
 
 def _completed(incomplete: str) -> list[str]:
@@ -45,6 +46,13 @@ def catalogue(
     bug: Annotated[
         list[str] | None, bugs_option("Only this bug (4643, ack-before-trunc); repeat it for several.")
     ] = None,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="Only list the bugs, with what is known of each; execute nothing.")
+    ] = False,
+    version: Annotated[
+        str | None,
+        typer.Option(metavar="VERSION", help="Only list the bugs that this version has (3.8.4); execute nothing."),
+    ] = None,
     times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
     simulated: Simulated = False,
     java: Java = None,
@@ -53,8 +61,10 @@ def catalogue(
     out: Annotated[Path, typer.Option(help="Where a run that shows a bug is kept, with its report.")] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
-    """Execute the schedules of ZooKeeper's known bugs, and say which of them a version has, and what to do."""
+    """Execute the schedules of ZooKeeper's known bugs, or list them: which of them a version has, and what to do."""
     chosen = bugs_named(bug) if bug else list(bugs.BUGS)
+    if list_only or version is not None:
+        return _list(chosen, version, format)
     check_out(out)
     executing = _Executing(chosen, found_distributions(java, home or (), classpath or ()), times, out, simulated)
     interrupted = False
@@ -73,6 +83,34 @@ def catalogue(
             print_path(console, f"kept {each.kept}")
     kept = [each.kept for each in executing.executed if each.kept is not None]
     return conclude(console, code, why, f"open {kept[0]}/report.html" if kept else "")
+
+
+def _list(chosen: Sequence[Bug], version: str | None, format: Format) -> int:
+    """List bugs: those that a version has, or all. Nothing is executed and no jar is read."""
+    with bad_input_for(ValueError):
+        has = [bug for bug in chosen if version is None or bug.known.affects(version)]
+    code, why = _known(len(chosen), [bug.name for bug in has], version)
+    if format is Format.json:
+        print_json("zookeeper catalogue", bugs=reports.listed_as_json(has, version), zookeeper=version)
+        return code
+    console = make_console()
+    console.print(reports.listed(has, version))
+    return conclude(console, code, why)
+
+
+def _known(asked: int, has: Sequence[str], version: str | None) -> tuple[int, str]:
+    """Return the exit code for a version that has these bugs by the sources, and why."""
+    if version is None:
+        return OK, f"{counted(len(has), 'known bug is', 'known bugs are')} listed, nothing was executed"
+    oldest, newest = READ
+    if not parsed(oldest) <= parsed(version) <= parsed(newest):
+        return INCONCLUSIVE, f"the bugs of ZooKeeper {oldest} to {newest} are known, not all of those of {version}"
+    if has:
+        return (
+            VIOLATED,
+            f"ZooKeeper {version} has {len(has)} of {counted(asked, 'known bug', 'known bugs')}: {named(has)}",
+        )
+    return OK, f"ZooKeeper {version} has none of {counted(asked, 'known bug', 'known bugs')}"
 
 
 def bugs_named(names: Sequence[str]) -> list[Bug]:

@@ -4,8 +4,11 @@ The fault and the versions that have it are in the entry of the known issue (`ve
 the folder `schedules` beside this module shows it. An entry here adds its conditions, the loss, and the remedy.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from zabcheck.invariants.diagnosis import like
 from zabcheck.zookeeper.run import schedule as schedules
@@ -19,8 +22,23 @@ PREFIX = "ZOOKEEPER-"
 UPGRADE = "a version that has the repair"
 
 
+_EXECUTIONS = Path(__file__).parent / "executions.json"
+
+
 class UnknownBug(ValueError):
     """No schedule is kept for a bug of this name. The message is one line, with the nearest name or the reason."""
+
+
+class Count(NamedTuple):
+    """A number of executions of a bug's schedule with a version, which were counted once and kept: `shown` of `times`.
+
+    `simulated`: on simulated servers, not on processes.
+    """
+
+    zookeeper: str
+    simulated: bool
+    shown: int
+    times: int
 
 
 class Bug(NamedTuple):
@@ -50,6 +68,15 @@ class Bug(NamedTuple):
         """The file with the schedule."""
         return SCHEDULES / f"{self.file}.schedule.json"
 
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """The executions that were counted, those on processes first, by version."""
+        return tuple(
+            Count(version, servers == "simulated", *shown)
+            for servers, of in _executions().items()
+            for version, shown in of[self.name].items()
+        )
+
     def schedule(self) -> EnsembleSchedule:
         """Read the schedule that shows it."""
         return schedules.decode(self.path.read_bytes(), self.path.name)
@@ -58,6 +85,12 @@ class Bug(NamedTuple):
     def finds(self) -> tuple[str, ...]:
         """The names of findings that show it: properties, kinds of findings, rules for packets, or the known issue."""
         return self.schedule().finds, *self.also
+
+
+@cache
+def _executions() -> dict[str, dict[str, dict[str, tuple[int, int]]]]:
+    """Read, for processes and for simulated servers, for each bug and version: shown, and times."""
+    return msgspec.json.decode(_EXECUTIONS.read_bytes(), type=dict[str, dict[str, dict[str, tuple[int, int]]]])
 
 
 def named(name: str) -> Bug:

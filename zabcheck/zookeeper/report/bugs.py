@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.text.words import as_text
-from zabcheck.zookeeper.bugs.catalogue import Bug
+from zabcheck.zookeeper.bugs.catalogue import Bug, Count
 from zabcheck.zookeeper.bugs.executed import Executed
 
 NOT_EXECUTED = "–"
@@ -111,14 +111,34 @@ def _notes(executed: Executed) -> list[Text]:
     return said
 
 
-def _answers(bug: Bug) -> tuple[RenderableType, ...]:
+def listed(bugs: Sequence[Bug], version: str | None) -> RenderableType:
+    """Render bugs with the answers to an operator's questions; the counts are those of releases near `version`."""
+    return Group(*(part for bug in bugs for part in _answers(bug, version, known=True)), "")
+
+
+def _answers(bug: Bug, version: str | None = None, known: bool = False) -> tuple[RenderableType, ...]:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
     table.add_row("happens when", Text(bug.trigger))
     table.add_row("what is lost", Text(bug.lost))
     table.add_row("a way round", Text(bug.remedy.replace("`", "")))
+    if known:
+        table.add_row("by the sources", affected(bug))
+        table.add_row("executed", ", ".join(map(_count, _near(bug.counts, version))) or "not in this release line")
     return "", Text.assemble((bug.name, "bold"), f": {bug.known.title}"), table
+
+
+def _near(counts: Sequence[Count], version: str | None) -> list[Count]:
+    """Choose the counts of this version; without any those of its release line (3.8); all if no version is given."""
+    line = ".".join((version or "").split(".")[:2])
+    near = [each for each in counts if version is None or each.zookeeper.startswith(f"{line}.")]
+    return [each for each in near if each.zookeeper == version] or near
+
+
+def _count(count: Count) -> str:
+    servers = ", simulated" if count.simulated else ""
+    return f"{count.shown} of {count.times} ({count.zookeeper}{servers})"
 
 
 def as_json(executed: Sequence[Executed]) -> dict[str, Any]:
@@ -126,19 +146,35 @@ def as_json(executed: Sequence[Executed]) -> dict[str, Any]:
     bugs = {each.bug.name: each.bug for each in executed}
     return {
         "bugs": [
-            {
-                "bug": bug.name,
-                "others": bug.others,
-                "title": bug.known.title,
-                "finds": bug.finds,
-                "trigger": bug.trigger,
-                "lost": bug.lost,
-                "remedy": bug.remedy,
-                "affected": [{"first": first, "cured": cured} for first, cured in bug.known.affected],
-                "executed": [_counts(each) for each in executed if each.bug.name == name],
-            }
+            {**_fields(bug), "executed": [_counts(each) for each in executed if each.bug.name == name]}
             for name, bug in bugs.items()
         ]
+    }
+
+
+def listed_as_json(bugs: Sequence[Bug], version: str | None) -> list[dict[str, Any]]:
+    """Return the JSON form of bugs of which nothing is executed; `counted` are all executions that were kept."""
+    spans = [bug.known.span(version) if version is not None else None for bug in bugs]
+    return [
+        {
+            **_fields(bug),
+            "repaired": span[1] if span is not None else None,
+            "counted": [each._asdict() for each in bug.counts],
+        }
+        for bug, span in zip(bugs, spans, strict=True)
+    ]
+
+
+def _fields(bug: Bug) -> dict[str, Any]:
+    return {
+        "bug": bug.name,
+        "others": bug.others,
+        "title": bug.known.title,
+        "finds": bug.finds,
+        "trigger": bug.trigger,
+        "lost": bug.lost,
+        "remedy": bug.remedy,
+        "affected": [{"first": first, "cured": cured} for first, cured in bug.known.affected],
     }
 
 

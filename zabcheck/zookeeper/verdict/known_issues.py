@@ -23,6 +23,9 @@ from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, Pass
 NO_NUMBER = "no issue known"
 """The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
 
+READ = "3.6.3", "3.9.5"
+"""The oldest and the newest version of which the catalogue has every bug that is known here."""
+
 Version = tuple[int, ...]
 """3.8.0 is (3, 8, 0)."""
 
@@ -48,10 +51,15 @@ class KnownIssue(Struct, frozen=True):
 
     def affects(self, version: str) -> bool:
         """Return True if this version has the bug."""
+        return self.span(version) is not None
+
+    def span(self, version: str) -> tuple[str, str | None] | None:
+        """Return the span of versions with the bug that this version is in; None if it does not have the bug."""
         asked = parsed(version)
-        return any(
-            parsed(first) <= asked and (cured is None or asked < parsed(cured)) for first, cured in self.affected
-        )
+        for first, cured in self.affected:
+            if parsed(first) <= asked and (cured is None or asked < parsed(cured)):
+                return first, cured
+        return None
 
 
 class IssueMatch(Struct, frozen=True):
