@@ -50,10 +50,27 @@ def test_a_proof_says_what_its_bounds_leave_out(zabcheck: Command) -> None:
         f"next: zabcheck {join(few)} --switch sync=separate # or, one at a time: --timeouts 1, --cuts 1, --crashes 2",
     )
     assert "; a greater --epochs alone adds no state" in words(found.out)
+    assert (
+        "--switch sync=separate by 7 to 32, --timeouts 1 by 9 to 13, --cuts 1 by 8 to 12, --crashes 2 by 5 to 9 "
+    ) in words(found.out)
     assert zabcheck(*few, "--switch", "sync=separate").code == 1
     told = zabcheck(*few, "--crashes", "0", "--format", "json").json
     assert told["limits"].keys() == {"txns", "timeouts", "crashes", "cuts", "snapshots"}
     assert told["left_out"] == ["messages that outlive their connection (closing=abrupt)", "weighted quorums"]
+    assert told["wider"][0] == {"option": "timeouts", "value": 1, "least": 9, "most": 13}
+    beyond = zabcheck(*few, "--crashes", "0", "--timeouts", "1", "--format", "json").json
+    assert beyond["wider"][0] == {"option": "timeouts", "value": 2, "least": 3, "most": 5}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("protocol", ["paxos", "zab"])
+def test_wider_searches_cost_what_is_said(zabcheck: Command, protocol: str) -> None:
+    options = ("explore", "--protocol", protocol, "--property", "core", "--format", "json")
+    narrow = zabcheck(*options).json
+    assert len(narrow["wider"]) == 4
+    for each in narrow["wider"]:
+        wide = zabcheck(*options, f"--{each['option']}", str(each["value"])).json
+        assert each["least"] - 0.5 <= wide["states"] / narrow["states"] <= each["most"] + 0.5
 
 
 def test_a_space_in_which_nothing_happens_proves_nothing(zabcheck: Command) -> None:

@@ -408,7 +408,8 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
     code = code_of(found)
     if format is Format.json:
         told = msgspec.to_builtins(structs.replace(found, counterexample=None))
-        print_json("explore", **{**told, "counterexample": counterexample}, files=[as_text(file) for file in files])
+        wider = [each._asdict() for each in report.wider(found)] if found.whole else []
+        print_json("explore", **{**told, "counterexample": counterexample, "wider": wider}, files=[as_text(file) for file in files])
     else:
         console = make_console()
         console.print(report.render(found))
@@ -443,7 +444,7 @@ def _next(found: Exploration, bounds: Bounds | None, checkpoint: Path | None) ->
         return ""
     if found.unexercised:
         return again(**ANOTHER_SEARCH, **report.enough(bounds))
-    return one_at_a_time(report.wider(found), **ANOTHER_SEARCH)
+    return one_at_a_time([(each.option, each.value) for each in report.wider(found)], **ANOTHER_SEARCH)
 
 
 def code_of(found: Exploration) -> int:

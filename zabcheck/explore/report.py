@@ -1,6 +1,7 @@
 """The result of an exhaustive search in words: what is proved, within which bounds, and what these switched off."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -15,6 +16,30 @@ CHAIN_BITS = 63
 """The bits of the hash that distinguishes two histories."""
 MOST_WIDER = 4
 """How many wider searches are named at most."""
+
+
+class Wider(NamedTuple):
+    """A search with one `option` more, which has `least` to `most` times as many states, as far as was measured."""
+
+    option: str
+    value: str | int
+    least: int
+    most: int
+
+
+_GROWTH = {
+    "timeouts": (0, 9, 13),
+    "cuts": (0, 8, 12),
+    "snapshots": (0, 7, 25),
+    "crashes": (1, 5, 9),
+    "txns": (2, 4, 6),
+    "epochs": (2, 1, 3),
+    "sync=separate": (0, 7, 32),
+    "closing=graceful": (0, 2, 3),
+}
+"""By the bound or setting: its default, and the least and the greatest growth of zab, ladis and paxos by one more."""
+_GROWTH_AFTER = 3, 5
+"""The same for each of these bounds once it is greater than its default."""
 
 
 _TRAPS = {
@@ -67,6 +92,9 @@ def sentences(found: Exploration) -> list[str]:
         )
     if found.whole:
         said.append(_bounds_that_matter(found))
+        costs = [f"--{each.option} {each.value} by {each.least} to {each.most}" for each in wider(found)]
+        if costs:
+            said.append(f"one option more multiplies the states, as measured for zab, ladis and paxos: {', '.join(costs)}")
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
             f"{components} that has a chance of less than {_chance(found.components):.0e}"
@@ -154,13 +182,19 @@ FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
 """By the setting of a search: the one that lets happen what it keeps out."""
 
 
-def wider(found: Exploration) -> list[tuple[str, str | int]]:
-    """Return options, each of which lets happen what happens in no state yet; those that find most bugs come first."""
+def wider(found: Exploration) -> list[Wider]:
+    """Return searches, each of which lets happen what happens in no state yet; those that find most bugs come first."""
     finer = [FINER[each] for each in FINER if any(f"({each})" in left for left in found.left_out)]
-    lossy: list[tuple[str, str | int]] = [("switch", each) for each in finer if "sync" in each]
-    others = [("switch", each) for each in finer if "sync" not in each]
-    raised = [(name, found.limits[name] + 1) for name in _BOUNDS if found.limits.get(name, -1) >= 0]
+    lossy = [Wider("switch", each, *_GROWTH[each][1:]) for each in finer if "sync" in each]
+    others = [Wider("switch", each, *_GROWTH[each][1:]) for each in finer if "sync" not in each]
+    raised = [_raised(name, found.limits[name]) for name in _BOUNDS if found.limits.get(name, -1) >= 0]
     return [*lossy, *raised, *others][:MOST_WIDER]
+
+
+def _raised(bound: str, limit: int) -> Wider:
+    default, *growth = _GROWTH[bound]
+    least, most = growth if limit <= default else _GROWTH_AFTER
+    return Wider(bound, limit + 1, least, most)
 
 
 def enough(bounds: Bounds) -> dict[str, int]:
