@@ -409,7 +409,8 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
     if format is Format.json:
         told = msgspec.to_builtins(structs.replace(found, counterexample=None))
         wider = [each._asdict() for each in report.wider(found)] if found.whole else []
-        print_json("explore", **{**told, "counterexample": counterexample, "wider": wider}, files=[as_text(file) for file in files])
+        told |= {"counterexample": counterexample, "wider": wider, "files": [as_text(file) for file in files]}
+        print_json("explore", **told)
     else:
         console = make_console()
         console.print(report.render(found))

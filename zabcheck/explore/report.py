@@ -91,10 +91,7 @@ def sentences(found: Exploration) -> list[str]:
             "delivery are not proved"
         )
     if found.whole:
-        said.append(_bounds_that_matter(found))
-        costs = [f"--{each.option} {each.value} by {each.least} to {each.most}" for each in wider(found)]
-        if costs:
-            said.append(f"one option more multiplies the states, as measured for zab, ladis and paxos: {', '.join(costs)}")
+        said += [_bounds_that_matter(found), *_costs(found)]
         said.append(
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
             f"{components} that has a chance of less than {_chance(found.components):.0e}"
@@ -189,6 +186,14 @@ def wider(found: Exploration) -> list[Wider]:
     others = [Wider("switch", each, *_GROWTH[each][1:]) for each in finer if "sync" not in each]
     raised = [_raised(name, found.limits[name]) for name in _BOUNDS if found.limits.get(name, -1) >= 0]
     return [*lossy, *raised, *others][:MOST_WIDER]
+
+
+def _costs(found: Exploration) -> list[str]:
+    """Return a sentence on the cost of wider searches, if nothing is broken, and there are any."""
+    by = [f"--{each.option} {each.value} by {each.least} to {each.most}" for each in wider(found)]
+    if found.broken is not None or not by:
+        return []
+    return [f"one option more multiplies the states, as measured for zab, ladis and paxos: {', '.join(by)}"]
 
 
 def _raised(bound: str, limit: int) -> Wider:
