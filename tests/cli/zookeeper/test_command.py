@@ -1,5 +1,6 @@
 """`zabcheck zookeeper` and its `judge`, and `replay` of a schedule for an ensemble: what can go wrong with them."""
 
+import json
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ import pytest
 from invariants import trace
 from tests.cli.command import ROOT, argv, environment
 from tests.cli.conftest import Command
+from tests.cli.documented import assert_documented
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.disk.disks import disk, zxid
 from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
@@ -25,6 +27,10 @@ from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Ended
 from zabcheck.zookeeper.report.runs import EnsembleSummary, render
 from zabcheck.zookeeper.run import execute
+from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+from zabcheck.zookeeper.run.search import Attempt
+from zabcheck.zookeeper.verdict.judge import judge
 
 SCHEDULE = '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":0}]}'
 HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
@@ -152,6 +158,31 @@ def test_a_replay_of_an_ensemble_that_fails(zabcheck: Command, tmp_path: Path) -
     told = zabcheck(*arguments, "--format", "json").json
     assert (told["times"], told["shown"], told["partial"], told["wrong"]) == (2, 0, 2, [[], []])
     assert all(error.endswith("Address already in use") for error in told["errors"])
+
+
+@pytest.mark.parametrize(("idle", "code"), [(True, 3), (False, 0)])
+def test_a_replay_names_the_choices_that_were_not_done(
+    idle: bool, code: int, monkeypatch: pytest.MonkeyPatch, zabcheck: Command, tmp_path: Path
+) -> None:
+    """One that did nothing leaves the replay undecided: what the schedule asks for was not tried."""
+
+    def attempt(schedule: EnsembleSchedule, _: Distribution, folder: Path, **__: object) -> Attempt:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(HEALTHY, folder)
+        *records, end = (folder / "recording.jsonl").read_text().splitlines()
+        chose = {"record": "chose", "time": 1, "number": 3, "text": "start C", "note": "it is up", "idle": idle}
+        (folder / "recording.jsonl").write_text("\n".join([*records, json.dumps(chose), end, ""]))
+        return Attempt(schedule, judge(folder), 1.0)
+
+    monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
+    (tmp_path / "s.json").write_text(SCHEDULE)
+    result = zabcheck("replay", "s.json", "--times", "2", *fake(tmp_path, "serves"))
+    assert (result.code, result.err) == (code, "")
+    assert result.out.count("nothing is wrong\n  choice 3, start C: it is up\n") == 2
+    assert ("something wrong; in 2 a choice did nothing" in result.out) is idle
+    told = zabcheck("replay", "s.json", "--times", "1", "--format", "json", *fake(tmp_path, "serves")).json
+    assert told["undone"] == [[{"choice": 3, "what": "start C", "why": "it is up", "idle": idle}]]
+    assert_documented(told, "replay of an ensemble")
 
 
 @pytest.mark.usefixtures("impatient")

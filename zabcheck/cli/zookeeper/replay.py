@@ -15,6 +15,8 @@ from zabcheck.text.files import write
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Chose
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.places import places_of
@@ -62,6 +64,10 @@ def replay_ensemble(
             partial=replays.partial,
             wrong=replays.wrong,
             errors=replays.errors,
+            undone=[
+                [{"choice": each.number, "what": each.text, "why": each.note, "idle": each.idle} for each in undone]
+                for undone in replays.undone
+            ],
             interrupted=interrupted,
             trace=wrote and as_text(wrote),
         )
@@ -72,12 +78,14 @@ def replay_ensemble(
 class _Replays:
     """The replays of a schedule on one version of ZooKeeper, added up: `shown` of them showed what it was saved for.
 
-    `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete.
+    `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete;
+    `undone` has the choices that were not done, or not to their end.
     """
 
     def __init__(self, schedule: EnsembleSchedule, version: str, simulated: bool = False) -> None:
         self.wrong: list[list[str]] = []
         self.errors: list[str] = []
+        self.undone: list[list[Chose]] = []
         self.shown = self.partial = 0
         self._schedule = schedule
         self._version = version
@@ -88,26 +96,37 @@ class _Replays:
         """True if each replay is exactly that of the saved order of threads."""
         return self._simulated and self._schedule.simulated is not None
 
-    def take(self, tried: "Attempt", _: Path) -> bool:
+    def take(self, tried: "Attempt", recording: Path) -> bool:
         """Add a replay. Return True if it shows what the schedule was saved for."""
         self.wrong.append(tried.judged.wrong)
         self.errors.append("interrupted" if tried.interrupted else tried.error)
         self.partial += bool(tried.judged.observation.partial)
+        self.undone.append([each for each in read(recording) if isinstance(each, Chose) and each.note])
         shows = tried.shows(self._schedule.finds) if self._schedule.finds else bool(tried.judged.wrong)
         self.shown += shows
         return shows
 
     @property
+    def passed_over(self) -> int:
+        """The number of replays in which a choice did nothing: what the schedule asks for was not tried then."""
+        return sum(any(each.idle for each in undone) for undone in self.undone)
+
+    @property
     def code(self) -> int:
         """Return the exit code."""
-        return VIOLATED if any(self.wrong) else INCONCLUSIVE if self.partial or not self.wrong else OK
+        if any(self.wrong):
+            return VIOLATED
+        return INCONCLUSIVE if self.partial or self.passed_over or not self.wrong else OK
 
     def tell(self, trace: Path | None) -> int:
         """Print each replay and what they come to; return the exit code."""
         console = make_console()
-        for number, (names, error) in enumerate(zip(self.wrong, self.errors, strict=True), start=1):
+        each_run = zip(self.wrong, self.errors, self.undone, strict=True)
+        for number, (names, error, undone) in enumerate(each_run, start=1):
             told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
             print_path(console, f"run {number}: {told or 'nothing is wrong'}")
+            for each in undone:
+                print_path(console, f"  choice {each.number}, {each.text}: {each.note}")
         if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
             console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
         if self._schedule.simulated is not None and not self._simulated:
@@ -120,6 +139,7 @@ class _Replays:
         why = f"{self.shown} of {number_of} with {servers}ZooKeeper {self._version} show {what}"
         others = sum(map(bool, self.wrong)) - self.shown
         why += f"; in {others:,} something else is wrong" if others > 0 else ""
+        why += f"; in {self.passed_over:,} a choice did nothing" if self.passed_over else ""
         why += f"; {self.partial:,} not recorded to the end" if self.partial else ""
         then = "" if self.shown or self.is_exact else again(times=2 * max(1, len(self.wrong)))
         return conclude(console, self.code, why, then)
