@@ -28,6 +28,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "explain": (("explain", "broken", "--write", "it.html"), 1, "--write it.html"),
     "scenario": (("scenario", "dsn-figure-3", "--out", "full"), 0, "--out full"),
     "explore": ((*TWO, "--mutant", "commit-on-own-ack", "--out", "full"), 1, "--out full"),
+    "explore, a checkpoint": ((*TWO, "--checkpoint", "c"), 3, "--checkpoint c"),
     "prove, a proof": (
         ("prove", "--step", "f.3.2", "--conjunct", "not-choosable", "--certificate", "full"),
         0,

@@ -1,5 +1,6 @@
 """`explore` and `certify` as a Python caller uses them: what they prove holds, and the runs that they give are real."""
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ from msgspec import structs
 
 import zabcheck
 from tests.tiers import sweep
-from zabcheck.explore import Bounds, Exploration, Refused, certify, exploration, explore
+from zabcheck.explore import Bounds, Exploration, Refused, certify, exploration, explore, space
 from zabcheck.explore.bounds import UNLIMITED
+from zabcheck.explore.liveness import rests, undisturbed
 from zabcheck.explore.results import Progress
+from zabcheck.explore.tables.successors import Row
 from zabcheck.explore.tables.symmetry import Symmetry
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.run import replay, schedule_of
@@ -347,6 +350,42 @@ def test_a_run_with_more_than_can_be_counted_is_not_certified() -> None:
     run = schedule_of("zab", "quorum-off-by-one", 2, (TWO_LEADERS[0], *snapshots, TWO_LEADERS[1]), switches=ATOMIC)
     with pytest.raises(Refused, match="expected at most 15 snapshots"):
         certify(run)
+
+
+def test_what_follows_a_search_goes_on_where_it_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once while leaders are followed, and once while the ensemble is left alone, of 501 states each."""
+    for module in (undisturbed, rests):
+        monkeypatch.setattr(module, "LOOK", 100)
+    monkeypatch.setattr(space, "RECHECKED", 20)
+    to_follow, taken = space.Space.to_follow, list[list[int]]()
+
+    def noted(searched: space.Space, done: int) -> Iterator[tuple[int, Row]]:
+        taken.append([])
+        for state, row in to_follow(searched, done):
+            taken[-1].append(state)
+            yield state, row
+
+    def interrupt_after(looks: int) -> Callable[[], None]:
+        def look() -> None:
+            if sum(map(len, taken)) >= looks:
+                raise KeyboardInterrupt
+
+        return look
+
+    monkeypatch.setattr(space.Space, "to_follow", noted)
+    bounds, file = structs.replace(TWO, epochs=2, txns=2, timeouts=0, crashes=1), tmp_path / "at"
+    whole = explore(bounds=bounds)
+    assert [len(each) for each in taken] == [501, 501]
+    found = []
+    for looks, followed in ((300, [300]), (420, [10 + 10 + 201, 200]), (9999, [10 + 10, 10 + 10 + 301])):
+        taken.clear()
+        look = interrupt_after(looks)
+        found.append(explore(bounds=bounds, checkpoint=file, resume=bool(found), look_for_interrupt=look))
+        assert [len(each) for each in taken] == followed, "20 of those that were followed are followed again"
+    assert [each.interrupted for each in found] == [True, True, False]
+    assert structs.replace(found[-1], seconds=0.0) == structs.replace(whole, seconds=0.0)
 
 
 @pytest.mark.slow

@@ -406,8 +406,12 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             "schedule": replayed.schedule,
         }
     code = code_of(found)
+    with writing("--checkpoint", checkpoint or Path()):
+        if found.unwritten is not None:
+            raise found.unwritten
     if format is Format.json:
-        told = msgspec.to_builtins(structs.replace(found, counterexample=None))
+        told = msgspec.to_builtins(structs.replace(found, counterexample=None, unwritten=None))
+        del told["unwritten"]
         wider = [each._asdict() for each in report.wider(found)] if found.whole else []
         told |= {"counterexample": counterexample, "wider": wider, "files": [as_text(file) for file in files]}
         print_json("explore", **told)
@@ -419,7 +423,7 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             console.print(terminal.render(story, quote(str(files[0])) if files else "FILE"), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
-        if found.interrupted and checkpoint is not None:
+        if found.interrupted and checkpoint is not None and found.unwritten is None:
             print_path(console, f"wrote {checkpoint}")
         then = to_explain(files, found.protocol) or _next(found, bounds, checkpoint)
         conclude(console, code, report.result(found), then)

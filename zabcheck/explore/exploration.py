@@ -29,6 +29,7 @@ from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, f
 from zabcheck.explore.results import Exits, Exploration, Progress
 from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import Space
+from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Halt, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
@@ -166,15 +167,15 @@ def explore(
     uses `memory` bytes, the states go to files in the `folder` (None: the system's for such files), which are gone when
     the search ends; without numpy, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a
     file that is written now and then; with `resume` the search goes on from there. `look_for_interrupt` is called every
-    now and then; a KeyboardInterrupt that it raises ends the search, whose figures so far are returned, and writes the
-    checkpoint. `on_progress` is called with the progress of the search, `on_followed` with the number of states and the
-    number of those from which leaders were followed.
+    now and then, also while leaders are followed; a KeyboardInterrupt that it raises ends the search, whose figures so
+    far are returned, and writes the checkpoint. `on_progress` is called with the progress of the search, `on_followed`
+    with the number of states and the number of those from which leaders were followed.
 
     The simulator has replayed the counterexample, so it is real.
 
     Refused, a ValueError, for an unknown name, and for arguments that an exhaustive search cannot handle.
-    CheckpointError if `checkpoint` is none of the same search, OSError if it cannot be written. CannotSpill if files in
-    `folder` cannot be written. StepRaised if a process cannot start.
+    CheckpointError if `checkpoint` is none of the same search; if it cannot be written, the search goes on. CannotSpill
+    if files in `folder` cannot be written. StepRaised if a process cannot start.
     Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
     """
     start = process_time()
@@ -396,30 +397,45 @@ def _shortest(question: _Question, limits: _Limits, checkpoint: Path | None, res
 def _search(question: _Question, limits: _Limits, checkpoint: Path | None = None, resume: bool = False) -> _Result:
     """Search; if every state was expanded and nothing breaks, follow the leaders."""
     shortest = _shortest(question, limits, checkpoint, resume)
-    explored = shortest.result
-    followed, alone, interrupted = None, None, explored.interrupted
-
-    def told(done: int) -> None:
-        limits.look_for_interrupt()
-        if limits.on_followed is not None:
-            limits.on_followed(explored.states, done)
-
-    if explored.whole and (question.liveness or question.rests) and checkpoint is not None:
-        shortest.space.checkpoint(checkpoint)  # of the states alone: following them fills the tables, in no journal
-    try:
-        if explored.whole and question.liveness:
-            followed = find_trap(shortest.space, told)
-        if explored.whole and question.rests and (followed is None or followed.trap is None):
-            alone = find_undone(shortest.space, told)
-    except ValueError as error:
-        raise Refused("properties", None, str(error)) from None
-    except KeyboardInterrupt:
-        interrupted = True
+    explored, followed, alone, interrupted = shortest.result, None, None, shortest.result.interrupted
+    if explored.whole and (question.liveness or question.rests):
+        followed, alone, interrupted = _follow(question, shortest.space, explored.states, limits, checkpoint)
     for each in (followed, alone):
         if each is not None and each.trap is not None:
             trap = each.trap
             return _Result(shortest, followed, alone, trap.broken, trap.choices, trap.kind == "raised", False)
     return _Result(shortest, followed, alone, explored.broken, explored.choices, explored.raised, interrupted)
+
+
+def _follow(
+    question: _Question, space: Space, states: int, limits: _Limits, checkpoint: Path | None
+) -> tuple[UndisturbedResult | None, RestResult | None, bool]:
+    """Follow the leaders from each of the `states`, then leave the ensemble alone; True if Ctrl-C ended that."""
+    followed, alone = None, None
+    write = None if checkpoint is None else space.checkpoint(checkpoint)
+
+    def told(at: Followed) -> None:
+        space.followed = at
+        limits.look_for_interrupt()
+        if write is not None:
+            write(False)
+        if limits.on_followed is not None:
+            limits.on_followed(states, at.alone or at.led)
+
+    try:
+        if question.liveness:
+            followed = find_trap(space, told)
+            sums = {"checked": followed.checked, "unfinished": followed.unfinished}
+            space.followed = structs.replace(space.followed, led=states, **sums)
+        if question.rests and (followed is None or followed.trap is None):
+            alone = find_undone(space, told)
+    except ValueError as error:
+        raise Refused("properties", None, str(error)) from None
+    except KeyboardInterrupt:
+        if write is not None:
+            write(True)
+        return followed, alone, True
+    return followed, alone, False
 
 
 def _replayed(question: _Question, found: _Result) -> Replay | None:
@@ -509,4 +525,5 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         seconds=round(seconds, 2),
         counterexample=replayed,
         interrupted=found.interrupted,
+        unwritten=shortest.space.unwritten,
     )

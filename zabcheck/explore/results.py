@@ -121,6 +121,8 @@ class Exploration(Struct, frozen=True):
     counterexample: Replay | None
     interrupted: bool = False
     """True if Ctrl-C ended the search, or what follows it."""
+    unwritten: OSError | None = None
+    """The reason why the last checkpoint could not be written, if it could not."""
 
     @property
     def raised(self) -> bool:

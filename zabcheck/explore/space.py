@@ -14,7 +14,7 @@ from operator import ge
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
@@ -25,6 +25,7 @@ from zabcheck.explore.states.checkpoint import (
     EVERY,
     Checkpoint,
     CheckpointFile,
+    Followed,
     Position,
     settings_of,
 )
@@ -113,6 +114,10 @@ class Space:
         """The number of the first state that is not of the current level, nor of one before."""
         self._over = False
         """True if the current level has no states."""
+        self.followed = Followed()
+        """The position, in the checkpoint that was read, of what follows the search."""
+        self.unwritten: OSError | None = None
+        """The reason why the last checkpoint could not be written, if it could not."""
         which = protocol, quorums, switches, bounds, properties
         self._settings = settings_of(
             *which, symmetry=self._can_rename, reduction=self.reduced, moments=moments, forgetful=forgetful
@@ -144,6 +149,16 @@ class Space:
     def rows(self) -> Iterator[Row]:
         """Return the states that were visited, in the order of discovery."""
         return self.states.rows()
+
+    def to_follow(self, done: int) -> Iterator[tuple[int, Row]]:
+        """Return the states that are not `done`, with their numbers; before them the first and last that are.
+
+        For a checkpoint may say that more is done than was (`RECHECKED`).
+        """
+        part = min(done, RECHECKED // 2)
+        last = max(part, done - part)
+        yield from enumerate(self.states.rows(0, part))
+        yield from enumerate(self.states.rows(last), last)
 
     @rare_collections()
     def explore(
@@ -190,6 +205,7 @@ class Space:
                 full = used() > memory and not self._make_room(memory, folder)
                 if file is not None and (full or interrupted or file.is_due):
                     file.write(self._checkpoint())
+                    self.unwritten = file.failed
                 if full or interrupted:
                     self._settle()
                     return self._result(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
@@ -318,11 +334,23 @@ class Space:
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
         in_file, width = states.portions(), 4 * self._width
-        return Checkpoint(position, self._journal, len(states), width, in_file, self._sizes)
+        return Checkpoint(position, self._journal, len(states), width, in_file, self._sizes, self.followed)
 
-    def checkpoint(self, path: Path) -> None:
-        """Write a checkpoint of the search as it is. OSError if that fails."""
-        CheckpointFile(path, self._settings).write(self._checkpoint())
+    def checkpoint(self, path: Path) -> Callable[[bool], None]:
+        """Write a checkpoint of the search as it is.
+
+        Return a function that writes it again with what was `followed` since, if it is called with True or that is due.
+        That fills the tables in another order than a search, so their sizes and the journal stay those of now.
+        """
+        file, sizes, length = CheckpointFile(path, self._settings), self._sizes, len(self._journal)
+
+        def write(now: bool) -> None:
+            if now or file.is_due:
+                file.write(replace(self._checkpoint(), sizes=sizes, journal=self._journal[:length]))
+                self.unwritten = file.failed
+
+        write(True)
+        return write
 
     def _resume(self, file: CheckpointFile, on_progress: Callable[[Progress], None]) -> None:
         """Resume the search from the checkpoint in this file; begin anew if that takes no longer than to check it.
@@ -342,8 +370,9 @@ class Space:
             raise
         except Exception as error:  # whatever comes of numbers that anybody may have written
             raise file.refuse() from error
-        if not is_sound:
+        if not is_sound or max(saved.followed.led, saved.followed.alone) > saved.states:
             raise file.refuse()
+        self.followed = saved.followed
         self._expanded, self._end, self._depth, self._transitions, self._over = astuple(at)
         if self._expanded == self._end and not self._over:
             self._begin_level()

@@ -23,10 +23,14 @@ Round = tuple[Places, tuple[int, ...], bool]
 
 
 class Ending(NamedTuple):
-    """The end of one continuation from one state: a property that is violated, code that raised, or neither."""
+    """The end of one continuation from one state: a property that is violated, code that raised, or neither.
+
+    It may have had no end (not `ended`), and decides nothing then.
+    """
 
     broken: str | None
     raised: bool
+    ended: bool = True
 
     @property
     def is_trap(self) -> bool:

@@ -22,6 +22,7 @@ from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, Q
 from zabcheck.explore.liveness.undisturbed import LOOK, Kind, Trap
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
+from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.explore.tables.successors import Row
 from zabcheck.invariants import Judge, Local, Quiescent
@@ -45,39 +46,36 @@ class Rest(NamedTuple):
 
 
 class RestResult(NamedTuple):
-    """The result of leaving the ensemble alone in each state of a search: the number of states, and the first trap.
+    """The result of leaving the ensemble alone in each state of a search: the first trap.
 
     `exercised`: in one of them something could have been left undone.
     """
 
-    checked: int
     exercised: bool
     trap: Trap | None
 
 
-def find_undone(space: Space, on_progress: Callable[[int], None] | None = None) -> RestResult:
+def find_undone(space: Space, on_progress: Callable[[Followed], None] | None = None) -> RestResult:
     """Leave the ensemble alone in every state of a search that broke nothing, until something is left undone.
 
-    States come in the order of the search. `on_progress` is called with the number of states that are done. ValueError
-    if no property of the search reads delivered sequences. O(1) look-ups a state, and O(1) simulated steps for each
-    combination of processes and links.
+    States come in the order of the search. It goes on from where `space.followed` is. `on_progress` is called with how
+    far it is. ValueError if no property of the search reads delivered sequences. O(1) look-ups a state, and O(1)
+    simulated steps for each combination of processes and links.
     """
     if space.monitors.sequences(0) is None:
         raise ValueError("no property of the search reads delivered sequences, so what was delivered is not known")
-    rests = Rests(space)
-    checked = 0
-    for state, row in enumerate(space.rows()):
+    rests, at = Rests(space), space.followed
+    for state, row in space.to_follow(at.alone):
         ending = rests.ending(row)
-        if ending is not None:
-            checked += 1
-            if ending.is_trap:
-                steps, names = run_to(space, state)
-                run = tuple(renamed_choice(choice, names) for choice in rests.run_from(row))
-                kind: Kind = "raised" if ending.raised else "rest"
-                return RestResult(checked, True, Trap((*steps, *run), kind, ending.broken))
+        if ending is not None and ending.is_trap:
+            steps, names = run_to(space, state)
+            run = tuple(renamed_choice(choice, names) for choice in rests.run_from(row))
+            kind: Kind = "raised" if ending.raised else "rest"
+            return RestResult(True, Trap((*steps, *run), kind, ending.broken))
         if on_progress is not None and not (state + 1) % LOOK:
-            on_progress(state + 1)
-    return RestResult(checked, rests.exercised, None)
+            alone, exercised = max(at.alone, state + 1), at.exercised or rests.exercised
+            on_progress(replace(at, alone=alone, exercised=exercised))
+    return RestResult(at.exercised or rests.exercised, None)
 
 
 class Rests:

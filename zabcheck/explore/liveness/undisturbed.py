@@ -31,6 +31,7 @@ from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
+from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import NO_CONNECTION
 from zabcheck.explore.tables.successors import Row
 from zabcheck.invariants import Judge, Local, Recover, Stabilised
@@ -67,8 +68,9 @@ class Trap(Struct, frozen=True):
 class UndisturbedResult(Struct, frozen=True):
     """The result of all continuations.
 
-    `checked` counts the pairs of a state and a Stabilise, `continuations` those that differ; `unfinished` of these had
-    no end after `choices.MOST_ROUNDS` rounds, and decide nothing. `trap` is the first one in the order of the search.
+    `checked` counts the pairs of a state and a Stabilise; `unfinished` of these had no end after `choices.MOST_ROUNDS`
+    rounds, and decide nothing. `continuations` counts those that differ, and were followed by this process. `trap` is
+    the first one in the order of the search.
     """
 
     checked: int
@@ -107,26 +109,29 @@ class StableQuorum:
         """
 
 
-def find_trap(space: Space, on_progress: Callable[[int], None] | None = None) -> UndisturbedResult:
+def find_trap(space: Space, on_progress: Callable[[Followed], None] | None = None) -> UndisturbedResult:
     """Follow every Stabilise from every state of a search that broke nothing, until one is a trap.
 
-    States come in the order of the search, so without reduction no run to a trap is shorter. `on_progress` is called
-    with the number of states that are done. ValueError if no property of the search reads delivered sequences.
+    States come in the order of the search, so without reduction no run to a trap is shorter. It goes on from where
+    `space.followed` is. `on_progress` is called with how far it is. ValueError if no property of the search reads
+    delivered sequences.
     O(1) look-ups a state and Stabilise; O(1) simulated steps a continuation that joins no other.
     """
-    continuations = Continuations(space)
-    checked = 0
-    for state, row in enumerate(space.rows()):
+    continuations, at = Continuations(space), space.followed
+    checked, unfinished = at.checked, at.unfinished
+    for state, row in space.to_follow(at.led):
         for stable in continuations.stable_quorums:
             ending = continuations.ending(row, stable)
             if ending is None:
                 continue
-            checked += 1
+            if state >= at.led:
+                checked += 1
+                unfinished += not ending.ended
             if ending.is_trap:
                 return UndisturbedResult(checked, len(continuations), continuations.trap(state, row, stable))
         if on_progress is not None and not (state + 1) % LOOK:
-            on_progress(state + 1)
-    return UndisturbedResult(checked, len(continuations), None, continuations.unfinished)
+            on_progress(replace(at, led=max(at.led, state + 1), checked=checked, unfinished=unfinished))
+    return UndisturbedResult(checked, len(continuations), None, unfinished)
 
 
 class Continuations:
@@ -155,11 +160,6 @@ class Continuations:
 
     def __len__(self) -> int:
         return len(self._continuations)
-
-    @property
-    def unfinished(self) -> int:
-        """How many had no end."""
-        return sum(not each.ended for each in self._continuations)
 
     def ending(self, row: Row, stable: StableQuorum) -> Ending | None:
         """Return the ending of this Stabilise from this state; None if it does nothing there, or is not followed.
@@ -284,7 +284,7 @@ class Continuations:
             judge.observe(Stabilised(leader, incarnations[leader], quorum))
         self._show(judge, continuation.after, incarnations)
         violated = (verdict.property for verdict in judge.finish() if verdict.status == "violated")
-        return Ending(next(violated, None), raised=False)
+        return Ending(next(violated, None), raised=False, ended=continuation.ended)
 
     def _show(self, judge: Judge, events: Iterable[int], incarnations: Sequence[int]) -> None:
         for number in events:

@@ -61,6 +61,23 @@ class Position(Struct, frozen=True):
     over: bool = False
 
 
+_Count = Annotated[int, Meta(ge=0)]
+
+
+class Followed(Struct, frozen=True):
+    """The position of what follows a search whose states are all expanded.
+
+    From `led` states undisturbed leaders were followed, in `alone` the ensemble was left alone. `checked` and
+    `unfinished` are those of `UndisturbedResult`, `exercised` that of `RestResult`, until there.
+    """
+
+    led: _Count = 0
+    checked: _Count = 0
+    unfinished: _Count = 0
+    alone: _Count = 0
+    exercised: bool = False
+
+
 class Checkpoint(Struct):
     """Everything that a search needs to go on.
 
@@ -74,9 +91,7 @@ class Checkpoint(Struct):
     width: int
     portions: Iterable[Portion]
     sizes: dict[str, int]
-
-
-_Count = Annotated[int, Meta(ge=0)]
+    followed: Followed
 
 
 class _Header(Struct):
@@ -85,6 +100,7 @@ class _Header(Struct):
     byteorder: str
     settings: dict[str, str]
     position: Position
+    followed: Followed
     sizes: dict[str, int]
     states: _Count
     width: _Count
@@ -95,13 +111,14 @@ class _Header(Struct):
 class CheckpointFile:
     """The file with the checkpoint of one search, at `path`.
 
-    `settings` must be the same, by name, when the search goes on.
+    `settings` must be the same, by name, when the search goes on. `failed`: why the last one could not be written.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, str], every: float = EVERY) -> None:
         self.path = path
         self.settings = dict(settings)
         self.every = every
+        self.failed: OSError | None = None
         self._due = monotonic() + every
 
     @property
@@ -110,8 +127,16 @@ class CheckpointFile:
         return monotonic() >= self._due
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Write a checkpoint, whole or not at all. OSError if that fails. O(states), a second for some millions."""
-        start = monotonic()
+        """Write a checkpoint, whole or not at all: then it has `failed`. O(states), a second for some millions."""
+        start, self.failed = monotonic(), None
+        try:
+            self._write(checkpoint)
+        except OSError as error:
+            self.failed = error
+        end = monotonic()
+        self._due = end + max(self.every, (end - start) * _SHARE)
+
+    def _write(self, checkpoint: Checkpoint) -> None:
         digest = hashlib.sha256()
         with whole(self.path) as file:
             for piece in self._pieces(checkpoint):
@@ -120,8 +145,6 @@ class CheckpointFile:
             file.write(digest.digest())
             file.flush()
             os.fsync(file.fileno())
-        end = monotonic()
-        self._due = end + max(self.every, (end - start) * _SHARE)
 
     def _pieces(self, checkpoint: Checkpoint) -> Iterator[bytes]:
         journal = msgspec.msgpack.encode(checkpoint.journal)
@@ -131,6 +154,7 @@ class CheckpointFile:
             byteorder,
             self.settings,
             checkpoint.position,
+            checkpoint.followed,
             checkpoint.sizes,
             checkpoint.states,
             checkpoint.width,
@@ -159,7 +183,9 @@ class CheckpointFile:
         except NOT_DECODED:
             raise self.refuse() from None
         portions = _portions(self.path, begin, header.states, header.width)
-        return Checkpoint(header.position, journal, header.states, header.width, portions, header.sizes)
+        return Checkpoint(
+            header.position, journal, header.states, header.width, portions, header.sizes, header.followed
+        )
 
     def _refuse_if_damaged(self, file: BinaryIO, size: int) -> None:
         """Raise CheckpointError if the digest after `size` bytes, at the end, is not that of the rest."""
