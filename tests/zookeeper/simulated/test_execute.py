@@ -15,10 +15,20 @@ from tests.cli.command import argv, environment
 from tests.zookeeper.processes import until
 from zabcheck.zookeeper.bugs.catalogue import named
 from zabcheck.zookeeper.recording.folder import read
-from zabcheck.zookeeper.recording.records import Acknowledged, Chose, Exited, Paused, PowerLost, Read, Replied, Wiped
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    Chose,
+    Exited,
+    Paused,
+    PowerLost,
+    Reached,
+    Read,
+    Replied,
+    Wiped,
+)
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
-from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, PowerLoss, ReadFields, Step, Stop
+from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Pause, Resume, Start
 from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
@@ -115,6 +125,18 @@ def test_links(simulator: Simulator, tmp_path: Path) -> None:
     assert run.undone == []
     assert run.judged.wrong == []
     assert sum(isinstance(record, Acknowledged) for record in run.records) >= 6
+
+
+@pytest.mark.parametrize("down", [False, True])
+def test_failures_at_one_point_come_in_turn(simulator: Simulator, tmp_path: Path, down: bool) -> None:
+    """Also of a server that is down when they are asked for. Another stop there is passed over."""
+    fails = (Fail("C", "file-sync"), Fail("C", "file-sync"), Stop("C", "file-sync"))
+    choices = (Kill("C"), *fails, Start("C"), Kill("A")) if down else (*fails, Kill("A"))
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (*choices, Wait(20)), patient=False)
+    run = Run(simulator, tmp_path / "run", schedule, ThreadOrder(1))
+    assert run.undone == ["passed over: something is to be stopped there already"]
+    reached = [(each.point, each.what) for each in run.records if isinstance(each, Reached)]
+    assert reached == [("file-sync", "failed")] * 2
 
 
 def test_servers_and_observers(simulator: Simulator, tmp_path: Path) -> None:

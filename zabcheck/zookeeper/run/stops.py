@@ -6,6 +6,7 @@ servers. When a server ends, its stops end with it.
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from threading import Lock
 from typing import Literal, Protocol
 
 from zabcheck.zookeeper.debugger.agent import AgentError, AgentGone
@@ -101,6 +102,10 @@ class Stops:
         self._wanted: dict[tuple[int, str], tuple[int, Act]] = {}
         """Stops to be set when a server that is down starts."""
         self._traps: dict[tuple[int, str], AnyTrap] = {}
+        self._failing: dict[tuple[int, str], list[int]] = {}
+        """Where a call is to fail: the counts of the failures that follow the present one there, in turn."""
+        self._turns = Lock()
+        """Held while turns are looked at: threads come in a thread of the debugger's."""
         self._forces = {number: Forces(server) for number, server in ensemble.servers.items()} if watched else {}
         """The data that each server has forced to its disk, if the power of one is to fail."""
         self._unable = ""
@@ -130,12 +135,19 @@ class Stops:
     def stop(self, number: int, point: str, nth: int, act: Act = "held") -> None:
         """Act on the nth thread of a server that comes to a point. NotApplicable if that cannot be.
 
-        A server that is down gets its stop when it starts.
+        A server that is down gets its stop when it starts. A failure where one is to come already waits its turn.
         """
         server = self._ensemble.servers[number]
         trap = self._traps.get((number, point))
         if (number, point) in self._wanted or (trap is not None and not trap.over):
-            raise NotApplicable("something is to be stopped there already")
+            with self._turns:
+                if act != "failed" or (number, point) not in self._failing:
+                    raise NotApplicable("something is to be stopped there already")
+                self._failing[number, point].append(nth)
+            return
+        self._failing.pop((number, point), None)
+        if act == "failed":
+            self._failing[number, point] = []
         if server.up:
             self._ask(number, lambda _: self._set(number, point, nth, act))
         else:
@@ -182,6 +194,7 @@ class Stops:
     def go(self, number: int, point: str) -> None:
         """Let a held thread go on, and stop none there any more. NotApplicable if none was to be stopped there."""
         trap = self._traps.pop((number, point), None)
+        self._failing.pop((number, point), None)
         if trap is None:
             raise NotApplicable("nothing is to be stopped there")
         self._ask(number, lambda debugger: debugger.go(trap))
@@ -260,6 +273,7 @@ class Stops:
     def go_all(self) -> None:
         """Let every thread go on, and stop none any more."""
         self._wanted.clear()
+        self._failing.clear()
         for number, point in [*self._traps]:
             with suppress(NotApplicable):
                 self.go(number, point)
@@ -286,6 +300,11 @@ class Stops:
                 self._ensemble.servers[number].kill()
             if isinstance(act, Kept):
                 self._cut(number, act)
+            with self._turns:
+                waiting = self._failing.get((number, point)) or self._failing.pop((number, point), None)
+                following = waiting.pop(0) if waiting else None
+            if following is not None:
+                self._set(number, point, following, "failed")
 
         self._traps[number, point] = self._debuggers[number].stop(point, nth, what, come)
 

@@ -98,7 +98,10 @@ class KillAtPoint(AtPoint, frozen=True):
 
 
 class Fail(AtPoint, frozen=True):
-    """The `nth` thread of `server` that comes to `point` throws an IOException there, as if the disk were full."""
+    """The `nth` thread of `server` that comes to `point` throws an IOException there, as if the disk were full.
+
+    If another failure is to come there already, this one waits its turn, and counts threads from then on.
+    """
 
     nth: _Nth = 1
 
