@@ -657,6 +657,44 @@ def a_node_deleted_and_made_anew_while_away_has_changed() -> History:
 
 
 @is_right
+def a_node_that_was_watched_twice_is_deleted_while_away() -> History:
+    """setWatches tells it for each of its lists (DataTree.setWatches)."""
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.get("/a", 5, "x", stat(2), watch="standard")
+    c1.answer(c1.ask("getChildren", "/a", watch="standard"), 5, stat=stat(2), children=())
+    c1.lose()
+    c2.delete("/a", 6)
+    c1.connect(seen=5)
+    asked = c1.ask("setWatches", relative=5, data_watches=("/a",), child_watches=("/a",))
+    c1.event("Deleted", "/a")
+    c1.event("Deleted", "/a")
+    c1.answer(asked, 8)
+    return h
+
+
+@breaks("watch fires once, for a cause")
+def a_node_that_was_watched_twice_is_deleted_and_told_three_times() -> History:
+    h = a_node_that_was_watched_twice_is_deleted_while_away()
+    answer = h.lines.pop()
+    h.lines += [h.lines[-1], answer]
+    return h
+
+
+@is_right
+def a_node_created_while_away_may_be_gone_by_a_delete_of_unknown_outcome() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.answer(c1.ask("exists", "/a", watch="standard"), 5, error="NoNode")
+    c1.ask("delete", "/a")
+    c1.lose()
+    c2.create("/a", 6)
+    c1.connect(seen=5)
+    c1.answer(c1.ask("setWatches", relative=5, exist_watches=("/a",)), 8)
+    return h
+
+
+@is_right
 def the_event_of_an_own_write_comes_before_its_answer() -> History:
     h = History()
     c1 = h.client(1)

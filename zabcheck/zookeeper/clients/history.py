@@ -59,11 +59,13 @@ class Content(NamedTuple):
         return self.length != other.length or (alike and self.digest != other.digest)
 
 
-class Line(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="record", rename="camel"):
-    """Base of all lines."""
+class Line(
+    Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="record", rename="camel", gc=False
+):
+    """Base of all lines. There are no cycles in them that a collector of garbage would have to look for."""
 
 
-class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False):
     """A node's data where it is no text: as base64, or as a digest with the length in bytes."""
 
     base64: str | None = None
@@ -88,7 +90,7 @@ def _digested(raw: bytes) -> Content:
     return Content(f"crc32:{zlib.crc32(raw):08x}", len(raw))
 
 
-class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False):
     """A node's counters (Programmer's Guide, ZooKeeper Stat Structure). Times are in ms since 1970."""
 
     czxid: Count
@@ -156,7 +158,7 @@ class Connected(Record, frozen=True, kw_only=True, tag="connected"):
     local: bool = False
 
 
-class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False):
     """A request within a multi."""
 
     op: Operation
@@ -187,7 +189,9 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
     recursive_watches: tuple[Path, ...] = ()
 
 
-class Result(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel"):
+class Result(
+    Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False
+):
     """The result of a part of a multi: an error, or what such a request is answered."""
 
     error: str = ""
@@ -269,25 +273,26 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
 
 
 def _decoded(raw: bytes, name: str, number: int) -> HistoryLine:
-    where = f"{name}, line {number}"
     try:
         line = _DECODER.decode(raw)
     except NOT_DECODED as error:
         other = foreign(raw) if number == 1 else None
         why = f": expected {other}" if other is not None else why_no_line(error, raw, HistoryLine)
-        raise HistoryError(where + why) from None
-    try:
-        for data in _data_in(line):
-            content_of(data)
-    except ValueError as error:
-        raise HistoryError(f"{where}, field `data`: {error}") from None
+        raise HistoryError(f"{name}, line {number}{why}") from None
+    if isinstance(line, InitialNode | Request | Answer):
+        try:
+            _check_data(line)
+        except ValueError as error:
+            raise HistoryError(f"{name}, line {number}, field `data`: {error}") from None
     return line
 
 
-def _data_in(line: HistoryLine) -> Iterator[str | Data | None]:
-    if isinstance(line, InitialNode | Request | Answer):
-        yield line.data
-    if isinstance(line, Request):
-        yield from (part.data for part in line.parts)
-    elif isinstance(line, Answer):
-        yield from (result.data for result in line.results)
+def _check_data(line: InitialNode | Request | Answer) -> None:
+    """ValueError if data that is no text is incomplete."""
+    if isinstance(line.data, Data):
+        content_of(line.data)
+    if isinstance(line, InitialNode):
+        return
+    for part in line.parts if isinstance(line, Request) else line.results:
+        if isinstance(part.data, Data):
+            content_of(part.data)

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, effects_of
@@ -207,8 +208,16 @@ class Earlier(NamedTuple):
     write: Exchanged | None
 
 
-def in_real_time(exchange: Exchange) -> Iterator[Earlier]:
-    """Yield each operation that is known to have been sent after another was answered. O(operations · log)."""
+@lru_cache(maxsize=1)
+def in_real_time(exchange: Exchange) -> list[Earlier]:
+    """Return each write and sync that is known to have been sent after another operation was answered.
+
+    O(operations · log).
+    """
+    return [*_by_clock(exchange), *_told(exchange)]
+
+
+def _by_clock(exchange: Exchange) -> Iterator[Earlier]:
     points: list[tuple[int, int, int, Exchanged]] = []
     if exchange.header.clock == "one":
         for number, operation in enumerate(exchange.operations):
@@ -218,15 +227,16 @@ def in_real_time(exchange: Exchange) -> Iterator[Earlier]:
                 points.append((operation.answer.time + exchange.header.clock_error, 1, number, operation))
     best: Exchanged | None = None
     best_write: Exchanged | None = None
-    for _, is_answer, _, operation in sorted(points, key=lambda point: point[:3]):
+    points.sort()
+    for _, is_answer, _, operation in points:
         if not is_answer:
-            yield Earlier(operation, best, best_write)
+            if operation.is_write or operation.request.op == "sync":
+                yield Earlier(operation, best, best_write)
             continue
         if best is None or operation.zxid > best.zxid:
             best = operation
         if operation.is_write and operation.is_done and (best_write is None or operation.zxid > best_write.zxid):
             best_write = operation
-    yield from _told(exchange)
 
 
 def _told(exchange: Exchange) -> Iterator[Earlier]:

@@ -5,11 +5,11 @@ children as of `pzxid`. An acknowledged write proves a change. So each node has 
 and two that overlap and differ contradict each other, whoever saw them: one look-up, where others search for an order.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
@@ -43,6 +43,28 @@ class Conflict(NamedTuple):
     change: Seen
 
 
+class Changes:
+    """States of one node, or of several, sorted by `start`."""
+
+    def __init__(self, states: list[Seen]) -> None:
+        self.states = states
+        self.starts = [seen.start for seen in states]
+
+    def after(self, zxid: int) -> Iterator[Seen]:
+        """Yield those after `zxid`, in their order."""
+        return islice(self.states, bisect_right(self.starts, zxid), None)
+
+    def last(self, after: int, until: int) -> Seen | None:
+        """Return the last state after one zxid and up to another; of several that began at once the first."""
+        index = bisect_right(self.starts, until) - 1
+        if index < 0 or self.starts[index] <= after:
+            return None
+        return self.states[bisect_left(self.starts, self.starts[index])]
+
+
+_NONE = Changes([])
+
+
 class Tree:
     """The nodes of a history. Each list is sorted by `start`."""
 
@@ -64,9 +86,9 @@ class Tree:
         for lists in (self.data, self.children):
             for sightings in lists.values():
                 sightings.sort(key=lambda seen: (seen.start, seen.until))
-        self._states = {path: [*filter(is_state, sightings)] for path, sightings in self.data.items()}
-        self._starts = {path: [seen.start for seen in states] for path, states in self._states.items()}
-        self._longest = {path: _running(states) for path, states in self._states.items()}
+        self._changes = {path: Changes([*filter(is_state, sightings)]) for path, sightings in self.data.items()}
+        self._longest = {path: _running(changes.states) for path, changes in self._changes.items()}
+        self._below: dict[str, Changes] = {}
 
     def _add(self, operation: Exchanged) -> None:
         if operation.is_write:
@@ -131,20 +153,52 @@ class Tree:
         """Return True if all who write this node are recorded."""
         return any(path == top or path.startswith(top.rstrip("/") + "/") for top in self.complete)
 
+    @cached_property
+    def _unsettled_or_above(self) -> set[str]:
+        return {above for path in self.unsettled for above in (path, *ancestors(path))}
+
+    def may_change_unseen(self, path: str) -> bool:
+        """Return True if nobody may know of a change of this node, or of one below."""
+        return path in self._unsettled_or_above
+
     def state_at(self, path: str, zxid: int) -> Seen | None:
         """Return the sighting that shows the node as of `zxid`; None if nothing proves how it was. O(log sightings)."""
-        index = bisect_right(self._starts.get(path, ()), zxid) - 1
+        index = bisect_right(self.changes(path).starts, zxid) - 1
         if index < 0:
             return None
         seen = self._longest[path][index]
         lasts = seen.until >= zxid or (self.is_complete(path) and path not in self.unsettled)
         return seen if lasts else None
 
-    def changes_after(self, path: str, zxid: int, of_children: bool = False) -> Iterator[Seen]:
-        """Yield the known changes of a node, or of its children, after `zxid`, in their order."""
-        states = (self.children if of_children else self._states).get(path, [])
-        for index in range(bisect_right(states, zxid, key=lambda seen: seen.start), len(states)):
-            yield states[index]
+    def changes(self, path: str) -> Changes:
+        """Return the known changes of a node."""
+        return self._changes.get(path, _NONE)
+
+    @cached_property
+    def _ends(self) -> dict[str, Changes]:
+        return {
+            path: Changes([seen for seen in changes.states if seen.stat is None])
+            for path, changes in self._changes.items()
+        }
+
+    def ends(self, path: str) -> Changes:
+        """Return the known ends of a node."""
+        return self._ends.get(path, _NONE)
+
+    @cached_property
+    def _changes_of_children(self) -> dict[str, Changes]:
+        return {path: Changes(sightings) for path, sightings in self.children.items()}
+
+    def changes_of_children(self, path: str) -> Changes:
+        """Return the known changes of a node's children."""
+        return self._changes_of_children.get(path, _NONE)
+
+    def changes_below(self, path: str) -> Changes:
+        """Return the known changes of all nodes below a node. O(changes) for the first time."""
+        if path not in self._below:
+            states = [seen for each in self.data if path in ancestors(each) for seen in self.changes(each).states]
+            self._below[path] = Changes(sorted(states, key=lambda seen: seen.start))
+        return self._below[path]
 
     @cached_property
     def conflicts(self) -> list[Conflict]:
@@ -172,6 +226,13 @@ def is_state(seen: Seen) -> bool:
 def parent(path: str) -> str:
     """Return the path of the node above."""
     return path.rpartition("/")[0] or ROOT
+
+
+def ancestors(path: str) -> Iterator[str]:
+    """Yield the paths of all nodes above, the nearest first."""
+    while path != ROOT:
+        path = parent(path)
+        yield path
 
 
 def _last_effects(operation: Exchanged) -> list[Effect]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
+from itertools import pairwise
 
 from zabcheck.zookeeper.clients.exchange import WRITES, Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
@@ -123,21 +123,19 @@ def _difference(first: Seen, second: Seen) -> str:
 def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at the results of each multi, and for views that have a part of it only."""
     refused: dict[tuple[str, Content], Exchanged] = {}
-    written: set[tuple[str, Content]] = set()
     for operation in exchange.operations:
-        if operation.request.op != "multi":
-            written.update(
-                (each.path, each.content) for each in effects_of(operation) if operation.is_write and each.content
-            )
-            continue
-        found.case()
-        if operation.answer is not None and operation.answer.error == "":
-            _look_at_results(operation, operation.answer, found)
-        contents = {(each.path, each.content): operation for each in effects_of(operation) if each.content is not None}
-        if operation.is_known and not operation.is_done:
-            refused |= contents
-        else:
-            written |= contents.keys()
+        if operation.request.op == "multi":
+            found.case()
+            if operation.answer is not None and operation.answer.error == "":
+                _look_at_results(operation, operation.answer, found)
+            if operation.is_known and not operation.is_done:
+                refused |= dict.fromkeys(_written(operation), operation)
+    others = [
+        each
+        for each in exchange.operations
+        if each.is_write and (each.request.op != "multi" or each.is_done or not each.is_known)
+    ]
+    written = {each for operation in others if refused for each in _written(operation)} & refused.keys()
     for path, seen in _reads(tree):
         source = refused.get((path, seen.content)) if seen.content is not None else None
         if source is not None and (path, seen.content) not in written:
@@ -151,6 +149,11 @@ def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
         change = conflict.change.by
         if isinstance(change, Exchanged) and change.request.op == "multi":
             found.breach(conflict.change.start, _story(conflict), change, conflict.stale.by)
+
+
+def _written(operation: Exchanged) -> Iterator[tuple[str, Content]]:
+    """Yield what a write writes, or would have written."""
+    return ((each.path, each.content) for each in effects_of(operation) if each.content is not None)
 
 
 def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None:
@@ -365,8 +368,7 @@ def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def _is_deleted(path: str, since: int, until: int, tree: Tree) -> bool:
     """Return True if a node is known to have been deleted after one zxid and up to another."""
-    changes = takewhile(lambda seen: seen.start <= until, tree.changes_after(path, since))
-    return any(seen.stat is None for seen in changes)
+    return tree.ends(path).last(since, until) is not None
 
 
 def _number(effect: Effect) -> int:

@@ -4,6 +4,7 @@ A watch is armed as of the zxid of the answer that set it. From the first change
 has to come before any answer that is as of the change or later.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
@@ -14,7 +15,7 @@ from typing import Literal
 from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged
 from zabcheck.zookeeper.clients.history import Request, WatchEvent
 from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Seen, Tree
+from zabcheck.zookeeper.clients.tree import Changes, Seen, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
 Kind = Literal["data", "exist", "child", "persistent", "recursive"]
@@ -76,6 +77,8 @@ class _Stream:
         self.told: dict[tuple[str, str, int], WatchEvent] = {}
         self.resumed: dict[Exchanged, list[Arm]] = {}
         self.resuming: set[Arm] = set()
+        self.alike: Counter[tuple[str, str]] = Counter()
+        """Events that may come again: setWatches tells a change for each list that has the node."""
 
     def judge(self) -> None:
         for operation in self.connection.operations:
@@ -105,19 +108,18 @@ class _Stream:
     def _expect(self, arm: Arm, after: int) -> None:
         """Look up the change that a watch has to tell next."""
         arm.since = after
-        changes = [next(each, None) for each in self._changes(arm, after)]
+        changes = [next(each.after(after), None) for each in self._changes(arm)]
         arm.change = min((each for each in changes if each is not None), key=lambda seen: seen.start, default=None)
         arm.due = arm.change.start if arm.change is not None else _NEVER
         if arm.change is not None:
             heappush(self.heap, (arm.due, next(self.numbers), arm))
 
-    def _changes(self, arm: Arm, after: int) -> Iterator[Iterator[Seen]]:
-        yield (seen for seen in self.tree.changes_after(arm.path, after) if arm.kind != "child" or seen.stat is None)
+    def _changes(self, arm: Arm) -> Iterator[Changes]:
+        yield self.tree.ends(arm.path) if arm.kind == "child" else self.tree.changes(arm.path)
         if arm.kind in ("child", "persistent"):
-            yield self.tree.changes_after(arm.path, after, of_children=True)
+            yield self.tree.changes_of_children(arm.path)
         if arm.kind == "recursive":
-            below = arm.path.rstrip("/") + "/"
-            yield from (self.tree.changes_after(path, after) for path in self.tree.data if path.startswith(below))
+            yield self.tree.changes_below(arm.path)
 
     # What comes.
 
@@ -165,9 +167,9 @@ class _Stream:
             self.found.rearming.case()
             if self.arms.get((arm.path, arm.kind)) is not arm or not arm.is_armed:
                 continue
-            changes = [seen for each in self._changes(arm, since) for seen in each if seen.start <= zxid]
+            changes = [seen for each in self._changes(arm) if (seen := each.last(since, zxid)) is not None]
             last = max(changes, key=lambda seen: seen.start, default=None)
-            is_told = last is not None and arm.kind not in _LASTING and (arm.kind != "exist" or last.stat is not None)
+            is_told = arm.kind not in _LASTING and (arm.kind != "exist" or self._exists(arm.path, zxid))
             if is_told and last is not None:
                 text = (
                     f"{arm.path} changed as {shown(last.start)} while client {self.connection.client} was away with "
@@ -177,6 +179,11 @@ class _Stream:
                 arm.is_armed = False
             else:
                 self._expect(arm, zxid)
+
+    def _exists(self, path: str, zxid: int) -> bool:
+        """Return True if a node is known to exist as of this zxid."""
+        seen = self.tree.state_at(path, zxid)
+        return seen is not None and seen.stat is not None
 
     def _hear(self, event: WatchEvent) -> None:
         arms = [
@@ -190,6 +197,7 @@ class _Stream:
             self._unasked(event)
             return
         self.found.cause.case()
+        self.alike[event.path, event.type] = sum(arm in self.resuming for arm in arms) - 1
         zxid = self._change_told(event, arms)
         self._in_order(event, zxid)
         self._is_caused(event, arms)
@@ -216,7 +224,7 @@ class _Stream:
         if event.zxid > 0:
             return event.zxid
         is_resuming = any(arm in self.resuming for arm in arms)
-        if is_resuming or not self.tree.is_complete(event.path) or self._may_change_unseen(event.path):
+        if is_resuming or not self.tree.is_complete(event.path) or self.tree.may_change_unseen(event.path):
             return _NEVER
         return min(arm.due for arm in arms)
 
@@ -232,6 +240,9 @@ class _Stream:
 
     def _unasked(self, event: WatchEvent) -> None:
         """Tell an event that no watch is there for."""
+        if self.alike[event.path, event.type] > 0:
+            self.alike[event.path, event.type] -= 1
+            return
         about = f"client {self.connection.client} heard {event.type} of {event.path}"
         kinds: tuple[Kind, ...] = (*_TOLD_BY[event.type], *_LASTING)
         ends = [self.ended[event.path, kind] for kind in kinds if (event.path, kind) in self.ended]
@@ -250,7 +261,7 @@ class _Stream:
     def _is_caused(self, event: WatchEvent, arms: list[Arm]) -> None:
         """Tell an event without a change, where all changes are known."""
         path = event.path
-        if not self.tree.is_complete(path) or self._may_change_unseen(path):
+        if not self.tree.is_complete(path) or self.tree.may_change_unseen(path):
             return
         if all(arm.due == _NEVER and arm.since and arm.by.request.op != "setWatches" for arm in arms):
             text = (
@@ -258,10 +269,6 @@ class _Stream:
                 f"{shown(arms[0].since)}"
             )
             self.found.cause.breach(arms[0].since, text, arms[0].by, event)
-
-    def _may_change_unseen(self, path: str) -> bool:
-        below = path.rstrip("/") + "/"
-        return any(each == path or each.startswith(below) for each in self.tree.unsettled)
 
     def _in_order(self, event: WatchEvent, zxid: int) -> None:
         if zxid == _NEVER:
