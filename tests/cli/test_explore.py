@@ -111,6 +111,17 @@ def test_as_json(zabcheck: Command) -> None:
     assert not {*proved["goals"]} & {*proved["unreached"]}
 
 
+def test_a_goal_that_needs_events_which_a_protocol_does_not_show_cannot_be_seen(zabcheck: Command) -> None:
+    own = ("explore", "--protocol", "tests.protocols.own.alone:Alone", "--processes", "2")
+    told = " ".join(zabcheck(*own).out.split())
+    assert "not seen in any run: three epochs, several outstanding, tail lost, power loss, two leaders, altered" in told
+    assert "goals that cannot be seen, as no run shows `accept`, `adopt`, `establish`, `truncate`, `promise` or" in told
+    unseen = zabcheck(*own, "--format", "json").json["unseen"]
+    assert unseen["truncation"] == ["truncate"]
+    assert unseen["partial replication"] == ["accept", "adopt", "establish"]
+    assert zabcheck(*PROVED, "--format", "json").json["unseen"] == {}
+
+
 def test_a_large_search_without_numpy_says_once_what_would_be_faster(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

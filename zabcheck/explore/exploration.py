@@ -31,7 +31,7 @@ from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter,
 from zabcheck.explore.space import Space
 from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import EpochUnknown
-from zabcheck.invariants import EpochProgress, Halt, Integrity, Invariant, select
+from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
@@ -39,7 +39,7 @@ from zabcheck.protocols.base import CannotTellApart, Protocol
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
 from zabcheck.protocols.switches import Switches, kept_out
-from zabcheck.search.goals import GOALS
+from zabcheck.search.goals import EXPECTED, GOALS, possible, unseen
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice
 from zabcheck.simulation.schedule import Schedule
@@ -472,6 +472,13 @@ def _left_out(question: _Question, space: Space) -> tuple[str, ...]:
     return (*kept_out(structs.asdict(schedule.switches), never), *weights, *altered)
 
 
+def _shown(question: _Question, space: Space) -> frozenset[type[Event]]:
+    """Return the kinds of event that some run shows, or that can be expected, also of wider bounds."""
+    shown = {type(event) for events in space.components.events for event in events}
+    expected = {EXPECTED[kind] for kind in shown if kind in EXPECTED}
+    return frozenset(shown | expected) | possible(question.protocol, question.schedule.switches.never)
+
+
 def _exits(space: Space) -> Exits | None:
     """Count the states in which a process has ended by itself. O(states) if any process has."""
     processes, made_of = space.components.processes, space.local_states.made_of
@@ -518,6 +525,7 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
         unexercised=tuple(unexercised),
         goals=explored.goals,
         unreached=tuple(goal for goal in GOALS if goal not in explored.goals),
+        unseen=unseen(_shown(question, shortest.space)) if explored.whole else {},
         switched_off=explored.switched_off,
         limits={name: getattr(question.bounds, name) for name in explored.limiting},
         left_out=_left_out(question, shortest.space),

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Exploration
+from zabcheck.search.report.summary import cannot_be_seen
 from zabcheck.simulation.choices import MOST_ROUNDS
 from zabcheck.text.pen import BOLD, Drawing, Pen
 from zabcheck.text.words import counted
@@ -96,8 +97,11 @@ def sentences(found: Exploration) -> list[str]:
             f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
             f"{components} that has a chance of less than {_chance(found.components):.0e}"
         )
-        if found.unreached and not found.certified:
-            said.append(f"not seen in any run: {', '.join(found.unreached)}")
+        missing = [goal for goal in found.unreached if goal not in found.unseen]
+        if missing and not found.certified:
+            said.append(f"not seen in any run: {', '.join(missing)}")
+        if found.unseen and not found.certified:
+            said.append(cannot_be_seen(found.unseen))
         if found.exits is not None:
             states, why = counted(found.exits.states, "state", "states"), found.exits.reason
             said.append(f"gone for good: a process has ended by itself in {states}, for instance: {why}")

@@ -108,6 +108,8 @@ class Exploration(Struct, frozen=True):
     """The goals that a run was seen to reach."""
     unreached: tuple[str, ...]
     """The other goals."""
+    unseen: Mapping[str, tuple[str, ...]]
+    """Those that no run could be seen to reach, each with the kinds of event that it needs and no run shows."""
     switched_off: Mapping[str, int]
     """The number of different moves that each bound forbade, by its name."""
     limits: Mapping[str, int]

@@ -29,6 +29,7 @@ from zabcheck.invariants import (
     Zxid,
 )
 from zabcheck.invariants.quorums import Quorums
+from zabcheck.protocols.base import Protocol, TakeSnapshot
 
 GOALS: dict[str, str] = {
     "three epochs": "leaders of three epochs were established",
@@ -64,6 +65,34 @@ NEEDS: dict[str, tuple[type[Event], ...]] = {
     "altered record": (Halt,),
 }
 """The kinds of event by which each goal is seen. Who shows `Establish` need not show `Ready`."""
+EXPECTED: dict[type[Event], type[Event]] = {Establish: Ready, Adopt: Truncate}
+"""For a kind of event the one that whoever shows it need not show, or may show later."""
+
+
+def unseen(shown: Collection[type[Event]]) -> dict[str, tuple[str, ...]]:
+    """Return the goals that need kinds of event of which none is `shown`, each with these kinds.
+
+    Runs without a broadcast have shown too little to tell.
+    """
+    if Broadcast not in shown:
+        return {}
+    missing = {goal: [kind for kind in NEEDS[goal] if kind not in shown] for goal in GOALS}
+    return {goal: tuple(str(kind.__struct_config__.tag) for kind in kinds) for goal, kinds in missing.items() if kinds}
+
+
+def possible(protocol: Protocol, left_out: Collection[str]) -> frozenset[type[Event]]:
+    """Return the kinds of event that a search brings about by itself, so that they only have to be waited for.
+
+    `left_out` are kinds of choices that the run's switches leave out.
+    """
+    moves, never = protocol.environment.moves, (*protocol.environment.never, *left_out)
+    crashes = "crash" not in never and (moves.get("crash", 1) or moves.get("power_loss", 1))
+    kinds: dict[type[Event], object] = {
+        Crash: crashes,
+        Halt: crashes and "corrupt" not in never and moves.get("corrupt", 1),
+        Restore: TakeSnapshot in protocol.steps and "snapshot" not in never and moves.get("snapshot", 1),
+    }
+    return frozenset(kind for kind, possible in kinds.items() if possible)
 
 
 class Goals:
@@ -236,7 +265,7 @@ _NEEDED_FOR = {
 
 _TOLD_BY: dict[str, tuple[type[Event], ...]] = {
     "_accepts": (Accept,),
-    "_adopted": (Adopt, Truncate),  # what adopts a history may have to truncate its own
+    "_adopted": (Adopt, EXPECTED[Adopt]),  # what adopts a history may have to truncate its own
     "_delivered": (Deliver,),
     "_established": (Ready,),
     "_establishes": (Establish,),

@@ -1,14 +1,13 @@
 """The sum of a search's observations over its runs."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct, structs
 
-from zabcheck.invariants import Broadcast, Crash, Event, Halt, Invariant, Restore, Txn
+from zabcheck.invariants import Event, Invariant, Txn
 from zabcheck.invariants.quorums import MAJORITY
-from zabcheck.protocols.base import Protocol, TakeSnapshot
-from zabcheck.search.goals import GOALS, NEEDS
+from zabcheck.search.goals import GOALS, possible, unseen
 from zabcheck.search.run import Run
 from zabcheck.simulation.choices import FAULTS, Corrupt, Stabilise
 
@@ -133,7 +132,7 @@ class Tally:
         if run.exits and Corrupt not in kinds:
             first = Exits(0, self.runs, run.exits[0].process, run.exits[0].reason)
             self.exits = structs.replace(self.exits or first, runs=(self.exits or first).runs + 1)
-        self._shown |= run.goals.shown | _possible(simulator.protocol, simulator.switches.never)
+        self._shown |= run.goals.shown | possible(simulator.protocol, simulator.switches.never)
         self._look_at_followers(run)
 
     def _look_at_followers(self, run: Run) -> None:
@@ -167,16 +166,8 @@ class Tally:
 
     @property
     def unseen(self) -> dict[str, tuple[str, ...]]:
-        """The goals that these runs could not reach, each with the kinds of event that it needs and no run showed.
-
-        Runs without a broadcast have shown too little to tell.
-        """
-        if Broadcast not in self._shown:
-            return {}
-        missing = {goal: [kind for kind in NEEDS[goal] if kind not in self._shown] for goal in GOALS}
-        return {
-            goal: tuple(str(kind.__struct_config__.tag) for kind in kinds) for goal, kinds in missing.items() if kinds
-        }
+        """The goals that these runs could not reach, as `goals.unseen`."""
+        return unseen(self._shown)
 
     @property
     def sizes(self) -> dict[int, int]:
@@ -187,21 +178,6 @@ class Tally:
     def faults(self) -> dict[str, int]:
         """The number of runs in which each fault happened, by name."""
         return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}
-
-
-def _possible(protocol: Protocol, left_out: Collection[str]) -> frozenset[type[Event]]:
-    """Return the kinds of event that a search brings about by itself, so that they only have to be waited for.
-
-    `left_out` are kinds of choices that the run's switches leave out.
-    """
-    moves, never = protocol.environment.moves, (*protocol.environment.never, *left_out)
-    crashes = "crash" not in never and (moves.get("crash", 1) or moves.get("power_loss", 1))
-    kinds: dict[type[Event], object] = {
-        Crash: crashes,
-        Halt: crashes and "corrupt" not in never and moves.get("corrupt", 1),
-        Restore: TakeSnapshot in protocol.steps and "snapshot" not in never and moves.get("snapshot", 1),
-    }
-    return frozenset(kind for kind, possible in kinds.items() if possible)
 
 
 def _can_broadcast(run: Run, process: int) -> bool:

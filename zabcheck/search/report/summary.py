@@ -66,9 +66,14 @@ def _totals(summary: Summary) -> Text:
     if missing:
         text.append(f"\ngoals that no run reached: {', '.join(missing)}", "yellow")
     if summary.unseen and not broken:
-        kinds = dict.fromkeys(kind for kinds in summary.unseen.values() for kind in kinds)
-        text.append(f"\ngoals that cannot be seen, as no run {shows(kinds)}: {', '.join(summary.unseen)}")
+        text.append(f"\n{cannot_be_seen(summary.unseen)}")
     return text
+
+
+def cannot_be_seen(unseen: Mapping[str, Iterable[str]]) -> str:
+    """Return which goals need kinds of event that no run shows, as text."""
+    kinds = dict.fromkeys(kind for kinds in unseen.values() for kind in kinds)
+    return f"goals that cannot be seen, as no run {shows(kinds)}: {', '.join(unseen)}"
 
 
 def shows(kinds: Iterable[str]) -> str:
