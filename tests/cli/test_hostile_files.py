@@ -95,6 +95,7 @@ def test_a_compressed_snapshot_that_swells_is_not_read(zabcheck: Command, folder
     (folder / "server/version-2/snapshot.0.gz").write_bytes(gzip.compress(zeros, 1))
     result = zabcheck("zookeeper", "logs", "server")
     assert f"it holds more than {MOST_SWELLING} times its compressed size" in result.out.replace("\n", " ")
+    assert result.code == 3
 
 
 def test_a_multi_within_a_multi(zabcheck: Command, folder: Path) -> None:

@@ -113,6 +113,16 @@ def test_snapshots_without_a_log_are_inconclusive(zabcheck: Command, tmp_path: P
     assert zabcheck("zookeeper", "logs", "new").code == 0
 
 
+def test_a_snapshot_that_is_not_read_decides_nothing(zabcheck: Command, tmp_path: Path) -> None:
+    disk(tmp_path / "s1", {E1[0]: E1}, {0: snapshot()}, server=1)
+    assert zabcheck("zookeeper", "logs", "s1").code == 0
+    [unread] = [path.rename(path.with_name("snapshot.0.snappy")) for path in (tmp_path / "s1").rglob("snapshot.0")]
+    result = zabcheck("zookeeper", "logs", "s1")
+    assert result.code == 3
+    said = f"INCONCLUSIVE: nothing is known of what was not read: {unread.relative_to(tmp_path)}"
+    assert result.out.splitlines()[-1] == said
+
+
 def test_the_verdict_names_the_server(zabcheck: Command, tmp_path: Path) -> None:
     three(tmp_path)
     disk(tmp_path / "s4", {E1[0]: [*E1[:4], *E1[5:]]}, server=4)

@@ -12,7 +12,7 @@ from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.cli.zookeeper.command import zookeeper
-from zabcheck.text.words import counted
+from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.bugs.traces import traces
 from zabcheck.zookeeper.disk.comparison import compare
 from zabcheck.zookeeper.disk.contents import DiskContents, DiskError, holds_logs, scan, version_directory
@@ -52,7 +52,8 @@ def logs(
         wrong = zookeeper_logs.wrong_kinds(disks, comparison, found_traces)
         advised = remedies(disks, comparison, [(each.server, each.bug) for each in found_traces if each.wrong])
         without = [disk for disk in disks if disk.lacks_logs]
-        code = VIOLATED if wrong else INCONCLUSIVE if without else OK
+        unread = [as_text(path) for disk in disks for path in disk.unread]
+        code = VIOLATED if wrong else INCONCLUSIVE if without or unread else OK
         if format is Format.json:
             fields = zookeeper_logs.as_json(disks, comparison, found_traces)
             for disk, shown in zip(disks, fields["servers"], strict=True) if txns else ():
@@ -76,6 +77,8 @@ def logs(
     elif without:
         names = named([zookeeper_logs.name_of(disk) for disk in without])
         why = f"{names} has snapshots and no log: if there is a dataLogDir, give it with --log-dir"
+    elif unread:
+        why = f"nothing is known of what was not read: {named(unread)}"
     return conclude(console, code, why, again(txns=True) if wrong and not txns else "")
 
 

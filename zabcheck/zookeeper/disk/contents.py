@@ -76,6 +76,11 @@ class DiskContents(Struct, frozen=True):
         return not self.logs and any(each.zxid & COUNTER for each in self.snapshots)
 
     @property
+    def unread(self) -> list[Path]:
+        """The files that were not read, or not whole: nothing is known of what they hold."""
+        return [each.path for each in self.snapshots if each.state == "unread"]
+
+    @property
     def alone(self) -> bool:
         """True if the server has no ensemble: it has no epochs, and its zxids are of epoch 0."""
         return self.accepted_epoch is None and self.current_epoch is None and not epoch_of(self.last)
