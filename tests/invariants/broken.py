@@ -116,13 +116,19 @@ def places(events: list[Event], kind: type[Event], process: int | None = None) -
 
 
 def swapped(kind: type[Event], process: int | None = None, every: int = 0) -> Damage:
-    """Swap an early event of a kind with the next one of it; or of each `every` of them the first two."""
+    """Swap an early event of a kind with the next one of it; or of each `every` of them the first two.
+
+    Two incarnations of a process stay in their order: anything else is no trace.
+    """
 
     def damage(events: list[Event]) -> list[Event]:
         events, at = events.copy(), places(events, kind, process)
         for first in range(2, len(at) - 1, every or len(at)):
-            one, other = at[first], at[first + 1]
-            events[one], events[other] = events[other], events[one]
+            one, other = (events[at[first + number]] for number in (0, 1))
+            assert isinstance(one, Local)
+            assert isinstance(other, Local)
+            if one.process != other.process or one.incarnation == other.incarnation:
+                events[at[first]], events[at[first + 1]] = other, one
         return events
 
     return damage
