@@ -218,3 +218,5 @@ class CampaignReport(Struct, frozen=True):
     plan: Mapping[str, Any]
     tables: Tables
     findings: Sequence[Mapping[str, Any]] | None = None
+    unseen: Mapping[str, Sequence[str]] = {}
+    """The goals that need kinds of event which the runs do not show, each with these kinds."""

@@ -72,6 +72,13 @@ def test_where_there_is_only_ascii_nothing_else_is_written(form: Callable[..., A
         (REPORT, "goals: all 2 were reached"),
         (report_with(goals=(GoalRow("late joiner", 0, None, ""), *TABLES.goals)), "not reached: late joiner"),
         (
+            msgspec.structs.replace(
+                report_with(goals=(GoalRow("late joiner", 0, None, ""), *TABLES.goals)),
+                unseen={"late joiner": ["adopt"]},
+            ),
+            "goals that cannot be seen, as no run shows `adopt`: late joiner",
+        ),
+        (
             REPORT,
             "saturation: 9,011 abstract states, 881 of them new in the last 200 runs; 51 % of these runs (44 % to "
             "58 %) reached a new one; the next 200 runs would find about 1,309",

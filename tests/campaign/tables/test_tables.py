@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.campaign.campaigns import PART, change, copied, rows_of
-from tests.campaign.plans import EVERY
+from tests.campaign.plans import EVERY, made, plan_of
 from zabcheck.campaign import tables
 from zabcheck.campaign.results import ConfigurationRow, Tables
 from zabcheck.campaign.store import Store, StoreError
@@ -360,3 +360,15 @@ def test_what_spark_says_against_a_file_is_one_line(spark: "SparkSession", campa
     assert str(raised.value).startswith(f"{store.place}: ")
     assert "`steps`" in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_goals_that_need_events_which_no_run_shows(tmp_path: Path) -> None:
+    own = plan_of(10, protocol="tests.protocols.own.alone:Alone")
+    unseen = tables.unseen(made(tmp_path / "own", own), own)
+    assert unseen["truncation"] == ("truncate",)
+    assert unseen["partial replication"] == ("accept", "adopt", "establish")
+    assert not {"three epochs", "power loss", "restored snapshot"} & unseen.keys()
+    ours = plan_of(10)
+    assert tables.unseen(made(tmp_path / "ours", ours), ours) == {}
+    few = msgspec.structs.replace(own, keep="violations")
+    assert tables.unseen(made(tmp_path / "few", few), few) == {}

@@ -22,6 +22,7 @@ from zabcheck.campaign.report.wording import (
 )
 from zabcheck.campaign.results import CampaignReport, ConfigurationRow, Saturation
 from zabcheck.search.report.matrix import code
+from zabcheck.search.report.summary import cannot_be_seen
 from zabcheck.text.words import counted
 
 Tone = Literal["", "good", "warning", "bad"]
@@ -100,10 +101,12 @@ def headlines(report: CampaignReport) -> Iterator[Phrase]:
         yield Phrase(f"not exercised: {', '.join(idle)}", "warning")
     else:
         yield Phrase(f"properties: all {len(tables.properties)} were exercised", "good")
-    unreached = [row.goal for row in tables.goals if not row.runs]
+    unreached = [row.goal for row in tables.goals if not row.runs and row.goal not in report.unseen]
     if unreached:
         yield Phrase(f"not reached: {', '.join(unreached)}", "warning")
-    else:
+    if report.unseen:
+        yield Phrase(cannot_be_seen(report.unseen))
+    elif not unreached:
         yield Phrase(f"goals: all {len(tables.goals)} were reached", "good")
     yield Phrase(saturated(end))
 
@@ -191,13 +194,17 @@ def goals(report: CampaignReport) -> Sheet:
         (
             row.goal,
             row.meaning,
-            _share(row.runs, runs) if row.runs else Phrase("not reached", "warning"),
+            _share(row.runs, runs) if row.runs else _not_reached(row.goal in report.unseen),
             "" if row.first is None else f"{row.first:,}",
         )
         for row in report.tables.goals
     ]
     note = "What a search has to have seen before its silence means anything."
     return sheet("goals", "Goals", note, ("goal", "what it is", "runs", "first run"), 2, rows)
+
+
+def _not_reached(is_unseen: bool) -> Phrase:
+    return Phrase("cannot be seen") if is_unseen else Phrase("not reached", "warning")
 
 
 def growth(report: CampaignReport, most: int | None = None) -> Sheet:

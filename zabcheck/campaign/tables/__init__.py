@@ -16,7 +16,7 @@ from zabcheck.campaign.plan import Plan
 from zabcheck.campaign.results import Tables
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spark_errors import one_line
-from zabcheck.campaign.store import RUNS_FOLDER, Store, StoreError
+from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, StoreError, name_of
 from zabcheck.campaign.tables.configurations import configurations_table
 from zabcheck.campaign.tables.counts import (
     broken_table,
@@ -30,6 +30,11 @@ from zabcheck.campaign.tables.counts import (
 )
 from zabcheck.campaign.tables.engines import Ask, in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.saturation import growth_table, saturation_table
+from zabcheck.invariants import Crash, Halt, Restore
+from zabcheck.invariants.columns import SCHEMA as EVENTS
+from zabcheck.invariants.events import EVENTS as KINDS
+from zabcheck.search.goals import EXPECTED
+from zabcheck.search.goals import unseen as goals_unseen
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,6 +98,19 @@ def check(store: Store, schema: pa.Schema = RUNS) -> None:
         raise StoreError(f"{store.place}: no part of this campaign is finished yet")
     for name in names:
         store.table(name, schema)
+
+
+def unseen(store: Store, plan: Plan) -> dict[str, tuple[str, ...]]:
+    """Return the goals that the runs could not be seen to reach, as `search.goals.unseen`; {} unless events are kept.
+
+    The kinds of event are those of the first part. A crash, and what comes of one, may always come.
+    """
+    if plan.keep != "events":
+        return {}
+    part = min(store.finished())
+    names = set(store.table(name_of(EVENTS_FOLDER, part), EVENTS, ["event"])["event"].unique().to_pylist())
+    shown = {kind for kind in KINDS if kind.__struct_config__.tag in names}
+    return goals_unseen(shown | {EXPECTED[kind] for kind in shown if kind in EXPECTED} | {Crash, Halt, Restore})
 
 
 def write(store: Store, tables: Struct) -> list[str]:

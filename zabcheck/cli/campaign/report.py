@@ -139,7 +139,7 @@ def fields(made: "CampaignReport", files: list[str]) -> dict[str, Any]:
     tables = msgspec.to_builtins(made.tables)
     for name in ("overview", "saturation"):
         [tables[name]] = tables[name]
-    return {"plan": made.plan, **tables, "findings": made.findings, "files": files}
+    return {"plan": made.plan, **tables, "findings": made.findings, "unseen": made.unseen, "files": files}
 
 
 def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str]]:
@@ -170,7 +170,8 @@ def make(directory: str, master: str | None) -> tuple["CampaignReport", list[str
         files: list[str] = []
         with writing("tables", Path(store.place)), bad_input_for(StoreError):
             files = [store.path(name) for name in tables.write(store, made)]
-    return CampaignReport(store.place, msgspec.to_builtins(plan), made, found), files
+        unseen = tables.unseen(store, plan) if any(not row.runs for row in made.goals) else {}
+    return CampaignReport(store.place, msgspec.to_builtins(plan), made, found, unseen), files
 
 
 def findings(store: "Store") -> list[dict[str, Any]] | None:
