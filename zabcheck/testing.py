@@ -175,13 +175,16 @@ class _SearchTest(unittest.TestCase):
 
     def _fail(self, replayed: Replay, story: Story, number: int | str, kept: str) -> NoReturn:
         __tracebackhide__ = True
-        files = save(Path(self.zabcheck_out or DEFAULT_OUT), replayed, story)
-        again = []
+        out, again, files = Path(self.zabcheck_out or DEFAULT_OUT), list[str](), list[Path]()
+        try:
+            files = save(out, replayed, story)
+        except OSError as error:
+            again.append(f"not saved: {out}: {error.strerror}")
         if self.zabcheck_node:
             again.append(f"again:  pytest --hypothesis-seed={number} {quote(self.zabcheck_node)}")
         if kept:
             again.append(f"kept:   {kept}")
-        raise _kind(replayed)(story, files[0], files, again)
+        raise _kind(replayed)(story, files[0] if files else None, files, again)
 
     runTest.is_hypothesis_test = True  # type: ignore[attr-defined]  # so that --hypothesis-seed is known to apply
 

@@ -54,6 +54,13 @@ def message(machine: type[Machine]) -> str:
     return said
 
 
+def test_what_was_found_is_told_even_if_it_cannot_be_saved(database: InMemoryExampleDatabase, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    said = message(zabcheck.machine_for(Hasty, runs=50, properties="agreement", out=tmp_path / "file/out"))
+    assert "agreement is violated" in said
+    assert f"\nnot saved: {tmp_path}/file/out: Not a directory\n" in said
+
+
 def test_the_next_run_tries_it_first_and_nothing_else(
     machine: type[Machine], database: InMemoryExampleDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
