@@ -35,11 +35,9 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
 }
 """How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
 
-No record is altered by default: a process that has halted never comes back, so every walk would end. And no message
-overtakes others by default: on channels that keep the order none can.
+No record is altered: a process that has halted never comes back, so every walk would end. And no message overtakes
+others: on channels that keep the order none can.
 """
-
-NO_FAULTS: Mapping[type[Choice], int] = {}
 
 _TRIES = 1000
 _REQUEST_SHARE = 0.2
@@ -47,8 +45,6 @@ _SYNC_SHARE = 0.35
 _CHANGE_OF_MIND = 0.1
 _FLAPS = 3
 _CUT_SHARE = 0.3
-_RECORDS = 4
-"""How far from the end of a log a record may be altered."""
 
 
 class Walk:
@@ -115,13 +111,11 @@ class Walk:
             return kind()
         if kind is choices.Crash:
             return choices.Crash(process, int(random() * (1 + len(simulator.disks[process].unsynced))))
-        if kind is choices.Corrupt:
-            return choices.Corrupt(process, int(random() * _RECORDS))
         if kind is choices.Snapshot:
             return choices.Snapshot(process, cut=random() < _CUT_SHARE)
         if kind is choices.PowerLoss:
             return choices.PowerLoss(int(random() * n))
-        if kind is choices.Cut or kind is choices.Reset or kind is choices.Stall or kind is choices.Overtake:
+        if kind is choices.Cut or kind is choices.Reset or kind is choices.Stall:
             return kind(process, 1 + int(random() * n))
         if kind is choices.Mend:
             links = simulator.obstructed()

@@ -11,9 +11,8 @@ import pytest
 from invariants import Broadcast, Deliver, Event, Restore, Status, Txn, Verdict, Zxid, check
 from invariants.columns import PARQUET
 from invariants.columns import parquet as parquet_files
-from invariants.events import Local
 from tests.campaign.judging.stored import judged, lines, parquet
-from tests.invariants.builders import A, B, C, D, E, F, broadcasts, deliveries, merge, restore, whole
+from tests.invariants.builders import A, B, C, D, E, F, broadcasts, deliveries, restore, whole
 from tests.invariants.by_property import OF_SEQUENCES
 from tests.invariants.columns import table_of
 from tests.invariants.oracle import Reading
@@ -213,21 +212,6 @@ def test_random_traces_are_judged_as_by_a_judge(seeds: range, tmp_path: Path, mo
     parquet(tmp_path / "x.parquet", *runs, row_group=120, files=2)
     assert len(shares_of([str(tmp_path)])) > 5
     assert_agrees(judged(tmp_path), [check(each, SIX) for each in runs])
-
-
-@pytest.mark.parametrize("seeds", sweep((range(60), range(60, 500)), normal=(range(60),)), ids=str)
-def test_random_traces_in_any_order_are_judged_by_the_literal_reading(seeds: range, tmp_path: Path) -> None:
-    wanted: dict[str, dict[Status, int]] = {name: {} for name in SIX}
-    runs = []
-    for seed in seeds:
-        events = random_trace(seed).events
-        for name in SIX:
-            status = OF_SEQUENCES[name](Reading(events))[0]
-            wanted[name][status] = wanted[name].get(status, 0) + 1
-        runs.append(whole(merge(Random(seed), [event for event in events if isinstance(event, Local)])))
-    parquet(tmp_path / "x.parquet", *runs)
-    found = judged(tmp_path / "x.parquet").counts
-    assert {name: {status: n for status, n in each.items() if n} for name, each in found.items()} == wanted
 
 
 @pytest.mark.parametrize("name", CRAFTED)
