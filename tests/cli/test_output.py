@@ -233,8 +233,8 @@ def interrupted_when(
         env=environment(TERM="xterm", COLUMNS="160"),
         stdout=subprocess.PIPE,
         stderr=end,
-        # Whoever runs the tests in the background may have them ignore Ctrl-C.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, [signal.SIG_IGN, signal.SIG_DFL][number == signal.SIGINT]),
+        # Whoever runs the tests in the background, or with nohup, may have them ignore it.
+        preexec_fn=lambda: (signal.signal(signal.SIGINT, signal.SIG_IGN), signal.signal(number, signal.SIG_DFL)),
     )
     os.close(end)
     shown = b""
