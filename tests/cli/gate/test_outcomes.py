@@ -129,9 +129,9 @@ def test_code_that_raises_is_an_error_and_no_violation(gate: Gate, tmp_path: Pat
 
 
 def test_a_step_that_never_returns_is_an_error_and_does_not_use_up_the_time(gate: Gate) -> None:
-    result = gate('protocols = ["mine_here:Stuck"]\ntime-limit = 1\nseeds = [1]')
+    result = gate('protocols = ["mine_here:Stuck"]\ntime-limit = 0.3\nseeds = [1]')
     assert (result.code, result.err) == (2, "")
-    assert "TimeoutError: the step has not returned after 0.1 s of CPU time\n" in result.out
+    assert "TimeoutError: the step has not returned after 0.03 s of CPU time\n" in result.out
     assert "Request(value='v1')" in result.out
     assert "in changed\n    while True:\n" in result.out or "in changed\n    pass\n" in result.out
 
