@@ -2,7 +2,7 @@
 
 import pytest
 
-from docs.generators.gallery import FOLDER, files_of, index_page, story_of
+from docs.generators.gallery import FOLDER, files_of, story_of
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.simulation import schedule as schedules
@@ -11,15 +11,7 @@ LARGEST = 300_000
 """Bytes, of a page."""
 
 
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_the_page_of_each_bug_is_up_to_date(name: str) -> None:
-    """If the look of reports was changed on purpose, `make docs` makes the pages anew."""
-    for file, content in files_of(name).items():
-        assert (FOLDER / file).read_bytes() == content, file
-
-
-def test_the_index_is_up_to_date_and_there_is_nothing_else() -> None:
-    assert (FOLDER / "index.html").read_bytes() == index_page()
+def test_there_is_nothing_else() -> None:
     names = {file for name in CATALOGUE for file in files_of(name)}
     assert {path.name for path in FOLDER.iterdir()} == {"index.html", *names}
 

@@ -4,19 +4,13 @@ import json
 import re
 from typing import Any
 
-import pytest
 from msgspec import NODEFAULT, structs
 
-from docs.generators.gate import EXAMPLE, PAGE, made
+from docs.generators.gate import EXAMPLE, PAGE
 from zabcheck.cli.gate import CODES
 from zabcheck.gate.configuration import Configuration
 
 LEFT_OUT = "left out"
-
-
-@pytest.mark.slow
-def test_what_the_page_shows_is_real() -> None:
-    assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 
 
 def test_every_example_is_tried() -> None:

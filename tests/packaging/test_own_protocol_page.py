@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import zabcheck
-from docs.generators.own_protocol import CODE, OUTPUT, PAGE, VIEW_CHANGES, made, printed, write_code
+from docs.generators.own_protocol import CODE, OUTPUT, PAGE, VIEW_CHANGES, printed, write_code
 from invariants import select
 from tests.tiers import sweep
 from zabcheck.protocols import own
@@ -18,11 +18,6 @@ from zabcheck.search.engines import find as find_by
 from zabcheck.search.machine import find
 from zabcheck.search.run import PropertyBroken, Search
 from zabcheck.search.tally import Tally
-
-
-@pytest.mark.slow
-def test_what_the_pages_show_is_real() -> None:
-    assert made() == {page: page.read_text(encoding="utf-8") for page in (PAGE, VIEW_CHANGES)}
 
 
 @pytest.mark.slow

@@ -2,15 +2,8 @@
 
 import re
 
-import pytest
-
-from docs.generators.paxos import PAGE, made
+from docs.generators.paxos import PAGE
 from zabcheck.protocols import PROTOCOLS
-
-
-@pytest.mark.slow
-def test_the_page_is_up_to_date() -> None:
-    assert made() == {PAGE: PAGE.read_text(encoding="utf-8")}
 
 
 def test_every_kind_of_paxos_is_on_the_page() -> None:

@@ -3,12 +3,6 @@
 import pytest
 
 from docs.generators import proof
-from docs.generators.output import read
-
-
-@pytest.mark.slow  # it waits for the solver
-def test_the_page_shows_what_is_refused() -> None:
-    assert proof.made() == {proof.PAGE: read(proof.PAGE)}
 
 
 def test_only_seconds_may_differ(monkeypatch: pytest.MonkeyPatch) -> None:

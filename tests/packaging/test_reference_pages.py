@@ -7,8 +7,8 @@ from typing import get_args
 import pytest
 from msgspec import Struct
 
-from docs.generators import commands, detection, explore, properties, reference, run_output, start
-from docs.generators.__main__ import QUICK, SLOW, Made, main
+from docs.generators import commands, detection, properties, reference
+from docs.generators.__main__ import QUICK, SLOW, main
 from docs.generators.output import DOCS, read
 from invariants import PROPERTIES
 from invariants.events import EVENTS, End, Header
@@ -18,20 +18,6 @@ from zabcheck.simulation.choices import AnyChoice
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 HELP, SCHEDULES, EVENTS_OF_TRACES = (f"reference/{name}.md" for name in ("commands", "schedules", "events"))
-PAGES = {
-    "commands": commands.made,
-    "explore": explore.made,
-    "properties": properties.made,
-    "run-output": run_output.made,
-    "start": start.made,
-}
-
-
-@pytest.mark.parametrize("made", PAGES.values(), ids=PAGES)
-@pytest.mark.slow
-def test_the_page_is_up_to_date(made: Made) -> None:
-    for page, text in made().items():
-        assert page.read_text(encoding="utf-8") == text
 
 
 def test_every_command_has_a_section_with_an_example() -> None:

@@ -1,29 +1,17 @@
 """docs/zookeeper-catalogue.md has the bugs for which a schedule is kept, in the order of the known issues."""
 
-import pytest
-
 from docs.generators.zookeeper_catalogue import (
     DIFFERENCES,
-    EXAMPLES,
     MINIMAL,
-    PAGE,
     RECORDED,
     SHOWN,
     SIMULATED,
     SIMULATED_VERSIONS,
     VERSIONS,
     differs,
-    made,
     model_says,
 )
-from zabcheck.zookeeper.bugs.catalogue import BUGS, SCHEDULES
-
-
-@pytest.mark.slow
-def test_the_page_and_the_copies_of_the_schedules_are_up_to_date() -> None:
-    told = made()
-    assert told.keys() == {PAGE, *(EXAMPLES / file.name for file in SCHEDULES.iterdir())}
-    assert {path: path.read_text(encoding="utf-8") for path in told} == told
+from zabcheck.zookeeper.bugs.catalogue import BUGS
 
 
 def test_figures_are_of_versions_that_were_run_and_fit_what_is_known_of_the_bug() -> None:
