@@ -4,7 +4,7 @@ A test of any input (`@given`) tries few in the normal tier; the slow tier runs 
 
 The garbage collector rests while pytest collects, and passes over all of that afterwards: thousands of tests and their
 modules live until the end. Otherwise each worker goes through them again and again, which takes it some 3 CPU seconds.
-Then it runs as seldom as in a search.
+Then it runs seldom: all tests together leave little that only it can free, and tables of searches are large.
 
 In the normal tier one worker runs all tests of a file. They share fixtures, imports and caches, which each worker would
 make for itself otherwise. A file of the slow tier may take as long as half of that tier, so its tests are distributed.
@@ -35,7 +35,7 @@ settings.load_profile("normal")
 
 def pytest_collection_finish() -> None:
     gc.freeze()
-    gc.set_threshold(500_000)
+    gc.set_threshold(2_000_000)
     gc.enable()
 
 

@@ -230,9 +230,15 @@ def test_a_fault_without_a_bound_needs_no_counter() -> None:
     assert unlimited.switched_off == {"epochs": unlimited.switched_off["epochs"]}
 
 
-@pytest.mark.parametrize("reduction", [False, True])
+LIMITED = (Bounds(2, 2, 1, 0, 1), Bounds(2, 1, 1, 0, 0, 1), Bounds(2, 2, 2, 1, 0), Bounds(2, 9, 0, 1, 1))
+
+
 @pytest.mark.parametrize(
-    "bounds", [Bounds(2, 2, 1, 0, 1, 0), Bounds(2, 2, 2, 1, 0, 0), Bounds(2, 1, 1, 0, 0, 1), Bounds(2, 9, 0, 1, 1, 0)]
+    ("bounds", "reduction"),
+    sweep(
+        [(bounds, reduction) for bounds in LIMITED for reduction in (False, True)],
+        normal=[(LIMITED[0], True), (LIMITED[1], False), (LIMITED[1], True)],
+    ),
 )
 def test_a_bound_limits_a_search_exactly_if_a_greater_one_adds_states(bounds: Bounds, reduction: bool) -> None:
     def searched(wider: Bounds) -> SearchResult:

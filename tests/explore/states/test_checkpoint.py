@@ -323,6 +323,8 @@ def cut_states(number: int) -> Callable[[bytearray], None]:
     return change
 
 
+LARGE, SMALL = 100, 1 << 17
+"""What is expanded again: a part of a large search, all of a small one."""
 FORGED: dict[str, Callable[[bytearray], None]] = {
     "all is expanded": with_position(expanded=10_000, level=10_000, over=True),
     "more is expanded": with_position(expanded=3000),
@@ -336,8 +338,13 @@ FORGED: dict[str, Callable[[bytearray], None]] = {
 }
 
 
-@pytest.mark.parametrize("recheck", [100, 1 << 17], ids=["large", "small"])
-@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize(
+    ("name", "recheck"),
+    sweep(
+        [(name, recheck) for name in FORGED for recheck in (LARGE, SMALL)],
+        normal=[*((name, LARGE) for name in FORGED), ("more is expanded", SMALL), ("a state", SMALL)],
+    ),
+)
 def test_a_forged_one_is_refused_or_not_believed(
     name: str, recheck: int, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,7 +352,7 @@ def test_a_forged_one_is_refused_or_not_believed(
     file, searched = tmp_path / "forged", space(None, A_TIMEOUT)
     file.write_bytes(made.read_bytes())
     forged(file, FORGED[name])
-    if recheck == 100:
+    if recheck == LARGE:
         assert refusal(file) == "checkpoint that this version of the code made"
     else:
         try:
