@@ -12,6 +12,7 @@ from zabcheck.explore.states.memory import rare_collections
 @pytest.fixture(autouse=True)
 def _threshold() -> Iterator[None]:
     before = gc.get_threshold()
+    gc.freeze()  # all that there is becomes old
     gc.unfreeze()
     yield
     gc.set_threshold(*before)
