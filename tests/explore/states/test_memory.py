@@ -43,7 +43,6 @@ def test_one_that_is_switched_off_stays_off() -> None:
 
 def test_what_a_search_leaves_is_old_so_that_it_is_not_looked_through_at_once() -> None:
     gc.set_threshold(700, 10, 10)
-    gc.collect()
     with rare_collections():
         kept = [[number] for number in range(20_000)]
         assert gc.get_count()[0] > len(kept) - 1000
