@@ -69,7 +69,7 @@ def test_a_trace_four_times_as_long_costs_no_more_an_event(name: str, monkeypatc
         monkeypatch.setattr(module, "_WORK", 0)
         monkeypatch.setattr(module, "_WORK_AN_EVENT", 0)
     monkeypatch.setattr(strict_causality, "LARGE", 50)
-    short, long = (lines_an_event(broken(name, size, epochs=4)) for size in (400, 1600))
+    short, long = (lines_an_event(broken(name, size, epochs=4)) for size in (200, 800))
     assert long < 1.45 * short
 
 
