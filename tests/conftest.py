@@ -2,9 +2,9 @@
 
 A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many.
 
-The garbage collector rests while pytest collects, and passes over all of that afterwards: thousands of tests and their
-modules live until the end. Otherwise each worker goes through them again and again, which takes it some 3 CPU seconds.
-Then it runs seldom: all tests together leave little that only it can free, and tables of searches are large.
+The garbage collector rests while pytest collects, and all of that is old afterwards: thousands of tests and their
+modules live until the end. What is old is gone through only if very much is made, and not five times at the end, as
+pytest would have it: all tests together leave little that only the collector can free.
 
 In the normal tier one worker runs all tests of a file. They share fixtures, imports and caches, which each worker would
 make for itself otherwise. A file of the slow tier may take as long as half of that tier, so its tests are distributed.
@@ -35,7 +35,8 @@ settings.load_profile("normal")
 
 def pytest_collection_finish() -> None:
     gc.freeze()
-    gc.set_threshold(2_000_000)
+    gc.unfreeze()  # as code that is tested may ask what is frozen, which takes long if much is
+    gc.set_threshold(200_000, 10, 1000)
     gc.enable()
 
 
@@ -59,6 +60,11 @@ def _modules_of_a_test_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -
         module = protocol.partition(":")[0]
         if module != "exec" and module not in sys.modules:
             del adapter._OWN[protocol]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # there may be no xdist

@@ -16,7 +16,6 @@ def _threshold() -> Iterator[None]:
     gc.unfreeze()
     yield
     gc.set_threshold(*before)
-    gc.freeze()  # as it is in all tests
 
 
 def test_a_search_leaves_the_collector_as_it_was() -> None:
