@@ -2,7 +2,6 @@
 
 import signal
 import sys
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -172,19 +171,6 @@ def test_no_number_may_be_missing(missing: str, zabcheck: Command) -> None:
         "db19", *(word for option, value in given.items() if option != missing for word in (option, value))
     )
     assert result == (2, "", f"zabcheck: Missing option '{missing}'.\n")
-
-
-def test_a_dump_that_cannot_be_written_leaves_nothing(
-    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(cluster: Cluster) -> Iterator[bytes]:
-        raise OSError(28, "No space left on device")
-        yield b""
-
-    monkeypatch.setattr(Cluster, "dump", fail)
-    result = zabcheck("db19", *BROKEN, "--dump", "d", "--trace", "t")
-    assert result == (2, "", "zabcheck: --dump d: No space left on device\n")
-    assert list(tmp_path.iterdir()) == []
 
 
 # Ctrl-C, and the bar.
