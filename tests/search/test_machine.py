@@ -186,9 +186,9 @@ def test_a_planted_bug_is_found(name: str) -> None:
 def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
     processes = CATALOGUE[name].processes
     found = [
-        find(Search(mutated(CATALOGUE[name].protocol, name), processes, rng=seed)) is not None for seed in range(1, 21)
+        find(Search(mutated(CATALOGUE[name].protocol, name), processes, rng=seed)) is not None for seed in range(1, 13)
     ]
-    assert sum(found) >= 19
+    assert sum(found) >= 11
 
 
 @pytest.mark.slow
