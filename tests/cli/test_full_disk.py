@@ -13,6 +13,7 @@ from tests.campaign.campaigns import made
 from tests.cli.command import BROKEN_SCHEDULE, MUTANT_RUN
 from tests.cli.conftest import Command
 from tests.cli.test_verdict import EVALUATE, GATE, LOST_WRITE, TWO
+from zabcheck.cli.files import ending
 from zabcheck.cli.verdict import WORDS
 from zabcheck.papers.evaluation import plots
 
@@ -97,3 +98,17 @@ def test_a_file_that_is_not_written_is_not_named(
     told = result.json.get("counterexample") or result.json
     assert not told.get("files")
     assert not told.get("trace")
+
+
+def test_runs_end_where_one_cannot_be_recorded(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def recorded(*_: object) -> None:
+        with full(monkeypatch), ending("--out", Path("full")):
+            (tmp_path / "recording").write_bytes(bytes(2 * LONGEST))
+
+    monkeypatch.setattr("zabcheck.cli.check.judge_files", recorded)
+    result = zabcheck("check", "it")
+    *_, verdict, error = result.err.splitlines()
+    assert (result.code, error) == (2, "zabcheck: --out full: File too large")
+    assert verdict.startswith("INCONCLUSIVE: interrupted, before there was anything to tell")

@@ -383,12 +383,17 @@ command = command_of(app)
 def guarded(function: Callable[[], int]) -> int:
     """Call `function` and return the exit code; bad input becomes one line on standard error.
 
-    Any other error ends with the code of bad input, too: 1 would say that a property is violated.
+    Any other error ends with the code of bad input, too: 1 would say that a property is violated. So does what could
+    not be written, which is told last.
     """
+    return tell_unwritten(_exit_code(function))
+
+
+def _exit_code(function: Callable[[], int]) -> int:
     try:
         code = function()
         sys.stdout.flush()
-        return tell_unwritten(code)
+        return code
     except USAGE_ERROR as error:
         return complain(in_our_words(" ".join(error.format_message().split())))
     except (BadInput, TraceError, ScheduleError) as error:
