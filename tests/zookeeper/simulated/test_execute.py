@@ -19,6 +19,7 @@ from zabcheck.zookeeper.recording.records import (
     Acknowledged,
     Chose,
     Exited,
+    NotRead,
     Paused,
     PowerLost,
     Reached,
@@ -26,6 +27,7 @@ from zabcheck.zookeeper.recording.records import (
     Replied,
     Wiped,
 )
+from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
@@ -34,6 +36,7 @@ from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move,
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated import pool
@@ -137,6 +140,34 @@ def test_failures_at_one_point_come_in_turn(simulator: Simulator, tmp_path: Path
     assert run.undone == ["passed over: something is to be stopped there already"]
     reached = [(each.point, each.what) for each in run.records if isinstance(each, Reached)]
     assert reached == [("file-sync", "failed")] * 2
+
+
+def test_servers_that_wait_long_for_each_other_are_waited_for(simulator: Simulator, tmp_path: Path) -> None:
+    """C comes back while the other waits for it in Leader.waitForEpochAck, for 2 minutes: that is a setting of ours."""
+    choices = (
+        Write("A", 2),
+        Settle(5),
+        Fail("C", "file-rename"),
+        Kill("A"),
+        AwaitStop("C", "file-rename"),
+        Kill("C"),
+        Start("C"),
+    )
+    run = run_of(simulator, tmp_path / "run", *choices)
+    assert [each.server for each in run.records if isinstance(each, Read)] == [1, 2, 3]
+    assert run.judged.wrong == []
+
+
+def test_of_a_server_that_does_not_serve_the_log_is_told(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("UP_AT_LAST", "READ_AT_LAST"):
+        monkeypatch.setattr(execute_module, name, 0.0)
+    monkeypatch.setattr(Running, "serves", lambda *_: False)
+    run = run_of(simulator, tmp_path / "run", Wait(0.1))
+    not_read = [each for each in run.records if isinstance(each, NotRead)]
+    assert {each.error for each in not_read} == {"does not serve 0 s after everything is healed"}
+    assert all(each.said for each in not_read)
 
 
 def test_servers_and_observers(simulator: Simulator, tmp_path: Path) -> None:

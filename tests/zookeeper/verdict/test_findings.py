@@ -191,14 +191,15 @@ def test_a_server_that_cannot_start_is_told_from_one_that_ends(recording: Record
     recording.line(1, "quorum.QuorumPeerMain", "Unexpected exception, exiting abnormally", "ERROR")
     recording.line(1, "util.ServiceUtils", "Exiting JVM with code 1", "ERROR")
     recording.exit(1, 1)
-    recording.record.record(NotRead(recording.tick(), 1, "ended by itself"))
+    recording.record.record(NotRead(recording.tick(), 1, "it does not serve", "Leader.lead", "EOFException"))
     recording.end(2, 3)
     assert of(recording.folder, "ended by itself") == [(1, "exit code 10: its log says nothing")]
     assert of(recording.folder, "could not start") == [
         (1, "exit code 1: Unable to load database on disk, java.io.EOFException")
     ]
     assert of(recording.folder, "error") == []
-    assert of(recording.folder, "not read") == [(1, "ended by itself")]
+    why = "it does not serve; its main thread is in Leader.lead; its log says: EOFException"
+    assert of(recording.folder, "not read") == [(1, why)]
 
 
 def test_an_acknowledged_write_that_nobody_has_contradicts_the_reads(recording: Recording) -> None:

@@ -1,5 +1,6 @@
 """`zabcheck replay` of a schedule for a real ensemble: counts how often it shows the same again."""
 
+import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +50,8 @@ def replay_ensemble(
         schedule = schedules.decode(data, str(file))
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
-    replays = _Replays(schedule, distribution.version, simulated)
+    keep = Path("reports", f"{file.stem}-not-read")
+    replays = _Replays(schedule, distribution.version, keep, simulated)
     times = times or (1 if replays.is_exact else TIMES)
     interrupted, wrote = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
     if format is Format.json:
@@ -68,6 +70,8 @@ def replay_ensemble(
                 [{"choice": each.number, "what": each.text, "why": each.note, "idle": each.idle} for each in undone]
                 for undone in replays.undone
             ],
+            not_read=replays.not_read,
+            kept=replays.kept and as_text(replays.kept),
             interrupted=interrupted,
             trace=wrote and as_text(wrote),
         )
@@ -79,16 +83,20 @@ class _Replays:
     """The replays of a schedule on one version of ZooKeeper, added up: `shown` of them showed what it was saved for.
 
     `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete;
-    `undone` has the choices that were not done, or not to their end.
+    `undone` has the choices that were not done, or not to their end, `not_read` why servers could not be read. The
+    first recording with such a server is `kept` as `keep`.
     """
 
-    def __init__(self, schedule: EnsembleSchedule, version: str, simulated: bool = False) -> None:
+    def __init__(self, schedule: EnsembleSchedule, version: str, keep: Path, simulated: bool = False) -> None:
         self.wrong: list[list[str]] = []
         self.errors: list[str] = []
         self.undone: list[list[Chose]] = []
+        self.not_read: list[list[str]] = []
+        self.kept: Path | None = None
         self.shown = self.partial = 0
         self._schedule = schedule
         self._version = version
+        self._keep = keep
         self._simulated = simulated
 
     @property
@@ -102,6 +110,12 @@ class _Replays:
         self.errors.append("interrupted" if tried.interrupted else tried.error)
         self.partial += bool(tried.judged.observation.partial)
         self.undone.append([each for each in read(recording) if isinstance(each, Chose) and each.note])
+        not_read = [each for each in tried.judged.findings if each.kind == "not read"]
+        self.not_read.append([f"server {each.server}: {each.text}" for each in not_read])
+        if not_read and self.kept is None:
+            with ending("the folder of the recording", self._keep.parent):
+                shutil.rmtree(self._keep, ignore_errors=True)
+                self.kept = Path(shutil.copytree(recording, self._keep))
         shows = tried.shows(self._schedule.finds) if self._schedule.finds else bool(tried.judged.wrong)
         self.shown += shows
         return shows
@@ -121,16 +135,20 @@ class _Replays:
     def tell(self, trace: Path | None) -> int:
         """Print each replay and what they come to; return the exit code."""
         console = make_console()
-        each_run = zip(self.wrong, self.errors, self.undone, strict=True)
-        for number, (names, error, undone) in enumerate(each_run, start=1):
+        each_run = zip(self.wrong, self.errors, self.undone, self.not_read, strict=True)
+        for number, (names, error, undone, not_read) in enumerate(each_run, start=1):
             told = ", ".join([*names, *([f"not complete: {error}"] if error else [])])
             print_path(console, f"run {number}: {told or 'nothing is wrong'}")
+            for why in not_read:
+                print_path(console, f"  not read, {why}")
             for each in undone:
                 print_path(console, f"  choice {each.number}, {each.text}: {each.note}")
         if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
             console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
         if self._schedule.simulated is not None and not self._simulated:
             console.print("it was saved with an order of threads for --simulated, which processes do not keep to")
+        if self.kept is not None:
+            print_path(console, f"kept {self.kept}")
         if trace is not None:
             print_path(console, f"wrote {trace}")
         number_of = counted(len(self.wrong), "replay", "replays")

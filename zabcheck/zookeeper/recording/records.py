@@ -349,10 +349,16 @@ class Read(Timed, frozen=True):
 
 
 class NotRead(Timed, frozen=True):
-    """Server `server` could not be read at the end, because of `error`."""
+    """Server `server` could not be read at the end, because of `error`.
+
+    `thread` is the method in which its main thread was, `said` the line of its log that says best why it does not work;
+    each is empty if that is not known.
+    """
 
     server: int
     error: str
+    thread: str = ""
+    said: str = ""
 
 
 class Ended(Timed, frozen=True):

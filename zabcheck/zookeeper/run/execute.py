@@ -20,7 +20,7 @@ from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.run.proxy import ProxyError
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.server import IN_STEP, reason
+from zabcheck.zookeeper.run.server import IN_STEP, PATIENT_LIMITS, TICK, reason
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.run.undone import NotApplicable, Undone
 from zabcheck.zookeeper.trace.server_log import State, read_log
@@ -35,7 +35,10 @@ ALONE_AT_FIRST = 12.0
 """Seconds after which a fresh server that does not serve, though others do, is emptied and started again: it may have
 been elected by one that then followed another, and would wait for followers for minutes if the ensemble is patient."""
 UP_AT_LAST = 60.0
-"""Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy."""
+"""Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy.
+
+Servers that wait long for each other get as much more: what delays them then is a setting of ours.
+"""
 ONE_LEADS_AT_LAST = 10.0
 """Seconds that a leader which was cut off gets to notice that another one leads: until then it answers a sync itself,
 with what it had."""
@@ -75,7 +78,7 @@ def execute(
             folder,
             record,
             stop=stop,
-            patient=debugged and schedule.patient,
+            patient=schedule.waits_long,
             observers=schedule.observers,
             settings=IN_STEP if schedule.in_step else (),
         ) as ensemble,
@@ -100,7 +103,8 @@ def execute_on(
 ) -> None:
     """Execute a schedule on an ensemble of which nothing was started, and end all of it. Raises as `execute` does."""
     exact = exact or schedule.in_step
-    execution = Execution(Running(ensemble, record, stops, exact, schedule.in_step))
+    waited = UP_AT_LAST + (PATIENT_LIMITS[0] * TICK / 1000 if schedule.waits_long else 0)
+    execution = Execution(Running(ensemble, record, stops, exact, schedule.in_step), waited)
     try:
         execution.begin()
         for number, choice in enumerate(schedule.choices):
@@ -135,9 +139,11 @@ def recorded(
 class Execution:
     """The execution of a schedule, from the first start of the servers to the last look at their disks."""
 
-    def __init__(self, running: Running) -> None:
+    def __init__(self, running: Running, up_at_last: float) -> None:
+        """Prepare an execution at whose end each server gets `up_at_last` seconds to serve again."""
         self.running = running
         self.ensemble = running.ensemble
+        self._up_at_last = up_at_last
 
     def begin(self) -> None:
         """Start everything, and cast the roles. EnsembleError if a server does not come up, or nobody leads.
@@ -257,7 +263,7 @@ class Execution:
             serve = self.running.all_serve_that_are_up
             if self.running.in_step and not self.ensemble.await_all(ALONE_AT_FIRST, serve):
                 self.running.interrupt_waiting()
-            self.ensemble.await_all(UP_AT_LAST, serve)
+            self.ensemble.await_all(self._up_at_last, serve)
             if all(server.up for server in self.ensemble.servers.values()):
                 break
         self.ensemble.await_all(ONE_LEADS_AT_LAST, self.running.one_leads)
@@ -273,7 +279,10 @@ class Execution:
             why = reason(server.log())
             return NotRead(self.ensemble.now(), number, f"ended by itself each time that it was started: {why}")
         if not self.ensemble.await_all(READ_AT_LAST, lambda: self.running.serves(number)):
-            return NotRead(self.ensemble.now(), number, f"does not serve {UP_AT_LAST:g} s after everything is healed")
+            error = f"does not serve {self._up_at_last:g} s after everything is healed"
+            agents = self.running.agents
+            thread = agents.main_place(number) if agents is not None else None
+            return NotRead(self.ensemble.now(), number, error, thread or "", reason(server.log()))
         return self.running.clients[number].read_all(READ_AT_LAST)
 
     def close(self) -> None:

@@ -83,6 +83,11 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return any(choice.needs_agent for choice in self.choices)
 
     @property
+    def waits_long(self) -> bool:
+        """Return True if servers wait minutes for each other (`server.PATIENT_LIMITS`)."""
+        return self.needs_agent and self.patient
+
+    @property
     def in_step(self) -> bool:
         """Return True if the ensemble is kept in step with a run of the model: then the first choice opens the gate."""
         return any(isinstance(choice, InStepChoice) for choice in self.choices)

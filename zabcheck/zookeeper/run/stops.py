@@ -270,6 +270,13 @@ class Stops:
             self._ask(number, look)
         return [f"server {number}: {each}" for each in said]
 
+    def main_place(self, number: int) -> str | None:
+        """Return the method in which a server's main thread is, if known."""
+        found: list[str | None] = []
+        with suppress(NotApplicable):
+            self._ask(number, lambda debugger: found.append(debugger.main_place()))
+        return found[0] if found else None
+
     def go_all(self) -> None:
         """Let every thread go on, and stop none any more."""
         self._wanted.clear()

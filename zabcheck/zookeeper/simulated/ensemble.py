@@ -399,7 +399,7 @@ class SimulatedEnsemble(Ensemble):
     def start(self, number: int) -> None:
         server = self._servers[number]
         members = {each: (port + 1, port + 2) for each, port in self._ports.items()}
-        patient = self._schedule.needs_agent and self._schedule.patient
+        patient = self._schedule.waits_long
         text = configuration(str(server.data), self.client_port(number), members, patient, self.observers)
         text += "peerType=observer\n" if number in self.observers else ""
         text += "".join(f"{each}\n" for each in (IN_STEP if self._schedule.in_step else ()))

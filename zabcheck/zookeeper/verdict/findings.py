@@ -118,12 +118,15 @@ class ExitedByItself(Fact, frozen=True):
 
 
 class CouldNotBeRead(Fact, frozen=True):
-    """The final read failed, with `error`."""
+    """The final read failed, with `error`. `thread` and `said` are those of the record."""
 
     error: str
+    thread: str = ""
+    said: str = ""
 
     def words(self) -> str:
-        return self.error
+        thread = f"; its main thread is in {self.thread}" if self.thread else ""
+        return self.error + thread + (f"; its log says: {self.said}" if self.said else "")
 
 
 _By = Literal["everything", "another node", "deliveries", "final reads"]
@@ -211,7 +214,8 @@ def findings(recording: SortedRecording, observation: Observation) -> list[Findi
     for record in recording.records:
         if isinstance(record, NotRead):
             last = len(recording.by_server[record.server]) - 1
-            found.append(Finding("not read", record.server, last, "", CouldNotBeRead(record.error), FinalReading()))
+            fact = CouldNotBeRead(record.error, record.thread, record.said)
+            found.append(Finding("not read", record.server, last, "", fact, FinalReading()))
     if not observation.partial:  # else a witness may be missing
         found += _witnesses(recording, observation)
     return found
