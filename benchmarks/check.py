@@ -24,8 +24,11 @@ SHORT = 200
 REPEATS = 3
 PROGRAM = """
 import resource, sys
-from zabcheck.cli import all_commands
-code = all_commands()(sys.argv[1:], standalone_mode=False)
+from zabcheck.cli import main
+try:
+    main()
+except SystemExit as ended:
+    code = ended.code or 0
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(code, used.ru_utime + used.ru_stime, used.ru_maxrss // 1024, file=sys.stderr)
 """
