@@ -147,11 +147,12 @@ def test_what_is_written_of_real_servers_only(option: str, zabcheck: Command) ->
 @pytest.mark.zookeeper
 @pytest.mark.parametrize("name", ["4643", "4712c"])
 def test_the_run_of_a_bug_breaks_the_same_on_debians_servers(name: str, tmp_path: Path) -> None:
+    """Servers have clocks and threads of their own: of some twenty executions one comes to another order of packets."""
     classpath = ":".join(map(str, DEBIAN))
     file = KEPT / f"{name}.schedule.json"
-    told = process("replay", file, "--on-zookeeper", "--classpath", classpath, "--format", "json", cwd=tmp_path)
+    options = ("--times", "3", "--classpath", classpath, "--format", "json")
+    told = process("replay", file, "--on-zookeeper", *options, cwd=tmp_path)
     assert told.err == ""
-    [run] = told.json["runs"]
-    assert run["difference"] is None, run["difference"]
-    assert told.json["matched"] == 1
-    assert set(run["wrong"]) & set(told.json["broken"])
+    matched = [run for run in told.json["runs"] if run["difference"] is None]
+    assert len(matched) == told.json["matched"] >= 2, [run["difference"] for run in told.json["runs"]]
+    assert all(set(run["wrong"]) & set(told.json["broken"]) for run in matched)
