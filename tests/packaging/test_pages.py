@@ -1,4 +1,4 @@
-"""What the documentation shows is real: each generated page is as `make docs` would write it now."""
+"""The documentation shows real output: each generated page is as `make docs` would write it now."""
 
 import pytest
 

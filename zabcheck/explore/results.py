@@ -109,7 +109,7 @@ class Exploration(Struct, frozen=True):
     unreached: tuple[str, ...]
     """The other goals."""
     unseen: Mapping[str, tuple[str, ...]]
-    """Those that no run could be seen to reach, each with the kinds of event that it needs and no run shows."""
+    """Goals that no run could be seen to reach, each with the kinds of event that it needs and no run shows."""
     switched_off: Mapping[str, int]
     """The number of different moves that each bound forbade, by its name."""
     limits: Mapping[str, int]

@@ -324,7 +324,7 @@ def cut_states(number: int) -> Callable[[bytearray], None]:
 
 
 LARGE, SMALL = 100, 1 << 17
-"""What is expanded again: a part of a large search, all of a small one."""
+"""The number of states that are expanded again: a part of a large search, all of a small one."""
 FORGED: dict[str, Callable[[bytearray], None]] = {
     "all is expanded": with_position(expanded=10_000, level=10_000, over=True),
     "more is expanded": with_position(expanded=3000),

@@ -27,7 +27,7 @@ def applies(refusal: Refusal, release: str) -> bool:
 
 
 def said(directory: Path, release: str) -> list[str]:
-    """Whether the server starts, its last zxid, and the digest of its tree; of an empty tree it is not told."""
+    """Return "fails", or "starts" with the last zxid and the digest of the tree, if that is not empty."""
     found = scan(directory)
     if any(applies(each, release) for each in found.refusals):
         return ["fails"]
@@ -35,7 +35,7 @@ def said(directory: Path, release: str) -> list[str]:
 
 
 def boots(directories: list[Path], classpath: str) -> list[list[str]]:
-    """What real servers do with these disks, which they may change."""
+    """Start real servers on these disks, which they may change, and return what each does."""
     command = [str(JAVA), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classpath, str(BOOTS)]
     names = "".join(f"{directory}\n" for directory in directories)
     output = subprocess.run(command, input=names, capture_output=True, text=True, check=True).stdout

@@ -1,4 +1,4 @@
-"""What is recommended against what is wrong on disks. Whatever costs nothing is done, and the disk is read again."""
+"""Recommendations against what is wrong on disks. Whatever costs nothing is done, and the disk is read again."""
 
 from pathlib import Path
 from shutil import rmtree

@@ -1,4 +1,4 @@
-"""Whether a server starts with its disk, in which versions; each of these disks was given to real servers, too."""
+"""A server starts with its disk, or not, in which versions; each of these disks was given to real servers, too."""
 
 from pathlib import Path
 
