@@ -11,7 +11,6 @@ from zabcheck.cli.files import STDIN, bad_input_for, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.explore.states.memory import rare_collections
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients.exchange import read
@@ -75,7 +74,7 @@ def check(
 
 def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
-    with bad_input_for(HistoryError), opened(name) as source, rare_collections():
+    with bad_input_for(HistoryError), opened(name) as source:
         lines = [*load(source, shown)]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}

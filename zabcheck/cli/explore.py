@@ -39,8 +39,8 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.explore import UNLIMITED, Exploration, Refused, exploration, report
-from zabcheck.explore.bounds import MOST_SNAPSHOTS, Bounds
-from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES, SMALL
+from zabcheck.explore.bounds import MOST_SNAPSHOTS, SMALL, Bounds
+from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES
 from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used

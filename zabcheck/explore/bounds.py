@@ -86,3 +86,11 @@ def requests_in(used: int) -> int:
 
 def _said(number: int, one: str, many: str) -> str:
     return f"any number of {many}" if number == UNLIMITED else counted(number, one, many)
+
+
+SMALL = Bounds(processes=3, epochs=2, txns=2, timeouts=0, crashes=1, cuts=0)
+"""The bounds of a search without others: the smallest ones in which Zab exercises every property.
+
+An order takes two transactions, an earlier leader takes two epochs, and a crash leads from one to the other, and to
+deliveries that are repeated; a time-out would only add to that.
+"""

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.bounds import SMALL, Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
@@ -48,12 +48,6 @@ from zabcheck.text.nodes import command_of
 MOST_PROCESSES = 5
 """The most processes: with more, there are more renamings than pay, and more states than can be visited."""
 
-SMALL = Bounds(processes=3, epochs=2, txns=2, timeouts=0, crashes=1, cuts=0)
-"""The bounds of a search without others: the smallest ones in which Zab exercises every property.
-
-An order takes two transactions, an earlier leader takes two epochs, and a crash leads from one to the other, and to
-deliveries that are repeated; a time-out would only add to that.
-"""
 
 COARSE = Switches(sync="atomic", closing="abrupt")
 """The switches of a search without others: with the letter of the paper there are many more states."""

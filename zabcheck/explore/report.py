@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.console import RenderableType
 from rich.text import Text
 
-from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.bounds import SMALL, Bounds
 from zabcheck.explore.results import Exploration
 from zabcheck.search.report.summary import cannot_be_seen
 from zabcheck.simulation.choices import MOST_ROUNDS
@@ -29,16 +29,16 @@ class Wider(NamedTuple):
 
 
 _GROWTH = {
-    "timeouts": (0, 9, 13),
-    "cuts": (0, 8, 12),
-    "snapshots": (0, 7, 25),
-    "crashes": (1, 5, 9),
-    "txns": (2, 4, 6),
-    "epochs": (2, 1, 3),
-    "sync=separate": (0, 7, 32),
-    "closing=graceful": (0, 2, 3),
+    "timeouts": (9, 13),
+    "cuts": (8, 12),
+    "snapshots": (7, 25),
+    "crashes": (5, 9),
+    "txns": (4, 6),
+    "epochs": (1, 3),
+    "sync=separate": (7, 32),
+    "closing=graceful": (2, 3),
 }
-"""By the bound or setting: its default, and the least and the greatest growth of zab, ladis and paxos by one more."""
+"""By the setting, or the bound at its default: the least and the greatest growth of zab, ladis and paxos."""
 _GROWTH_AFTER = 3, 5
 """The same for each of these bounds once it is greater than its default."""
 
@@ -186,8 +186,8 @@ FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
 def wider(found: Exploration) -> list[Wider]:
     """Return searches, each of which lets happen what happens in no state yet; those that find most bugs come first."""
     finer = [FINER[each] for each in FINER if any(f"({each})" in left for left in found.left_out)]
-    lossy = [Wider("switch", each, *_GROWTH[each][1:]) for each in finer if "sync" in each]
-    others = [Wider("switch", each, *_GROWTH[each][1:]) for each in finer if "sync" not in each]
+    lossy = [Wider("switch", each, *_GROWTH[each]) for each in finer if "sync" in each]
+    others = [Wider("switch", each, *_GROWTH[each]) for each in finer if "sync" not in each]
     raised = [_raised(name, found.limits[name]) for name in _BOUNDS if found.limits.get(name, -1) >= 0]
     return [*lossy, *raised, *others][:MOST_WIDER]
 
@@ -201,9 +201,7 @@ def _costs(found: Exploration) -> list[str]:
 
 
 def _raised(bound: str, limit: int) -> Wider:
-    default, *growth = _GROWTH[bound]
-    least, most = growth if limit <= default else _GROWTH_AFTER
-    return Wider(bound, limit + 1, least, most)
+    return Wider(bound, limit + 1, *(_GROWTH[bound] if limit <= getattr(SMALL, bound) else _GROWTH_AFTER))
 
 
 def enough(bounds: Bounds) -> dict[str, int]:

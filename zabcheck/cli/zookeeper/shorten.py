@@ -10,7 +10,7 @@ from zabcheck.cli.files import ending
 from zabcheck.cli.output import interrupts
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import Judged
 
 MEASURED = 5
@@ -75,7 +75,8 @@ class Shortening:
         def shows(schedule: EnsembleSchedule) -> EnsembleSchedule | None:
             return self._last[0] if self._shows(schedule) else None
 
-        drawn = structs.replace(self.schedule.simulated or ThreadOrder(), decisions=None)
+        assert self.schedule.simulated is not None
+        drawn = structs.replace(self.schedule.simulated, decisions=None)
         minimise(self.schedule, shows, executions, self._idle, self._keep)
         self.exactly = self._shows(self.schedule)
         for seed in range(MEASURED_SIMULATED):

@@ -225,7 +225,7 @@ class _Scan:
         for zxid, path in files:
             boot.next_file(path, zxid >= begin)
             after = next((other for other, _ in files if other > zxid), None)
-            # Of files with one zxid a boot begins with one, or reads all, in an order that the file system decides.
+            # With several files of one zxid the file system decides with which a boot begins, and whether it reads all.
             newest = after is None and (zxid <= covered or sum(other == zxid for other, _ in files) == 1)
             yield self._read_log(path, zxid, boot, analysis, after, newest)
         self._refusals += boot.refusals

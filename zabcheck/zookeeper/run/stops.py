@@ -308,8 +308,10 @@ class Stops:
             if isinstance(act, Kept):
                 self._cut(number, act)
             with self._turns:
-                waiting = self._failing.get((number, point)) or self._failing.pop((number, point), None)
+                waiting = self._failing.get((number, point))
                 following = waiting.pop(0) if waiting else None
+                if following is None:
+                    self._failing.pop((number, point), None)
             if following is not None:
                 self._set(number, point, following, "failed")
 

@@ -27,7 +27,7 @@ def minimise(
     `idle` and `keep` are as in `run.minimise`. The result is that of the last execution that was kept.
     """
     shortest = _Shortest(schedule, shows, executions, idle, keep)
-    if not shortest.takes(shortest.undisturbed()):
+    if not shortest.takes_decisions([]):
         shortest.leave_out_decisions()
     size = -1
     while shortest.size != size and shortest.more():
@@ -66,15 +66,11 @@ class _Shortest:
         """Return True if another execution is left."""
         return self._left > 0
 
-    def undisturbed(self) -> EnsembleSchedule:
-        """Return the schedule without any decision."""
-        return replace(self.schedule, simulated=replace(self._order, decisions=""))
-
-    def takes(self, candidate: EnsembleSchedule) -> bool:
-        """Execute a candidate. Return True if it shows it, and is kept."""
-        if not self._finds(candidate):
+    def takes_decisions(self, decisions: Sequence[str]) -> bool:
+        """Execute the schedule with these decisions. Return True if it shows it, and is kept."""
+        if not self._finds(replace(self.schedule, simulated=replace(self._order, decisions=",".join(decisions)))):
             return False
-        self.schedule = replace(candidate, simulated=self._order)
+        self.schedule = replace(self.schedule, simulated=self._order)
         self._keep()
         return True
 
@@ -111,8 +107,7 @@ class _Shortest:
 
         def shown(start: int, end: int) -> bool:
             decisions = self._decisions()
-            rest = ",".join([*decisions[:start], *decisions[end:]])
-            return self.takes(replace(self.schedule, simulated=replace(self._order, decisions=rest)))
+            return self.takes_decisions([*decisions[:start], *decisions[end:]])
 
         leave_out_parts(lambda: len(self._decisions()), shown, self.more)
 
