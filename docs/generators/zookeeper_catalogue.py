@@ -5,7 +5,7 @@ recordings of real executions (`RECORDED`) was found by `zabcheck zookeeper conf
 
 What is said of each bug is in `zabcheck/zookeeper/bugs/catalogue.py`, beside its schedule, of which docs/examples gets
 a copy. The figures in `executions.json`, beside it, were counted by `zabcheck zookeeper catalogue --bug NAME
---times N`, with the versions named; whoever executes a schedule again changes them.
+--times N`, on processes and simulated, with the versions named; whoever executes a schedule again changes them.
 """
 
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ SIMULATED_VERSIONS = {
 """The versions that were simulated, and where their jars come from; other jars are PySpark's."""
 
 SIMULATED = _counts(simulated=True)
-"""The same for simulated servers, counted by `zabcheck zookeeper catalogue --simulated --times 10` on 2026-11-27.
+"""The same for simulated servers, counted by `zabcheck zookeeper catalogue --times 10` on 2026-11-27.
 
 Executions that were not recorded to the end are left out, as are those of schedules that a version cannot execute.
 """
@@ -122,6 +122,7 @@ This page lists bugs of ZooKeeper, each with a schedule that shows it on unmodif
 them, all or by name, and says which of them your version has and what to do about it:
 
     zabcheck zookeeper catalogue --times 5
+    zabcheck zookeeper catalogue --times 5 --processes
     zabcheck zookeeper catalogue --bug 4643 --bug ack-before-trunc --classpath pyspark --classpath 'patched/lib/*'
 
 What is known of the bugs of a version is told at once, from what this page says, without Java or a network; the exit
@@ -213,7 +214,7 @@ def _simulated() -> str:
 
 The same schedules on [simulated servers](zookeeper-simulated.md), ten times each, counted on 27 November 2026 by
 
-    zabcheck zookeeper catalogue --simulated --times 10 --classpath zookeeper-3.7.2.jar:zookeeper-jute-3.7.2.jar:…
+    zabcheck zookeeper catalogue --times 10 --classpath zookeeper-3.7.2.jar:zookeeper-jute-3.7.2.jar:…
 
 with a class path for each version. The jars `zookeeper` and `zookeeper-jute` of a release are from Maven Central, all
 others (SLF4J, Log4j, Netty, Metrics, Snappy, Commons CLI) are PySpark's; those of 3.8.0 are Debian's. To execute each

@@ -53,7 +53,7 @@ EXAMPLES = {
     "gate": "zabcheck gate --junit gate.xml",
     "campaign": "zabcheck campaign --runs 100000 --mutant all --out reports/nightly",
     "campaign report": "zabcheck campaign report reports/nightly --html nightly.html",
-    "zookeeper": "zabcheck zookeeper --runs 10 --keep",
+    "zookeeper": "zabcheck zookeeper --runs 100 --keep",
     "zookeeper catalogue": "zabcheck zookeeper catalogue --bug 4643 --times 5",
     "zookeeper gate": "zabcheck zookeeper gate --classpath 'patched/lib/*' --budget 10m",
     "zookeeper judge": "zabcheck zookeeper judge reports",

@@ -48,7 +48,9 @@ def remember(path: str, parameters: Collection[Any], values: Mapping[str, Any]) 
         if each.param_type_name == "argument":
             arguments += [value] if isinstance(value, str) else [word for word in value or () if isinstance(word, str)]
         else:
-            options[each.opts[0].lstrip("-")] = value
+            says_no = value is False and bool(each.secondary_opts)
+            names = each.secondary_opts if says_no else each.opts
+            options[names[0].lstrip("-")] = says_no or value
     _ran = CommandLine(tuple(path.split()), tuple(arguments), options)
 
 

@@ -14,9 +14,9 @@ from zabcheck.cli.next_step import SOURCE, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
 from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, simulates
 from zabcheck.cli.zookeeper.on_servers import replay_on_servers
-from zabcheck.cli.zookeeper.replay import replay_ensemble
+from zabcheck.cli.zookeeper.replay import ensemble_schedule, replay_ensemble
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
@@ -44,6 +44,13 @@ Times = Annotated[
         metavar="N",
         min=1,
         help="For a real ensemble: how often; 5 unless said, 1 for simulated servers in a saved order of threads.",
+    ),
+]
+Simulated = Annotated[
+    bool | None,
+    typer.Option(
+        "--simulated/--processes",
+        help="Simulate the servers, or start processes; by default as the schedule was saved.",
     ),
 ]
 Exact = Annotated[
@@ -76,7 +83,7 @@ def replay_(
     trace: TraceOut = None,
     times: Times = None,
     exact: Exact = False,
-    simulated: Simulated = False,
+    simulated: Simulated = None,
     on_zookeeper: OnZookeeper = False,
     save: Save = None,
     page: Page = None,
@@ -100,9 +107,10 @@ def replay_(
             raise BadInput(f"--{option}: only for a schedule of the simulator, which {file} is not")
         if trace is not None:
             check_trace(trace, file)
-        return replay_ensemble(
-            data, file, times, found_distribution(java, home, classpath), trace, format, exact, simulated
-        )
+        of_ensemble = ensemble_schedule(data, file)
+        is_simulated = simulates(bool(simulated) if of_ensemble.simulated is None else simulated, java)
+        found = found_distribution(java, home, classpath)
+        return replay_ensemble(of_ensemble, file, times, found, trace, format, exact, is_simulated)
     if on_zookeeper:
         if protocol is not None or exec is not None or exact:
             option = "exact" if exact else "exec" if protocol is None else "protocol"
@@ -112,11 +120,11 @@ def replay_(
             if out is not None:
                 check_trace(out, file, option)
         found = found_distribution(java, home, classpath)
-        return replay_on_servers(schedule, file, times or 1, found, save, trace, page, format)
+        return replay_on_servers(schedule, file, times or 1, found, save, trace, page, format, bool(simulated))
     options = {
         "times": times,
         "exact": exact or None,
-        "simulated": simulated or None,
+        "processes" if simulated is False else "simulated": simulated,
         "java": java,
         "zookeeper-home": home,
         "classpath": classpath,

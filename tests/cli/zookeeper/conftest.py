@@ -20,7 +20,9 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of recordings, of which each execution takes the next one instead of starting an ensemble; or "Ctrl-C"."""
     names: list[str] = []
 
-    def attempt(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *_: object) -> Attempt:
+    def attempt(
+        schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *_: object, **__: object
+    ) -> Attempt:
         name = names.pop(0)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)

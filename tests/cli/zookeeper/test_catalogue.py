@@ -74,7 +74,7 @@ def test_what_was_done_until_ctrl_c_is_told(recorded: list[str], zabcheck: Comma
 
 
 def test_an_ensemble_that_never_comes_up(zabcheck: Command, tmp_path: Path) -> None:
-    java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path))
+    java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path), "--processes")
     result = zabcheck(*CATALOGUE, "--bug", "2846", "--times", "2", *java)
     assert (result.code, result.err) == (3, "")
     last = result.out.splitlines()[-1]

@@ -37,8 +37,8 @@ HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
 
 
 def fake(folder: Path, behaviour: str, version: str = "3.8.0") -> tuple[str, ...]:
-    """Options that start a fake instead of Java."""
-    return "--java", str(fake_zookeeper.java(folder, behaviour, version)), "--classpath", str(folder)
+    """Options that start fake processes instead of Java."""
+    return "--java", str(fake_zookeeper.java(folder, behaviour, version)), "--classpath", str(folder), "--processes"
 
 
 @pytest.fixture

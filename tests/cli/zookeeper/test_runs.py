@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def searched(folder: Path) -> Result:
     assert all(jar.exists() for jar in DEBIAN), "apt-get install zookeeper libzookeeper-java"
     classpath = ":".join(map(str, DEBIAN))
-    options = ["--seed", "1", "--runs", str(RUNS), "--minimise", "0", "--keep", "--out", folder / "kept"]
+    options = ["--seed", "1", "--runs", str(RUNS), "--minimise", "0", "--keep", "--out", folder / "kept", "--processes"]
     return process("zookeeper", *options, "--classpath", classpath, "--format", "json", cwd=folder, timeout=SECONDS)
 
 

@@ -137,7 +137,7 @@ def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
         return Attempt(schedule, judged._replace(folder=folder), 1.0)
 
     monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
-    fake = ("--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
+    fake = ("--processes", "--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))
     result = zabcheck("zookeeper", "--seed", "1", "--runs", "1", "--minimise", "60", *fake)
     assert (result.code, result.err) == (1, "")
     assert "\nthe schedule shows durability in 4 of 5 further executions\n" in result.out

@@ -74,16 +74,22 @@ def found_distributions(java: Path | None, homes: Sequence[Path], classpaths: Se
 
 
 Simulated = Annotated[
-    bool,
-    typer.Option("--simulated", help="Simulate the servers in one JVM, in virtual time: same seed, same bytes."),
+    bool | None,
+    typer.Option(
+        "--simulated/--processes",
+        help="Simulate the servers in one JVM, in virtual time (same seed, same bytes), or start processes; simulated "
+        "by default if Java is 11 or newer.",
+    ),
 ]
 
 
 OLDEST_JAVA_SIMULATED = 11
 
 
-def can_simulate(java: Path | None) -> bool:
-    """Return True if the Java that is named, or the machine's, can simulate servers."""
+def simulates(asked: bool | None, java: Path | None) -> bool:
+    """Return True if servers are to be simulated: as asked, else if the Java that is named, or found, can."""
+    if asked is not None:
+        return asked
     try:
         version = version_of(java or find_java(OLDEST_JAVA, "ZooKeeper"))
     except NoJava:

@@ -19,6 +19,7 @@ from zabcheck.cli.zookeeper.builds import (
     Simulated,
     found_distributions,
     quick_to_start,
+    simulates,
 )
 from zabcheck.cli.zookeeper.command import zookeeper
 from zabcheck.cli.zookeeper.recordings import save_report
@@ -53,8 +54,8 @@ def catalogue(
         str | None,
         typer.Option(metavar="VERSION", help="Only list the bugs that this version has (3.8.4); execute nothing."),
     ] = None,
-    times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed; 5 to 20 seconds each.")] = 3,
-    simulated: Simulated = False,
+    times: Annotated[int, typer.Option(min=1, help="How often each schedule is executed.")] = 3,
+    simulated: Simulated = None,
     java: Java = None,
     home: Homes = None,
     classpath: Classpaths = None,
@@ -66,7 +67,9 @@ def catalogue(
     if list_only or version is not None:
         return _list(chosen, version, format)
     check_out(out)
-    executing = _Executing(chosen, found_distributions(java, home or (), classpath or ()), times, out, simulated)
+    executing = _Executing(
+        chosen, found_distributions(java, home or (), classpath or ()), times, out, simulates(simulated, java)
+    )
     interrupted = False
     try:
         executing.run()

@@ -14,7 +14,15 @@ from zabcheck.cli.files import bad_input_for, check_out, ending, writing
 from zabcheck.cli.next_step import again, another
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, Simulated, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import (
+    Classpath,
+    Home,
+    Java,
+    Simulated,
+    found_distribution,
+    quick_to_start,
+    simulates,
+)
 from zabcheck.cli.zookeeper.recordings import SCHEDULE, keep, save_report
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.counterexample.forms import terminal
@@ -33,6 +41,10 @@ from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.verdict.judge import SEVEREST, Judged
 
+RUNS, RUNS_SIMULATED = 10, 100
+"""Runs of processes, and of simulated servers, unless it is said how many: a minute or two."""
+CONFIRMED = 3
+"""Executions on processes of what simulated servers show, unless it is said how many."""
 FAILURES_IN_A_ROW = 3
 """After this number of runs in a row in which the ensemble itself failed, the search ends."""
 
@@ -52,7 +64,10 @@ def ensemble(
     seed: Annotated[
         int | None, typer.Option(min=0, max=2**63 - 1, help="The seed of the first run; the others follow.")
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How many runs; each takes some 5 to 10 seconds.")] = 10,
+    runs: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many runs; 100 unless said, 10 with --processes, 5 to 10 seconds each."),
+    ] = None,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
     threads: Annotated[
         bool, typer.Option("--threads", help="Hold single threads of the servers at drawn points, too.")
@@ -61,7 +76,7 @@ def ensemble(
         bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
     ] = False,
     observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
-    simulated: Simulated = False,
+    simulated: Simulated = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
     java: Java = None,
@@ -77,11 +92,13 @@ def ensemble(
         ),
     ] = 120,
     confirm: Annotated[
-        int,
+        int | None,
         typer.Option(
-            metavar="N", min=0, help="How often what simulated servers show is executed on real processes, too."
+            metavar="N",
+            min=0,
+            help="How often what simulated servers show is executed on real processes, too; 3 unless said.",
         ),
-    ] = 0,
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
     keep: Annotated[
         bool,
@@ -101,14 +118,17 @@ def ensemble(
         names = judging(property)
         if servers not in schedules.SIZES:
             raise BadInput(f"--servers {servers}: expected 3 or 5")
-        if confirm and not simulated:
-            raise BadInput("--confirm: only with --simulated; servers are processes without it")
+        is_simulated = simulates(simulated, java)
+        if confirm and not is_simulated:
+            raise BadInput("--confirm: only for simulated servers, these are processes")
         check_out(out)
         distribution = found_distribution(java, home, classpath)
         first = randbelow(2**32) if seed is None else seed
-        with quick_to_start(distribution, runs, simulated) as quick:
+        number = runs or (RUNS_SIMULATED if is_simulated else RUNS)
+        times = CONFIRMED * is_simulated if confirm is None else confirm
+        with quick_to_start(distribution, number, is_simulated) as quick:
             searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers)
-            return searching.search(range(first, first + runs), minimise, format, confirm)
+            return searching.search(range(first, first + number), minimise, format, times)
 
     return guarded(search)
 
@@ -257,7 +277,7 @@ class Searching:
         schedule = next((file for file in files if file.name == SCHEDULE), None)
         then = "" if code == OK else again(runs=2 * max(1, self.summary.runs))
         if schedule is not None:
-            then = another("replay", str(schedule), keep=["java", "zookeeper-home", "classpath", "simulated"])
+            then = another("replay", str(schedule), keep=["java", "zookeeper-home", "classpath"])
         return conclude(console, code, why, then)
 
 

@@ -19,7 +19,15 @@ from zabcheck.cli.gate import CODES, JUnit, Summary, check_reports, tell_github,
 from zabcheck.cli.next_step import again, given
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import conclude
-from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, can_simulate, found_distribution, quick_to_start
+from zabcheck.cli.zookeeper.builds import (
+    Classpath,
+    Home,
+    Java,
+    Simulated,
+    found_distribution,
+    quick_to_start,
+    simulates,
+)
 from zabcheck.cli.zookeeper.catalogue import bugs_named, bugs_option
 from zabcheck.cli.zookeeper.command import FAILURES_IN_A_ROW, zookeeper
 from zabcheck.cli.zookeeper.conform import PAGE, release_named
@@ -96,13 +104,7 @@ def gate(
         list[str] | None,
         bugs_option("The patch is to repair this bug, so it is a failure if it is shown (may be repeated)."),
     ] = None,
-    simulated: Annotated[
-        bool | None,
-        typer.Option(
-            "--simulated/--processes",
-            help="Simulate the servers in one JVM, or start processes; simulated by default if Java is 11 or newer.",
-        ),
-    ] = None,
+    simulated: Simulated = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="A bug that the version is known to have is a failure, too.")
     ] = False,
@@ -142,8 +144,7 @@ def gate(
     """
     chosen, repaired = bugs_named(bug) if bug else list(BUGS), bugs_named(repairs or ())
     chosen += [each for each in repaired if each not in chosen]
-    if simulated is None:
-        simulated = can_simulate(java)
+    simulated = simulates(simulated, java)
     seconds = _seconds_for(budget, len(chosen) * times, SECONDS_SIMULATED if simulated else SECONDS_EACH)
     check_out(out)
     check_reports(junit, summary)

@@ -46,23 +46,25 @@ def replay_on_servers(
     trace: Path | None,
     page: Path | None,
     format: Format,
+    simulated: bool,
 ) -> int:
-    """Execute a run of the model on real servers `times` times; return the exit code.
+    """Execute a run of the model on real servers, `simulated` or processes, `times` times; return the exit code.
 
     `save` is the file for the schedule of the servers; `trace` that for the trace of the first execution that breaks
     what the run breaks, else of the last; `page` that for a page of the first difference, if there is one. BadInput if
     the run cannot be had on these servers.
     """
-    comparison = _Comparison(schedule, file, distribution.version)
+    comparison = _Comparison(schedule, file, distribution.version, simulated)
     saved = shown = None
     if save is not None:
         with writing("--save", save):
             saved = write(save, ensemble_schedules.encode(comparison.translation.schedule))
-    interrupted, traced = repeat(comparison.translation.schedule, distribution, times, comparison.take, trace)
+    executed = comparison.translation.schedule
+    interrupted, traced = repeat(executed, distribution, times, comparison.take, trace, simulated=simulated)
     if page is not None and comparison.first is not None:
         with writing("--page", page):
             shown = write(page, comparison.page())
-    code, why = _verdict(comparison.tried, comparison.broken, distribution.version)
+    code, why = _verdict(comparison.tried, comparison.broken, comparison.servers)
     if format is Format.json:
         print_json(
             "replay",
@@ -89,7 +91,7 @@ class _Comparison:
     `translation` is what the servers are to do for it, `broken` are the properties that the run breaks in the model.
     """
 
-    def __init__(self, schedule: Schedule, file: Path, version: str) -> None:
+    def __init__(self, schedule: Schedule, file: Path, version: str, simulated: bool) -> None:
         """BadInput if the run cannot be had on these servers."""
         if schedule.protocol != ZOOKEEPER.name:
             said = f"expected a run of the model `zookeeper`, {file} is of `{schedule.protocol}`"
@@ -108,12 +110,18 @@ class _Comparison:
         self._schedule = schedule
         self._release = release
         self._version = version
+        self._simulated = simulated
         self._comparisons = sum(isinstance(each, Expect) for each in self.translation.schedule.choices)
 
     def take(self, one: "Attempt", folder: Path) -> bool:
         """Add an execution. Return True if the servers broke a property that the run breaks."""
         self.tried.append(_result(one, folder, self.translation))
         return _same(self.tried[-1], self.broken)
+
+    @property
+    def servers(self) -> str:
+        """Name the servers: "simulated servers of ZooKeeper 3.9.5"."""
+        return "simulated servers of " * self._simulated + f"ZooKeeper {self._version}"
 
     @property
     def first(self) -> Where | None:
@@ -129,6 +137,7 @@ class _Comparison:
         """Return the fields of the JSON form."""
         return {
             "zookeeper": self._version,
+            "simulated": self._simulated,
             "choices": len(self.translation.executed),
             "comparisons": self._comparisons,
             "broken": self.broken,
@@ -202,11 +211,11 @@ def _said(of: OnServers, length: int) -> str:
     return f"differs {place}: server {server}, {field}: the model has {model}, the server {seen}; {broke}"
 
 
-def _verdict(tried: list[OnServers], broken: list[str], version: str) -> tuple[int, str]:
+def _verdict(tried: list[OnServers], broken: list[str], servers: str) -> tuple[int, str]:
     """Return the exit code, and why."""
     number = counted(len(tried), "execution", "executions")
     matched = sum(map(_matched, tried))
-    why = f"{matched} of {number} on ZooKeeper {version} matched the model to the end"
+    why = f"{matched} of {number} on {servers} matched the model to the end"
     same = [each for each in broken if any(each in one.wrong for one in tried)]
     others = list(dict.fromkeys(name for each in tried for name in each.wrong))
     if same:

@@ -31,8 +31,14 @@ TIMES = 5
 """Replays, unless it is said how many."""
 
 
+def ensemble_schedule(data: bytes, file: Path) -> EnsembleSchedule:
+    """Read a schedule for a real ensemble. BadInput if it is none."""
+    with bad_input_for(EnsembleScheduleError):
+        return schedules.decode(data, str(file))
+
+
 def replay_ensemble(
-    data: bytes,
+    schedule: EnsembleSchedule,
     file: Path,
     times: int | None,
     distribution: Distribution,
@@ -46,8 +52,6 @@ def replay_ensemble(
     `simulated` servers do exactly the same if it has their order of threads, so once is enough; processes cannot.
     The trace that is written is that of the first run that shows what the schedule was saved for, else of the last.
     """
-    with bad_input_for(EnsembleScheduleError):
-        schedule = schedules.decode(data, str(file))
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
     keep = Path("reports", f"{file.stem}-not-read")
@@ -146,7 +150,7 @@ class _Replays:
         if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
             console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
         if self._schedule.simulated is not None and not self._simulated:
-            console.print("it was saved with an order of threads for --simulated, which processes do not keep to")
+            console.print("it was saved with an order of threads of simulated servers, which processes do not keep to")
         if self.kept is not None:
             print_path(console, f"kept {self.kept}")
         if trace is not None:

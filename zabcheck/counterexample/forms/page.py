@@ -420,12 +420,14 @@ def _again(story: Story, file: str) -> str:
 
 def _done_again(story: Story, file: str) -> str:
     """Say how what was done to a real ensemble is done to another one."""
-    command = f"<code>zabcheck replay {text(file)}</code>"
+    command = f"<code>zabcheck replay {text(file)}"
     clocks = "Servers have clocks and threads of their own, so it may take several times to show again."
     if story.simulated:
-        exact = f"<code>zabcheck replay {text(file)} --simulated</code> does exactly the same again"
-        return f"{exact}, and {command} does it to servers that are processes. {clocks}"
-    return f"{command} does it to another ensemble. {clocks}"
+        return (
+            f"{command}</code> does exactly the same again, and {command} --processes</code> does it to servers that "
+            f"are processes. {clocks}"
+        )
+    return f"{command}</code> does it to another ensemble. {clocks}"
 
 
 def _to_copy(name: str, title: str, content: str) -> str:

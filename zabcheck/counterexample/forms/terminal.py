@@ -161,7 +161,7 @@ def _replay(pen: Pen, story: Story, file: str) -> Iterator[RenderableType]:
     if not ((story.schedule or story.done) and file):
         return
     yield Text()
-    option = pen.write(option_of(story.protocol) + " --simulated" * story.simulated, longest=LONGEST_PATH)
+    option = pen.write(option_of(story.protocol), longest=LONGEST_PATH)
     command = Text.assemble("replay: zabcheck replay ", pen.write(file, longest=LONGEST_PATH), option)
     command.overflow, command.no_wrap = "ignore", True  # so that it can be copied whole
     yield command

@@ -32,7 +32,7 @@ class Build(Struct, frozen=True, forbid_unknown_fields=True):
 class EnsemblePlan(Struct, frozen=True, forbid_unknown_fields=True):
     """The plan of `runs` runs on each of the `builds`, numbered from 0, a build after the other.
 
-    A run's seed is that of `zabcheck zookeeper --simulated --seed`, the same for each build. `keep` says whose
+    A run's seed is that of `zabcheck zookeeper --seed`, the same for each build. `keep` says whose
     recordings are stored: those of all runs ("events"), of the runs in which something is wrong, or of none.
     `properties` of None are all.
     """

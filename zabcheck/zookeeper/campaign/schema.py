@@ -4,7 +4,7 @@ A row of `runs`:
 
     run           int64     number of the run in the campaign, from 0
     part          int32     the part that made it
-    seed          string    the run's own seed: `zabcheck zookeeper --simulated --runs 1 --seed SEED`
+    seed          string    the run's own seed: `zabcheck zookeeper --runs 1 --seed SEED`
     zookeeper     string    the version
     wrong         list      what is wrong: properties, kinds of findings, rules for packets; the severest first
     known         list      bugs of ZooKeeper that it looks like, by their signatures

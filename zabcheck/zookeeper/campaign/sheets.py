@@ -120,8 +120,6 @@ def findings(report: EnsembleReport) -> Sheet:
         )
         for row in report.tables.findings
     ]
-    note = (
-        f"Runs in which the same is wrong; the schedule, in {FINDINGS}/, is that of the first: replay it --simulated."
-    )
+    note = f"Runs in which the same is wrong; the schedule, in {FINDINGS}/, is that of the first."
     columns = ("version", "wrong", "looks like", "schedule", "choices", "runs", "first seed")
     return sheet("findings", "Findings", note, columns, 4, rows)

@@ -1,0 +1,70 @@
+"""Simulated servers or processes: the default of `zabcheck zookeeper`, its `catalogue`, and `replay`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Command
+from tests.cli.zookeeper.conftest import fake
+from tests.zookeeper import fake_zookeeper
+
+SCHEDULE = {"version": 2, "protocol": "zookeeper", "servers": 3, "choices": [{"choice": "wait", "seconds": 0}]}
+ORDER = {"seed": 1, "strategy": "uniform", "decisions": ""}
+
+
+@pytest.mark.parametrize(
+    ("options", "java", "simulated", "runs"),
+    [((), 17, True, 100), (("--processes",), 17, False, 10), ((), 10, False, 10), (("--simulated",), 10, True, 100)],
+)
+def test_a_search_simulates_servers_if_java_can(
+    options: tuple[str, ...],
+    java: int,
+    simulated: bool,
+    runs: int,
+    recorded: list[str],
+    zabcheck: Command,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("zabcheck.cli.zookeeper.builds.version_of", lambda _: java)
+    recorded += ["healthy-3.8.0"] * runs
+    told = zabcheck("zookeeper", *options, *fake(tmp_path), "--format", "json").json
+    assert (told["simulated"], told["runs"], recorded) == (simulated, runs, [])
+
+
+def test_a_finding_of_simulated_servers_is_executed_on_processes_too(
+    recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    recorded += ["lost-write-3.8.0"] * 3 + ["healthy-3.8.0"]
+    told = zabcheck("zookeeper", "--runs", "1", "--minimise", "0", *fake(tmp_path), "--format", "json").json
+    assert (told["counterexample"]["on_processes"], recorded) == ({"shown": 2, "times": 3}, [])
+
+
+@pytest.mark.parametrize(
+    ("order", "options", "simulated"),
+    [
+        (None, (), False),
+        (None, ("--simulated",), True),
+        (ORDER, (), True),
+        (ORDER, ("--processes",), False),
+    ],
+)
+def test_a_schedule_is_replayed_as_it_was_saved(
+    order: object,
+    options: tuple[str, ...],
+    simulated: bool,
+    recorded: list[str],
+    zabcheck: Command,
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "s.json").write_text(json.dumps(SCHEDULE if order is None else {**SCHEDULE, "simulated": order}))
+    recorded += ["healthy-3.8.0"] * 5
+    told = zabcheck("replay", "s.json", *options, *fake(tmp_path), "--format", "json").json
+    assert (told["simulated"], told["times"]) == (simulated, 1 if order and simulated else 5)
+
+
+def test_the_next_step_is_about_the_same_servers(zabcheck: Command, tmp_path: Path) -> None:
+    java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path))
+    result = zabcheck("zookeeper", "--runs", "1", "--seed", "7", "--processes", *java)
+    assert "next: zabcheck zookeeper --runs 2 --seed 7 --processes --java " in result.out.splitlines()[-1]
