@@ -13,6 +13,8 @@ CODE = re.compile(r"`(\w+\.py)`:\n\n```python\n(.*?)```", re.DOTALL)
 """A file of the page: its name, its content."""
 OUTPUT = re.compile(r"(^    pytest (\S+) (\w+\.py)\n\n```text\n)(.*?)(?=```)", re.DOTALL | re.MULTILINE)
 """An example: its head, the option of pytest, the file, what is shown."""
+STEPS = re.compile(r"^Steps  .*?(?=^Delivered )", re.DOTALL | re.MULTILINE)
+"""The steps of a run, which the first of the two pages shows."""
 PLUGIN = ("-p", "no:zabcheck", "-p", "zabcheck.pytest_plugin")
 """The plugin by its module, whether or not the package that is installed announces it."""
 
@@ -25,7 +27,8 @@ def made() -> dict[Path, str]:
 def _with_output(page: Path) -> str:
     with TemporaryDirectory() as folder:
         write_code(Path(folder), page)
-        return OUTPUT.sub(lambda each: f"{each[1]}{printed(Path(folder), each[2], each[3])}\n", read(page))
+        shown = OUTPUT.sub(lambda each: f"{each[1]}{printed(Path(folder), each[2], each[3])}\n", read(page))
+    return STEPS.sub("", shown) if page == VIEW_CHANGES else shown
 
 
 def write_code(folder: Path, page: Path = PAGE) -> None:

@@ -22,7 +22,7 @@ def made() -> dict[Path, str]:
     places = {
         "found": f"```text\n{found()}```",
         "printed": f"`zabcheck scenario {SHOWN}`:\n\n```text\n{zabcheck('scenario', SHOWN, codes=(0,))}```",
-        "all": "\n".join(map(entry, SCENARIOS.values())).rstrip(),
+        "all": "\n".join((HEAD, *map(row, SCENARIOS.values()))),
     }
     text = read(PAGE)
     for place, content in places.items():
@@ -34,19 +34,18 @@ def made() -> dict[Path, str]:
     return {PAGE: text}
 
 
-def entry(scenario: Scenario) -> str:
-    """Return the section about one scenario: its source, its run, and the verdict that it must have."""
+HEAD = "| scenario | source | run | violated |\n|---|---|---|---|"
+
+
+def row(scenario: Scenario) -> str:
+    """Return the row about one scenario: its title, its source, its run, and the property that must be violated."""
     run = scenario.run
-    kind = "A trace written by hand" if isinstance(run, Written) else f"Protocol `{run.protocol}`"
-    bug = f", with the known bug `{run.mutant}`" if not isinstance(run, Written) and run.mutant else ""
-    verdict = scenario.outcome.sentences()[0]
-    title = scenario.title if scenario.title.endswith("?") else f"{scenario.title}."
-    return f"""### {scenario.name}
-
-{title[0].upper()}{title[1:]} {scenario.source}. {kind}{bug}.
-
-{scenario.shows} *{verdict}*
-"""
+    if isinstance(run, Written):
+        how = "a trace written by hand"
+    else:
+        how = f"`{run.protocol}`" + (f" with `{run.mutant}`" if run.mutant else "")
+    cells = f"`{scenario.name}`: {scenario.title}", scenario.source, how, scenario.outcome.violated or ""
+    return f"| {' | '.join(cells)} |"
 
 
 def found() -> str:
