@@ -1,15 +1,18 @@
-"""docs/zookeeper-logs.md shows what `zabcheck zookeeper logs` prints.
+"""docs/zookeeper-logs.md and docs/zookeeper-serverlogs.md show what `zabcheck zookeeper logs` and `serverlog` print.
 
 The servers' disks are made of what ZooKeeper 3.8.0 wrote: one is as it was, in one a byte is damaged, and one belongs
 to a server that was killed while it wrote.
 """
 
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from docs.generators.output import DOCS, ROOT, read, with_output
 
 PAGE = DOCS / "zookeeper-logs.md"
+PAGE_OF_SERVER_LOGS = DOCS / "zookeeper-serverlogs.md"
+SERVER_LOGS = ROOT / "tests/zookeeper/serverlogs/logs/4837-3.9.5"
 WRITTEN = ROOT / "tests/zookeeper/zookeeper-3.8.0"
 DAMAGED = 470
 """A byte in setData /queue."""
@@ -21,7 +24,8 @@ def made() -> dict[Path, str]:
     """Return the page with the output of its commands."""
     with TemporaryDirectory() as folder:
         servers(Path(folder))
-        return {PAGE: with_output(read(PAGE), Path(folder))}
+        shutil.copytree(SERVER_LOGS, Path(folder, "logs"))
+        return {page: with_output(read(page), Path(folder)) for page in (PAGE, PAGE_OF_SERVER_LOGS)}
 
 
 def servers(folder: Path) -> None:

@@ -91,6 +91,7 @@ def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> Non
         ("list", "KIND --format"),
         ("scenario", "NAME --out --format"),
         ("zookeeper logs", "DIR --log-dir --txns --no-digests --format"),
+        ("zookeeper serverlog", "FILE --out --format"),
         ("zookeeper points", "POINT --zookeeper-home --classpath --format"),
     ],
 )

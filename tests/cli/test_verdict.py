@@ -138,6 +138,11 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         "1 recording: a run of the model; next: zabcheck",
     ),
     "clients check": (("clients", "check", "asked.jsonl"), 3, "the history exercises no promise"),
+    "zookeeper serverlog": (
+        ("zookeeper", "serverlog", str(ROOT / "tests/zookeeper/serverlogs/logs/4394-3.8.0")),
+        1,
+        "server 1: fatal error; next: zabcheck zookeeper catalogue --bug ZOOKEEPER-4394 --list",
+    ),
     "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disk of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),

@@ -31,6 +31,7 @@ _MODULES = {
         "zookeeper.conform",
         "zookeeper.gate",
         "zookeeper.logs",
+        "zookeeper.serverlog",
         "zookeeper.points",
     ),
 }

@@ -59,6 +59,7 @@ EXAMPLES = {
     "zookeeper judge": "zabcheck zookeeper judge reports",
     "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
+    "zookeeper serverlog": "zabcheck zookeeper serverlog /var/log/zookeeper --out reports",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "clients": "zabcheck clients check history.jsonl",
     "clients check": "zabcheck clients check history.jsonl --promise 'own writes'",

@@ -20,13 +20,15 @@ The messages are those of ZooKeeper 3.6 to 3.9:
 
 import re
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec import Struct
 
 from zabcheck.text.files import content
 from zabcheck.zookeeper.trace.notes import StrangeLine
+from zabcheck.zookeeper.wire.zxids import epoch_of
 
 FRAMES = 5
 """How many lines of a stack trace are kept, for an exception and for each of its causes."""
@@ -137,6 +139,61 @@ class DigestMismatch(LogLine, frozen=True):
     message: str
 
 
+class Started(LogLine, frozen=True):
+    """The process of a server begins."""
+
+
+class Stopped(LogLine, frozen=True):
+    """The server stops leading or following, for this reason in its own words."""
+
+    reason: str
+
+
+class Synchronising(LogLine, frozen=True):
+    """The server, which follows, is told to take over a "DIFF", a "SNAP" or to "TRUNC" its log to `zxid`."""
+
+    how: str
+    zxid: int
+
+
+class Sending(LogLine, frozen=True):
+    """The server, which leads, sends `peer`, if the line names it, a DIFF or TRUNC to `zxid`, or a SNAP.
+
+    The `zxid` of a SNAP is that of the peer.
+    """
+
+    how: str
+    zxid: int
+    peer: int | None
+
+
+class LearnerAt(LogLine, frozen=True):
+    """The server, which leads, is told by server `peer` that its history ends at `zxid`."""
+
+    peer: int
+    zxid: int
+
+
+class SessionRefused(LogLine, frozen=True):
+    """The server is at `last`, and refuses a client that has seen `seen`."""
+
+    seen: int
+    last: int
+
+
+class SlowForce(LogLine, frozen=True):
+    """Forcing the transaction log to the disk took this number of milliseconds."""
+
+    milliseconds: int
+
+
+class OutOfSequence(LogLine, frozen=True):
+    """The server, which follows, got the proposal `zxid`, and should have got `expected`, of the same epoch, before."""
+
+    zxid: int
+    expected: int
+
+
 AnyLine = (
     State
     | Election
@@ -153,6 +210,14 @@ AnyLine = (
     | Version
     | Failure
     | DigestMismatch
+    | Started
+    | Stopped
+    | Synchronising
+    | Sending
+    | LearnerAt
+    | SessionRefused
+    | SlowForce
+    | OutOfSequence
 )
 
 
@@ -179,6 +244,22 @@ _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]{1,16})\b")
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
 _READING = re.compile(r"Reading snapshot .*snapshot\.([0-9a-f]{1,16})\b")
 _SNAPSHOT = re.compile(r"Snapshotting: 0x([0-9a-f]+) to ")
+_HEX = r"(?:0x)?([0-9a-f]{1,16})\b"
+_REFUSED = re.compile(rf"Refusing session.* as it has seen zxid {_HEX} our last zxid is {_HEX}")
+_GETTING = (
+    ("DIFF", re.compile(rf"Getting a diff from the leader {_HEX}")),
+    ("SNAP", re.compile(rf"Getting a snapshot from leader {_HEX}")),
+    ("TRUNC", re.compile(rf"Truncating log to get in sync with the leader {_HEX}")),
+)
+_SENDING = (
+    ("DIFF", re.compile(rf"Sending DIFF zxid={_HEX}(?:.*for peer sid: ?(\d+))?")),
+    ("TRUNC", re.compile(rf"Sending TRUNC (?:to follower )?zxid(?:ToSend)?={_HEX}(?:.*for peer sid: ?(\d+))?")),
+    ("SNAP", re.compile(rf"Sending snapshot last zxid of peer is {_HEX}")),
+)
+_LEARNER_AT = re.compile(rf"Synchronizing with (?:Learner|Follower) sid: (\d+) .*peerLastZxid={_HEX}")
+_SLOW_FORCE = re.compile(r"fsync-ing the write ahead log in .* took (\d+)ms")
+_SEQUENCE = re.compile(rf"Got zxid {_HEX} expected {_HEX}")
+_REASON = "Shutdown called. For the reason "
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
 _NEEDED = (
     "Proposing:: ",
@@ -205,42 +286,67 @@ def read_log(path: Path) -> ServerLog:
     data = content(path, MOST_BYTES)
     text = data.decode("utf-8", errors="replace").split("\n")
     text.pop()  # what is behind the last line feed
-    return _Parser(path.name).parse(text)
+    parser = LogParser(path.name)
+    for number, raw in enumerate(text, start=1):
+        parser.take(number, _head(raw.rstrip("\r")), raw.rstrip("\r"))
+    return parser.end()
 
 
-class _Parser:
+class Head(NamedTuple):
+    """What a line says itself, without the lines after it. `source` is the class, without its package.
+
+    `cut` are the microseconds of which `time` is a multiple.
+    """
+
+    time: int
+    level: str
+    source: str
+    message: str
+    cut: int = MILLISECOND
+
+
+def _head(raw: str) -> Head | None:
+    match = _LINE.fullmatch(raw)
+    if match is None:
+        return None
+    second, millisecond, microsecond, offset, _, level, source, message = match.groups()
+    time = seconds_of(second + offset) + int(millisecond) * 1000 + int(microsecond or 0)
+    return Head(time, level, source.rpartition(".")[2], message, MILLISECOND if microsecond is None else 1)
+
+
+@lru_cache(maxsize=4)
+def seconds_of(text: str) -> int:
+    """Convert a time in whole seconds, with its offset from UTC, into microseconds since 1970. ValueError if none."""
+    return int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()) * 1_000_000
+
+
+class LogParser:
+    """Takes lines with their numbers in order, and understands each with what belongs to it."""
+
     def __init__(self, file: str) -> None:
         self.file = file
         self.lines: list[AnyLine] = []
         self.problems: list[StrangeLine] = []
-        self._seconds: dict[str, int] = {}
         self._cut = MILLISECOND
-        self._open: tuple[int, int, str, str, str] | None = None  # number, time, level, source, message of the last
+        self._open: tuple[int, Head] | None = None  # the number of the last, and what it says
         self._more: list[str] = []  # what follows the last
         self._frames = 0
 
-    def parse(self, text: list[str]) -> ServerLog:
-        for number, raw in enumerate(text, start=1):
-            match = _LINE.fullmatch(raw.rstrip("\r"))
-            if match is None:
-                self._continue(number, raw.rstrip("\r"))
-                continue
-            self._close()
-            second, millisecond, microsecond, offset, _, level, source, message = match.groups()
-            time = self._second(second + offset) + int(millisecond) * 1000 + int(microsecond or 0)
-            self._cut = MILLISECOND if microsecond is None else 1
-            self._open = number, time, level, source.rpartition(".")[2], message
-        if self._open is not None and self._open[-1].rstrip().endswith(":") and not self._more:
+    def take(self, number: int, head: Head | None, raw: str) -> None:
+        """Take the next line; without a `head` it belongs to the one before it."""
+        if head is None:
+            self._continue(number, raw)
+            return
+        self._close()
+        self._cut = head.cut
+        self._open = number, head
+
+    def end(self) -> ServerLog:
+        """Return what the lines say."""
+        if self._open is not None and self._open[1].message.rstrip().endswith(":") and not self._more:
             self._open = None  # killed before it had printed the exception that this is about: it may be any
         self._close()
         return ServerLog(self.file, tuple(self.lines), tuple(self.problems), self._cut)
-
-    def _second(self, text: str) -> int:
-        """Convert a time in whole seconds, with its offset from UTC, into microseconds since 1970."""
-        known = self._seconds.get(text)
-        if known is None:
-            known = self._seconds[text] = int(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S%z").timestamp()) * 1_000_000
-        return known
 
     def _continue(self, number: int, raw: str) -> None:
         if any(needed in raw for needed in _NEEDED):
@@ -260,7 +366,7 @@ class _Parser:
         if self._open is None:
             self._more.clear()
             return
-        number, time, level, source, message = self._open
+        number, (time, level, source, message, _) = self._open
         self._open = None
         said = self._understand(number, time, source, message)
         if said is not None:
@@ -297,6 +403,16 @@ class _Parser:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, message.removeprefix("Peer state changed: "))
+            case "QuorumPeerMain" if message.startswith("Starting quorum peer"):
+                return Started(number, time)
+            case "Leader" | "Follower" | "Observer" if message.startswith(_REASON):
+                return Stopped(number, time, message.removeprefix(_REASON))
+            case "ZooKeeperServer" if match := _REFUSED.match(message):
+                return SessionRefused(number, time, int(match[1], 16), int(match[2], 16))
+            case "FileTxnLog" if match := _SLOW_FORCE.match(message):
+                return SlowForce(number, time, int(match[1]))
+            case "Learner" | "Follower" | "LearnerHandler":
+                return _of_a_synchronisation(number, time, message)
         if _DIGEST.search(message):
             return DigestMismatch(number, time, message)
         version = message.partition("zookeeper.version=")[2]
@@ -318,6 +434,24 @@ class _Parser:
         if match[4] == "unknown" or zxid == _NO_HEADER:
             return None
         return kind(number, time, session, _signed(cxid), zxid, int(match[4]))
+
+
+def _of_a_synchronisation(number: int, time: int, message: str) -> AnyLine | None:
+    """Understand a line of a server that follows, or of a leader's thread for it."""
+    if match := _SEQUENCE.match(message):
+        zxid, expected = int(match[1], 16), int(match[2], 16)
+        is_hole = epoch_of(zxid) == epoch_of(expected) and zxid > expected  # it expects 1 if it has seen none yet
+        return OutOfSequence(number, time, zxid, expected) if is_hole else None
+    if match := _LEARNER_AT.match(message):
+        return LearnerAt(number, time, int(match[1]), int(match[2], 16))
+    for how, pattern in _GETTING:
+        if match := pattern.match(message):
+            return Synchronising(number, time, how, int(match[1], 16))
+    for how, pattern in _SENDING:
+        if match := pattern.match(message):
+            peer = match[2] if how != "SNAP" else None
+            return Sending(number, time, how, int(match[1], 16), None if peer is None else int(peer))
+    return None
 
 
 def _signed(number: int) -> int:

@@ -238,7 +238,7 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
             if isinstance(line, Failure) and is_expected(line):
                 continue
             kind: Kind = "error" if isinstance(line, Failure) else "digest mismatch"
-            fact: Fact = _error(line) if isinstance(line, Failure) else OtherDigest(line.message, late)
+            fact: Fact = error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, late)
             key = kind, step, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
             known = found.get(key)
             source = LogPlace(incarnation.log.file, line.number)
@@ -300,7 +300,8 @@ def _exception(failure: Failure) -> str:
     return next((found[0] for frame in failure.frames if (found := _EXCEPTION.match(frame))), "")
 
 
-def _error(failure: Failure) -> ErrorLogged:
+def error_logged(failure: Failure) -> ErrorLogged:
+    """Return an error with its exception, cause and place, from the lines that are kept of its stack trace."""
     causes = [number for number, frame in enumerate(failure.frames) if frame.startswith(_CAUSE)]
     first = failure.frames[causes[-1] :] if causes else failure.frames
     where = next((frame.strip() for frame in first if "org.apache.zookeeper" in frame and "at " in frame), "")
@@ -318,7 +319,7 @@ def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
     source: Source = LogWhole(file) if reason is None else LogPlace(file, reason.number)
     kind: Kind = "ended by itself" if began else "could not start"
     step = "" if began else "start"
-    fact = ExitedByItself(incarnation.ended.code, None if reason is None else _error(reason))
+    fact = ExitedByItself(incarnation.ended.code, None if reason is None else error_logged(reason))
     yield Finding(kind, incarnation.server, incarnation.number, step, fact, source)
 
 

@@ -1,0 +1,1 @@
+"""Operators' logs of servers."""
