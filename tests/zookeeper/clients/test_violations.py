@@ -762,6 +762,30 @@ def a_node_is_gone_after_a_delete_whose_answer_has_no_zxid() -> History:
     return h
 
 
+def _set_without_a_stat() -> History:
+    h = History(complete=("/",))
+    c1 = h.client(1)
+    c1.create("/a", 2)
+    c1.answer(c1.ask("setData", "/a", data="x"), 5)
+    return h
+
+
+@is_right
+def a_set_is_answered_without_a_stat() -> History:
+    h = _set_without_a_stat()
+    c2 = h.client(2)
+    c2.get("/a", 5, "x", stat(2, 5, 2, 1))
+    c2.set("/a", 6, "y", stat(2, 6, 2, 2), expected=1)
+    return h
+
+
+@breaks("reliability")
+def a_set_that_was_answered_without_a_stat_is_lost() -> History:
+    h = _set_without_a_stat()
+    h.client(2).get("/a", 6, "", stat(2))
+    return h
+
+
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_violation_is_found(name: str) -> None:
     promise, written = VIOLATIONS[name]

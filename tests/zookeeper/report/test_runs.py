@@ -108,7 +108,9 @@ def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path
     drawn = page(story, "")
     assert "<h1>changes last is violated</h1>" in drawn
     assert (
-        drawn.index("What happened</h2>") < drawn.index("request 4 of client 13 was told") < drawn.index("The run</h2>")
+        drawn.index("What happened</h2>")
+        < drawn.index("request 4 (setData /r13) of client 13)")
+        < drawn.index("The run</h2>")
     )
     at = decided(story)
     assert at is not None

@@ -89,7 +89,7 @@ def test_runs_are_added_up(tmp_path: Path) -> None:
     assert summary.wrong["durability"].first == 7
     assert summary.exercised["convergence"] == 0
     text = text_of(render(summary), 120)
-    assert "durability            violated                            2              2           7" in text
+    assert "durability                violated                            2              2           7" in text
     assert "2           7  witnesses: " in text
     assert "2 of 2 writes" in text
 

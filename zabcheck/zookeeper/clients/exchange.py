@@ -76,7 +76,8 @@ class Exchanged:
     def name(self) -> str:
         """The request as text."""
         where = f" {self.request.path}" if self.request.path is not None else ""
-        return f"request {self.request.xid} ({self.request.op}{where}) of client {self.request.client}"
+        server = f" at {self.connection.connect.server}" if self.connection.connect.server is not None else ""
+        return f"request {self.request.xid} ({self.request.op}{where}) of client {self.request.client}{server}"
 
 
 Item = Exchanged | WatchEvent

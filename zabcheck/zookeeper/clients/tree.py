@@ -7,7 +7,7 @@ and two that overlap and differ contradict each other, whoever saw them: one loo
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -16,6 +16,8 @@ from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, eff
 from zabcheck.zookeeper.clients.history import NOBODY, Content, InitialNode, Stat, content_of
 
 ROOT = "/"
+UNKNOWN_VERSION = -1
+"""The version of a node after a set that was answered without a Stat; its czxid, pzxid and owner are unknown too."""
 _READS = ("getData", "exists", "getChildren", "getACL")
 
 
@@ -68,7 +70,9 @@ _NONE = Changes([])
 class Tree:
     """The nodes of a history. Each list is sorted by `start`."""
 
-    def __init__(self, exchange: Exchange) -> None:
+    def __init__(self, exchange: Exchange, lasting: Collection[str] = ()) -> None:
+        """`lasting`: paths of ephemerals of which it is known that their sessions have not ended."""
+        self._lasting = lasting
         self.data: dict[str, list[Seen]] = defaultdict(list)
         """By path, by the transaction that last changed the data, created or deleted the node."""
         self.children: dict[str, list[Seen]] = defaultdict(list)
@@ -112,8 +116,11 @@ class Tree:
             if stat is None and zxid:
                 owner = operation.session if "ephemeral" in effect.mode else NOBODY
                 stat = Stat(zxid, zxid, zxid, 0, 0, ephemeral_owner=owner)
-            if {"ephemeral", "container", "ttl"} & set(effect.mode):
+            if {"ephemeral", "container", "ttl"} & set(effect.mode) and path not in self._lasting:
                 self.unsettled.add(path)
+        elif effect.op == "setData" and stat is None and zxid:
+            version = UNKNOWN_VERSION if effect.version < 0 else effect.version + 1
+            stat = Stat(0, zxid, 0, version)
         start = zxid or (stat.mzxid if stat is not None else 0)
         if effect.op not in ("create", "setData", "delete"):
             return

@@ -7,7 +7,7 @@ from itertools import pairwise
 from zabcheck.zookeeper.clients.exchange import WRITES, Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
 from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
-from zabcheck.zookeeper.clients.tree import Conflict, Seen, Tree, parent
+from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, Conflict, Seen, Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
 _OF_NO_PART = "RuntimeInconsistency"
@@ -54,7 +54,8 @@ def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
             if known is not None and known.stat is not None and known is not seen:
                 found.breach(
                     zxid,
-                    f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)}",
+                    f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)} "
+                    f"({_name(known.by)})",
                     known.by,
                     seen.by,
                 )
@@ -113,7 +114,11 @@ def _difference(first: Seen, second: Seen) -> str:
     assert second.stat is not None
     if first.content is not None and first.content.differs(second.content):
         return "data"
-    for field in ("version", "czxid", "ephemeral_owner"):
+    if UNKNOWN_VERSION not in (first.stat.version, second.stat.version) and first.stat.version != second.stat.version:
+        return "versions"
+    if not (first.stat.czxid and second.stat.czxid):
+        return ""
+    for field in ("czxid", "ephemeral_owner"):
         if getattr(first.stat, field) != getattr(second.stat, field):
             return {"ephemeral_owner": "owners"}.get(field, f"{field}s")
     times = {first.stat.mtime, second.stat.mtime} - {None}
@@ -237,7 +242,7 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
         if not error and effect.op in ("setData", "delete", "check"):
             return "was not there", "was done"
         return ("was not there", "was refused with NodeExists") if error == "NodeExists" else None
-    version = f"had version {before.version}"
+    version = f"had version {before.version}" if before.version != UNKNOWN_VERSION else "was there"
     if error == "NoNode" and effect.op != "create":
         return version, "was refused with NoNode"
     if error == "BadVersion" and effect.version == before.version:
@@ -246,6 +251,8 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
         return None
     if effect.op == "create" and "sequential" not in effect.mode:
         return "was there", "was done"
+    if before.version == UNKNOWN_VERSION:
+        return None
     if effect.op in ("setData", "delete", "check") and effect.version not in (-1, before.version):
         return version, f"that expected {effect.version} was done"
     if effect.op == "setData" and after is not None and after.version != before.version + 1:

@@ -1,68 +1,40 @@
-"""The properties that an ensemble's clients rely on: they judge requests, answers and reads.
+"""Verdicts on a recorded run by the promises to clients: of its sessions, and of what its servers have in the end.
 
 The properties in `invariants` see a trace of broadcasts and deliveries. These see the clients' side of a recording, so
-nodes are judged with their data and versions, whatever the servers' logs say. Each is a function of a `ClientHistory`
-that costs O(requests + nodes read); the tests have a brute-force reading of each.
-
-A violation is canonical: that of the least path, then of the earliest request or the least server.
+nodes are judged with their data and versions, whatever the servers' logs say. The promises of
+`zabcheck.zookeeper.clients` judge; a run's recording is turned into their histories here, three kinds of them: the
+sessions alone, the sessions with the contents of one server, and the contents of all servers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from zabcheck.invariants.base import Status
+from zabcheck.zookeeper.clients import history as lines
+from zabcheck.zookeeper.clients.exchange import Exchange, read
+from zabcheck.zookeeper.clients.judge import PROMISES
+from zabcheck.zookeeper.clients.promise import Breach, Found
+from zabcheck.zookeeper.clients.tree import ROOT, Tree
 from zabcheck.zookeeper.recording.records import Disk, NodeState, Read, Record, Replied, Requested, Sent
 from zabcheck.zookeeper.trace.incarnations import SortedRecording
 from zabcheck.zookeeper.trace.names import CLOSE_SESSION
 from zabcheck.zookeeper.trace.server_log import Delivering
-from zabcheck.zookeeper.wire.zxids import shown
 
 _64_BITS = (1 << 64) - 1
-_UNKNOWN = (None, "ConnectionLoss")
-"""The errors in the answers to requests that may have been done or not."""
-
-
-class ClientRequest(NamedTuple):
-    """A request, and its answer if one came."""
-
-    asked: Requested
-    reply: Replied | None = None
-
-    @property
-    def error(self) -> str | None:
-        """The error in the answer: "" if the request is done, None if there is no answer."""
-        return None if self.reply is None else self.reply.error
-
-    @property
-    def known(self) -> int:
-        """The zxid as of which the client knows the nodes of this request; 0 if the answer has none."""
-        if self.reply is None or self.reply.error:
-            return 0
-        return self.reply.zxid if self.reply.node is None else self.reply.node.changed
-
-    @property
-    def name(self) -> str:
-        """The request as text."""
-        return f"request {self.asked.number} of client {self.asked.client}"
-
-    @property
-    def witness(self) -> tuple[Record, ...]:
-        """The records of it."""
-        return (self.asked,) if self.reply is None else (self.asked, self.reply)
+_UNKNOWN = "ConnectionLoss"
+"""The error in the answers to requests that may have been done or not."""
 
 
 class ClientHistory(NamedTuple):
-    """The requests and answers of sessions, and the final reads of all servers.
+    """The requests and answers of sessions, in the order of the recording, and the final reads of all servers.
 
-    `requests` are in the order in which they were sent; `answers` are those that were answered, in the order of their
-    answers. `reads` are one for each server, by number. `ended` has the zxid of the end of each session that a server
-    has delivered, or told its client; `may_have_ended` are these, and those whose end was proposed.
+    `reads` are one for each server, by number. `ended` has the zxid of the end of each session that a server has
+    delivered; `may_have_ended` are these, those that were closed, and those whose end was proposed.
     """
 
-    requests: Sequence[ClientRequest]
-    answers: Sequence[ClientRequest]
+    requests: Sequence[Requested | Replied]
     reads: Sequence[Read]
     ended: dict[int, int]
     may_have_ended: frozenset[int]
@@ -85,48 +57,23 @@ class ClientVerdict(NamedTuple):
 
 
 class ClientProperty(NamedTuple):
-    """A property: the condition that has to hold, and its source.
-
-    `check` returns how often the property could have been broken, and the violation if there is one.
-    """
+    """A property: the condition that has to hold, its source, and the promises that it consists of."""
 
     name: str
     statement: str
     source: str
-    check: Callable[[ClientHistory], tuple[int, ClientViolation | None]]
-
-
-def judge_clients(history: ClientHistory, is_whole: bool = True) -> list[ClientVerdict]:
-    """Judge by all properties. Unless the recording `is_whole`, no violation is believed: something may be missing."""
-    verdicts = []
-    for each in CLIENT_PROPERTIES.values():
-        judged, violation = each.check(history)
-        status: Status = "holds" if judged else "not exercised"
-        if violation is not None:
-            status = "violated" if is_whole else "inconclusive"
-        verdicts.append(ClientVerdict(each.name, status, judged, violation if is_whole else None))
-    return verdicts
+    promises: tuple[str, ...]
 
 
 def history_of(recording: SortedRecording) -> ClientHistory:
     """Extract the clients' history from a recording. O(records + lines of logs)."""
-    replies = {(each.client, each.number): each for each in recording.records if isinstance(each, Replied)}
-    requests = {
-        (each.client, each.number): ClientRequest(each, replies.get((each.client, each.number)))
-        for each in recording.records
-        if isinstance(each, Requested)
-    }
+    requests = [each for each in recording.records if isinstance(each, Requested | Replied)]
     ended = {session_id(session): zxid for session, zxid in _ends_delivered(recording)}
-    for each in requests.values():
-        if each.asked.what == "close" and each.error == "":
-            ended[session_id(each.asked.session)] = each.known
+    closed = [session_id(each.session) for each in requests if isinstance(each, Requested) and each.what == "close"]
     reads = [each for each in recording.records if isinstance(each, Read) and each.states]
+    proposed = map(session_id, _ends_proposed(recording))
     return ClientHistory(
-        [*requests.values()],
-        [requests[key] for key in replies if key in requests],
-        sorted(reads, key=lambda read: read.server),
-        ended,
-        frozenset([*ended, *map(session_id, _ends_proposed(recording))]),
+        requests, sorted(reads, key=lambda read: read.server), ended, frozenset([*ended, *closed, *proposed])
     )
 
 
@@ -151,186 +98,307 @@ def _ends_proposed(recording: SortedRecording) -> Iterator[int]:
             yield record.txn.session
 
 
-# The properties.
+# From records to the lines of a history.
 
 
-def _session_order(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Compare each read of a session with the newest state of the node in its earlier answers."""
-    may_vanish = {
-        path for each in history.requests if each.asked.what in ("delete", "ephemeral") for path in each.asked.paths
-    }
-    judged = 0
-    newest: dict[tuple[int, str], ClientRequest] = {}
-    found: list[tuple[str, ClientViolation]] = []
-    for request in history.requests:
-        for path in request.asked.paths:
-            before = newest.get((request.asked.session, path))
-            if request.asked.what == "get" and before is not None and request.error in ("", "NoNode"):
-                judged += 1
-                wrong = _older(path, before, request, path in may_vanish)
-                if wrong:
-                    found.append((path, ClientViolation(wrong, (*before.witness, *request.witness))))
-            if request.known and (before is None or _newness(request) > _newness(before)):
-                newest[request.asked.session, path] = request
-    overtaken = next(_overtaken(history), None)
-    return judged, overtaken or _least(found)
+class _Histories:
+    """The lines of a history, and the records that each request and its answer were made of."""
+
+    def __init__(self) -> None:
+        self.lines: list[lines.HistoryLine] = [lines.HistoryHeader(version=1, clock="one", complete=(ROOT,))]
+        self.records: dict[tuple[int, int], list[Record]] = {}
+        self._connections: dict[tuple[int, str], int] = {}
+
+    def exchange(self) -> Exchange:
+        return read([*self.lines, lines.HistoryEnd(count=len(self.lines) - 1)], "the recording")
+
+    def connection(self, client: int, session: int, server: str | None = None) -> int:
+        """Return the open connection of a session, which is a new one if there is none."""
+        key = client, _hex(session)
+        if key not in self._connections:
+            number = self._connections[key] = len(self.lines)
+            self.lines += [
+                lines.Connect(client=client, connection=number, session=key[1], server=server),
+                lines.Connected(client=client, connection=number, session=key[1]),
+            ]
+        return self._connections[key]
+
+    def ask(self, request: lines.Request, *records: Record) -> None:
+        self.lines.append(request)
+        self.records[request.connection, request.xid] = [*records]
+
+    def lose(self, client: int, connection: int) -> None:
+        """Close a connection, unless that was done."""
+        if connection in self._connections.values():
+            self._connections = {key: other for key, other in self._connections.items() if other != connection}
+            self.lines.append(lines.Lost(client=client, connection=connection))
+
+    def witness(self, breach: Breach) -> tuple[Record, ...]:
+        asked = [each for each in breach.witness if isinstance(each, lines.Request)]
+        return tuple(record for each in asked for record in self.records.get((each.connection, each.xid), ()))
 
 
-def _newness(request: ClientRequest) -> tuple[int, bool]:
-    """Return a rank of what a request shows of a node: of equal ones, the one that wrote it shows its data too."""
-    return request.known, request.asked.what != "get"
+def _sessions(history: ClientHistory) -> _Histories:
+    """Make the history of the sessions' requests, with the ends that only servers tell of."""
+    made = _Histories()
+    sent: dict[tuple[int, int], tuple[Requested, int]] = {}
+    time = 0
+    for record in history.requests:
+        time = max(time, 1000 * record.time)  # a machine's clock may be set back
+        if isinstance(record, Requested):
+            connection = made.connection(record.client, record.session)
+            sent[record.client, record.number] = record, connection
+            made.ask(_request(record, connection, time), record)
+        elif (record.client, record.number) in sent:
+            asked, connection = sent[record.client, record.number]
+            if record.error == _UNKNOWN:
+                made.lose(record.client, connection)
+            else:
+                made.lines.append(_answer(record, asked, connection, time))
+                made.records[connection, record.number].append(record)
+    closed = {session_id(each.session) for each, _ in sent.values() if each.what == "close"}
+    for session, zxid in sorted(history.ended.items()):
+        if session not in closed:
+            connection = made.connection(0, session)
+            made.ask(lines.Request(client=0, connection=connection, xid=0, op="closeSession"))
+            made.lines.append(lines.Answer(client=0, connection=connection, xid=0, zxid=zxid))
+    return made
 
 
-def _older(path: str, before: ClientRequest, read: ClientRequest, may_vanish: bool) -> str:
-    """Return as text how a read is older than the session's earlier answers; "" if it is not."""
-    assert read.reply is not None
-    node = read.reply.node
-    knew = f"{path} as of {shown(before.known)} is known from {before.name}"
-    if node is None:
-        return "" if may_vanish else f"{knew}, and request {read.asked.number} finds no such node"
-    if node.changed < before.known:
-        return f"{knew}, and request {read.asked.number} reads it as of {shown(node.changed)}"
-    return _not_as_written(before, node)
+_OPERATIONS: dict[str, lines.Operation] = {
+    "create": "create",
+    "ephemeral": "create",
+    "set": "setData",
+    "delete": "delete",
+    "multi": "multi",
+    "get": "getData",
+    "close": "closeSession",
+}
 
 
-def _not_as_written(request: ClientRequest, node: NodeState) -> str:
-    """Return as text the difference of a node from the last request that changed it; "" if there is none."""
-    if request.asked.what in ("get", "delete") or node.changed != request.known:
-        return ""
-    if node.content != request.asked.content:
-        return f"{request.name} wrote {node.path} as {shown(node.changed)}, and other data is read of that"
-    if request.asked.version >= 0 and node.version != request.asked.version + 1:
-        return (
-            f"{request.name} made version {request.asked.version + 1} of {node.path}, and {node.version} is read of "
-            f"{shown(node.changed)}"
+def _request(record: Requested, connection: int, time: int) -> lines.Request:
+    op, data = _OPERATIONS[record.what], _data(record.content)
+    parts: tuple[lines.Part, ...] = ()
+    if op == "multi":
+        new, own = record.paths
+        parts = lines.Part(op="create", path=new, data=data), lines.Part(op="setData", path=own, data=data)
+    return lines.Request(
+        client=record.client,
+        connection=connection,
+        time=time,
+        xid=record.number,
+        op=op,
+        path=record.paths[0] if record.paths and op != "multi" else None,
+        data=data if op in ("create", "setData") else None,
+        version=record.version,
+        mode=("ephemeral",) if record.what == "ephemeral" else (),
+        parts=parts,
+    )
+
+
+def _answer(record: Replied, asked: Requested, connection: int, time: int) -> lines.Answer:
+    is_done_multi = asked.what == "multi" and not record.error
+    return lines.Answer(
+        client=record.client,
+        connection=connection,
+        time=time,
+        xid=record.number,
+        zxid=record.zxid,
+        error=record.error,
+        stat=None if record.node is None else _stat(record.node),
+        data=None if record.node is None else _data(record.node.content),
+        results=(lines.Result(),) * len(asked.paths) if is_done_multi else (),
+    )
+
+
+def _data(content: int) -> lines.Data:
+    """Return data of which only the CRC-32 is recorded, not the length."""
+    return lines.Data(digest=f"crc32:{content:08x}", length=0)
+
+
+def _stat(node: NodeState) -> lines.Stat:
+    """Return the counters of a node; none of the run's nodes has children."""
+    return lines.Stat(node.created, node.changed, node.created, node.version, ephemeral_owner=_hex(node.owner))
+
+
+def _hex(session: int) -> str:
+    return f"0x{session_id(session):x}"
+
+
+def _add_read(made: _Histories, read: Read, paths: Iterable[str], at_least: int, gone: dict[str, int]) -> int:
+    """Add what a server has of these nodes in the end, as of `at_least` or later. Return the number of reads.
+
+    `gone` has nodes that were deleted, and when.
+    """
+    nodes = {node.path: node for node in read.states}
+    connection = made.connection(read.server, read.server, f"server {read.server} in the end")
+    reached = max(at_least, read.reached, *(node.changed for node in read.states))
+    count = 0
+    for number, path in enumerate(paths, 1):
+        node = nodes.get(path)
+        zxid = reached if node is not None else max(reached, gone.get(path, 0))
+        request = lines.Request(client=read.server, connection=connection, xid=number, op="getData", path=path)
+        made.ask(request, replace(read, nodes=(), states=() if node is None else (node,)))
+        made.lines.append(
+            lines.Answer(
+                client=read.server,
+                connection=connection,
+                xid=number,
+                zxid=zxid,
+                error="NoNode" if node is None else "",
+                stat=None if node is None else _stat(node),
+                data=None if node is None else _data(node.content),
+            )
         )
-    return ""
+        count += 1
+    return count
 
 
-def _overtaken(history: ClientHistory) -> Iterator[ClientViolation]:
-    """Find answers that came before that of an earlier request. A lost connection is no answer."""
-    latest: dict[int, ClientRequest] = {}
-    for answer in history.answers:
-        if answer.error in _UNKNOWN:
-            continue
-        before = latest.get(answer.asked.session, answer)
-        if before.asked.number > answer.asked.number:
-            text = f"{before.name} was answered before its request {answer.asked.number}"
-            yield ClientViolation(text, (*answer.witness, *before.witness))
-        latest[answer.asked.session] = max(before, answer, key=lambda each: each.asked.number)
+# The verdicts.
 
 
-def _ephemerals_end(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Look at each ephemeral that was read at a server that had got as far as the end of its session."""
-    found: list[tuple[str, ClientViolation]] = []
-    closed = {session_id(each.asked.session): each for each in history.requests if each.asked.what == "close"}
-    for read in history.reads:
-        for node in read.states:
-            end = history.ended.get(session_id(node.owner)) if node.owner else None
-            if end is not None and end <= read.reached:
-                told = closed.get(session_id(node.owner))
-                text = (
-                    f"server {read.server} has {node.path} at the end, as of {shown(read.reached)}, and its session "
-                    f"0x{session_id(node.owner):x} ended with {shown(end)}"
-                )
-                witness = (*(() if told is None else told.witness), _only(read, node))
-                found.append((node.path, ClientViolation(text, witness)))
-    created = [each for each in history.requests if each.asked.what == "ephemeral" and each.error == ""]
-    judged = sum(session_id(each.asked.session) in history.ended for each in created) if history.reads else 0
-    return judged, _least(found)
+def judge_clients(history: ClientHistory, is_whole: bool = True) -> list[ClientVerdict]:
+    """Judge by all properties. Unless the recording `is_whole`, no violation is believed: something may be missing.
+
+    O(servers · records · log).
+    """
+    found = {name: _Case() for name in CLIENT_PROPERTIES}
+    _judge_sessions(history, found)
+    for each in history.reads:
+        _judge_server(history, each, found)
+    _judge_servers(history, found)
+    verdicts = []
+    for name, case in found.items():
+        violation = case.violation
+        status: Status = "holds" if case.judged else "not exercised"
+        if violation is not None:
+            status = "violated" if is_whole else "inconclusive"
+        verdicts.append(ClientVerdict(name, status, case.judged, violation if is_whole else None))
+    return verdicts
 
 
-def _changes_last(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Compare what every server has in the end with the last change of each node, and with its last deletion."""
-    last: dict[tuple[str, bool], ClientRequest] = {}
-    may_be_gone: set[str] = set()
-    for request in history.requests:
-        for path in request.asked.paths if request.asked.what != "get" else ():
-            key = path, request.asked.what == "delete"
-            if request.known > (last[key].known if key in last else 0):
-                last[key] = request
-            if _may_be_gone(request, history):
-                may_be_gone.add(path)
-    found: list[tuple[str, ClientViolation]] = []
-    for read in history.reads:
-        nodes = {node.path: node for node in read.states}
-        for (path, is_deleted), request in last.items():
-            node = nodes.get(path)
-            gone = path in may_be_gone or ((path, True) in last and last[path, True].known > request.known)
-            wrong = _not_deleted(request, node) if is_deleted else _lost(request, path, node, gone)
-            if wrong:
-                text = f"{request.name} was told that {path} is {wrong} at server {read.server} in the end"
-                witness = (*request.witness, _only(read, *([] if node is None else [node])))
-                found.append((path, ClientViolation(text, witness)))
-    return len(last) * len(history.reads), _least(found)
+class _Case:
+    """The cases of one property, and its first breach."""
+
+    def __init__(self) -> None:
+        self.judged = 0
+        self._least: tuple[int, ClientViolation] | None = None
+
+    @property
+    def violation(self) -> ClientViolation | None:
+        return None if self._least is None else self._least[1]
+
+    def add(self, made: _Histories, breaches: Iterable[Breach], judged: int) -> None:
+        self.judged += judged
+        for breach in breaches:
+            if self._least is None or breach.zxid < self._least[0]:
+                self._least = breach.zxid, ClientViolation(breach.summary, made.witness(breach))
 
 
-def _may_be_gone(request: ClientRequest, history: ClientHistory) -> bool:
-    """Return True if a node may be gone because of this request though no answer says so."""
-    if request.asked.what == "ephemeral":
-        return session_id(request.asked.session) in history.may_have_ended
-    return request.asked.what == "delete" and request.error in _UNKNOWN
+def _check(promise: str, exchange: Exchange, tree: Tree) -> Found:
+    found = Found()
+    PROMISES[promise].check(exchange, tree, found)
+    return found
 
 
-def _not_deleted(request: ClientRequest, node: NodeState | None) -> str:
-    if node is None or node.created > request.known:
-        return ""
-    return f"deleted with {shown(request.known)}, and it is there as of {shown(node.created)}"
+def _judge_sessions(history: ClientHistory, found: dict[str, _Case]) -> None:
+    """Judge the sessions alone."""
+    made = _sessions(history)
+    exchange = made.exchange()
+    tree = Tree(exchange, _lasting(history))
+    for name, case in found.items():
+        for promise in CLIENT_PROPERTIES[name].promises if name not in _IN_THE_END else ():
+            its = _check(promise, exchange, tree)
+            case.add(made, [each for each in its.breaches if _is_of(name, promise, each)], its.judged)
 
 
-def _lost(request: ClientRequest, path: str, node: NodeState | None, may_be_gone: bool) -> str:
-    """Return as text how a change that a client was told of is not in the node; "" if it is, or a later one."""
-    if node is None:
-        return "" if may_be_gone else f"changed with {shown(request.known)}, and there is no {path}"
-    if node.changed < request.known:
-        return f"changed with {shown(request.known)}, and it is as of {shown(node.changed)}"
-    wrong = _not_as_written(request, node)
-    return wrong and f"changed with {shown(request.known)}: {wrong}"
+def _is_of(name: str, promise: str, breach: Breach) -> bool:
+    """Return True if a breach counts for a property: what only one session's requests show is the session's order."""
+    is_of_one = len({each.client for each in breach.witness if isinstance(each, lines.Request)}) == 1
+    return promise not in _OF_VALUES or is_of_one == (name == "session order")
 
 
-def _data_agreement(history: ClientHistory) -> tuple[int, ClientViolation | None]:
-    """Compare each node at all servers. A node that a server did not have yet when it was read is no difference."""
+def _judge_server(history: ClientHistory, read: Read, found: dict[str, _Case]) -> None:
+    """Judge what one server has in the end, by what sessions were told."""
+    made = _sessions(history)
+    answers = {(each.client, each.number): each for each in history.requests if isinstance(each, Replied)}
+    asked = [each for each in history.requests if isinstance(each, Requested)]
+    told = [(each, answers[each.client, each.number].zxid) for each in asked if _is_done(each, answers)]
+    changed = {path for each, _ in told if each.what != "get" for path in each.paths}
+    known = changed | {node.path for node in read.states}
+    gone = {path: zxid for each, zxid in told if each.what == "delete" for path in each.paths}
+    may_be_gone = _may_be_gone(history) - {node.path for node in read.states}
+    _add_read(made, read, sorted(known - may_be_gone), max((zxid for _, zxid in told), default=0), gone)
+    exchange = made.exchange()
+    tree = Tree(exchange, _lasting(history))
+    for name in ("ephemeral nodes", "changes last"):
+        for promise in CLIENT_PROPERTIES[name].promises:
+            its = _check(promise, exchange, tree)
+            in_the_end = [each for each in its.breaches if any(isinstance(one, Read) for one in made.witness(each))]
+            found[name].add(made, in_the_end, its.judged if name == "ephemeral nodes" else 0)
+    found["changes last"].judged += len(changed)
+
+
+def _is_done(asked: Requested, answers: dict[tuple[int, int], Replied]) -> bool:
+    answer = answers.get((asked.client, asked.number))
+    return answer is not None and not answer.error
+
+
+def _judge_servers(history: ClientHistory, found: dict[str, _Case]) -> None:
+    """Compare what servers have in the end. A node that a server did not have yet when it was read is no difference."""
     if len(history.reads) < 2:
-        return 0, None
-    deleted = {
+        return
+    made = _Histories()
+    paths = sorted({node.path for read in history.reads for node in read.states} - _may_be_gone(history))
+    for each in history.reads:
+        _add_read(made, each, paths, 0, {})
+    exchange = made.exchange()
+    tree = Tree(exchange)
+    case = found["data agreement"]
+    for promise in CLIENT_PROPERTIES["data agreement"].promises:
+        case.add(made, _check(promise, exchange, tree).breaches, 0)
+    case.judged += len(paths)
+
+
+def _may_be_gone(history: ClientHistory) -> set[str]:
+    """Return the nodes that may be gone though no answer says so."""
+    answered = {(each.client, each.number) for each in history.requests if _is_known(each)}
+    return {
         path
         for each in history.requests
-        if each.asked.what == "delete" and each.error in _UNKNOWN
-        for path in each.asked.paths
+        if isinstance(each, Requested)
+        and (
+            (each.what == "ephemeral" and session_id(each.session) in history.may_have_ended)
+            or (each.what == "delete" and (each.client, each.number) not in answered)
+        )
+        for path in each.paths
+    } | {
+        node.path for read in history.reads for node in read.states if session_id(node.owner) in history.may_have_ended
     }
-    at = [(read, {node.path: node for node in read.states}) for read in history.reads]
-    paths = sorted({path for _, nodes in at for path in nodes})
-    for path in paths:
-        for read, nodes in at:
-            node = nodes.get(path)
-            if node is None or path in deleted or session_id(node.owner) in history.may_have_ended:
-                continue
-            for other, others in at:
-                its = others.get(path)
-                if its != node and node.changed <= other.reached and (its is None or its.changed <= node.changed):
-                    text = f"server {read.server} has {_in_words(node)}, and server {other.server} has {_in_words(its)}"
-                    witness = _only(read, node), _only(other, *([] if its is None else [its]))
-                    return len(paths), ClientViolation(f"at the end {text}", witness)
-    return len(paths), None
 
 
-def _in_words(node: NodeState | None) -> str:
-    if node is None:
-        return "no such node"
-    return f"{node.path} as of {shown(node.changed)}, version {node.version}, data with the CRC-32 {node.content:08x}"
+def _is_known(record: Requested | Replied) -> bool:
+    return isinstance(record, Replied) and record.error != _UNKNOWN
 
 
-def _only(read: Read, *nodes: NodeState) -> Read:
-    """Return a read with no more than the nodes that matter."""
-    return replace(read, nodes=(), states=nodes)
+def _lasting(history: ClientHistory) -> Collection[str]:
+    """Return the ephemerals of sessions that have not ended."""
+    return {
+        path
+        for each in history.requests
+        if isinstance(each, Requested) and session_id(each.session) not in history.may_have_ended
+        for path in each.paths
+    }
 
 
-def _least(found: Iterable[tuple[str, ClientViolation]]) -> ClientViolation | None:
-    """Return the violation of the least path."""
-    return min(found, key=lambda each: each[0], default=("", None))[1]
+def _as_promised(name: str, promises: tuple[str, ...] = ()) -> ClientProperty:
+    promise = PROMISES[name]
+    return ClientProperty(name, promise.statement, promise.source, promises or (name,))
 
 
 _GUIDE = "ZooKeeper Programmer's Guide"
+_OF_VALUES = ("reads as of one zxid", "reliability", "agreement", "Stat")
+_IN_THE_END = ("ephemeral nodes", "changes last", "data agreement")
 
 CLIENT_PROPERTIES = {
     each.name: each
@@ -340,27 +408,29 @@ CLIENT_PROPERTIES = {
             "A session is answered in the order of its requests, and never reads of a node what is older than what it "
             "wrote or read of that node before.",
             f"Hunt et al. 2010, 2.3, FIFO client order; {_GUIDE}, Consistency Guarantees: single system image",
-            _session_order,
+            ("answer order", "rising view", "single system image", "own writes", *_OF_VALUES),
         ),
         ClientProperty(
             "ephemeral nodes",
             "No ephemeral node is there once its session has ended.",
             f"{_GUIDE}, Ephemeral Nodes",
-            _ephemerals_end,
+            ("ephemeral nodes end",),
         ),
         ClientProperty(
             "changes last",
             "What a session was told that it has changed is so in the end at every server, or was changed again.",
             f"{_GUIDE}, Consistency Guarantees: reliability",
-            _changes_last,
+            _OF_VALUES,
         ),
         ClientProperty(
             "data agreement",
             "A node is the same at every server in the end: its data, its version, its owner, and which transactions "
             "created and last changed it.",
             "after DSN 2011, I and II: primary-backup",
-            _data_agreement,
+            _OF_VALUES,
         ),
+        _as_promised("reads as of one zxid", _OF_VALUES),
+        *map(_as_promised, ("writes in the order sent", "linearizable writes", "multi", "conditions")),
     )
 }
 """The properties by name, in the order of reports."""
