@@ -67,7 +67,7 @@ bench: .venv/installed-for-tests
 .venv/installed: pyproject.toml constraints.txt
 	@echo "Installing zabcheck with Spark, a Java and a ZooKeeper client into .venv: 1.3 GB, some two minutes without a word"
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[fast,spark,zookeeper]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[spark,zookeeper]'
 	touch $@
 
 .venv/installed-for-tests: .venv/installed

@@ -17,7 +17,6 @@ from zabcheck.cli import explore as command
 from zabcheck.explore import space
 from zabcheck.explore.liveness import undisturbed
 from zabcheck.explore.states import spilled
-from zabcheck.extras import pip_install
 
 PROVED = ("explore", "--processes", "1", "--epochs", "2", "--txns", "2", "--timeouts", "1", "--crashes", "2")
 
@@ -122,20 +121,6 @@ def test_a_goal_that_needs_events_which_a_protocol_does_not_show_cannot_be_seen(
     assert zabcheck(*PROVED, "--format", "json").json["unseen"] == {}
 
 
-def test_a_large_search_without_numpy_says_once_what_would_be_faster(
-    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "_LARGE", 50)
-    with_numpy = zabcheck(*PROVED)
-    assert with_numpy.err == ""
-    monkeypatch.setattr(command, "find_spec", lambda _: None)
-    without = zabcheck(*PROVED)
-    assert without.code == with_numpy.code
-    assert without.err.count(pip_install("fast")) == 1
-    monkeypatch.setattr(command, "_LARGE", 1 << 40)
-    assert zabcheck(*PROVED).err == ""
-
-
 def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "_LOOK", 500)
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")
@@ -147,7 +132,6 @@ def test_a_disk_that_is_full_is_told(zabcheck: Command, monkeypatch: pytest.Monk
     def full(**_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(space, "LARGE", 1)
     monkeypatch.setattr(space, "_LOOK", 50)
     monkeypatch.setattr(space, "used", lambda: command.GIB + 1)
     monkeypatch.setattr(spilled, "TemporaryFile", full)

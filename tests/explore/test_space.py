@@ -12,7 +12,7 @@ from msgspec import structs
 from invariants import Event, select
 from invariants.quorums import Quorums, quorums_of
 from tests.tiers import sweep
-from zabcheck.explore import space as module
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.judges import judged_in_every_state
 from zabcheck.explore.results import Progress, SearchResult
@@ -341,7 +341,7 @@ COUNTED = [
 def test_a_move_that_is_put_together_of_parts_is_what_the_choice_makes_of_all_links_at_once(
     protocol: str, bounds: Bounds, switches: Switches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGE", 1 << 40)  # arrays put moves together themselves
+    monkeypatch.setattr(portions_module, "LARGE", 1 << 40)  # arrays put moves together themselves
     kinds, quorums = select(["core", "epoch uniqueness"]), Quorums(bounds.processes)
     searched = Space(mutated(protocol), quorums, switches, bounds, kinds)
     searched.explore(levels=12)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
 from time import process_time
@@ -44,7 +43,6 @@ from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES
 from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
-from zabcheck.extras import pip_install
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.proof.monitors import Refinement
@@ -59,8 +57,6 @@ from zabcheck.text.words import as_text, counted
 GIB = 2**30
 MEMORY = 4.0
 """The memory of a search in GiB, unless --memory says more."""
-_LARGE = 20_000
-"""From this number of states on it is said that numpy would make a search faster."""
 
 _OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes"}
 """The options that have another name than the argument of `explore.explore`."""
@@ -169,7 +165,7 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         min=0.05,
-        help="When this many GiB are used, states go to files; without numpy the search ends then.",
+        help="When this many GiB are used, states go to files.",
     ),
 ]
 Out = Annotated[
@@ -231,9 +227,6 @@ def explore(
             name = named_protocol(protocol, exec)
             system = MAJORITY if quorums is None else quorums
             found = _explored(name, mutant, bounds, system, switch or (), how)
-    if find_spec("numpy") is None and found.states >= _LARGE:
-        more = "" if found.whole or found.interrupted or found.broken else ", and goes on when memory is used up"
-        typer.echo(f"so large a search is faster with numpy{more}: {pip_install('fast')}", err=True)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)
 
 

@@ -10,11 +10,11 @@ each process, which is that process with the connections that it has opened, the
 and a monitor.
 
 `successors` computes the successors of a state; `space` is the search itself, breadth first. The states are kept by
-`visited`; those of a large search by `compact`, with numpy, and by `spilled` once memory is used up. Within a level the
-order is that of discovery: the result is the same on every machine. States that differ only in the names of processes
-are one (`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no lengths, so where
-something breaks, a search without it follows (`shortest`). `liveness` checks for each state of a search that a leader
-makes progress from there. `exploration` puts all this together, and replays the runs that are found.
+`compact`, and by `spilled` once memory is used up; many at once are expanded by `at_once`. Within a level the order is
+that of discovery: the result is the same on every machine. States that differ only in the names of processes are one
+(`symmetry`), and of moves that commute one order is tried (`reduction`). That keeps no lengths, so where something
+breaks, a search without it follows (`shortest`). `liveness` checks for each state of a search that a leader makes
+progress from there. `exploration` puts all this together, and replays the runs that are found.
 """
 
 from zabcheck.explore.bounds import UNLIMITED, Bounds

@@ -159,7 +159,7 @@ def explore(
 
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. When this process
     uses `memory` bytes, the states go to files in the `folder` (None: the system's for such files), which are gone when
-    the search ends; without numpy, or if the tables alone take that much, the search ends unfinished. `checkpoint` is a
+    the search ends; if the tables alone take that much, the search ends unfinished. `checkpoint` is a
     file that is written now and then; with `resume` the search goes on from there. `look_for_interrupt` is called every
     now and then, also while leaders are followed; a KeyboardInterrupt that it raises ends the search, whose figures so
     far are returned, and writes the checkpoint. `on_progress` is called with the progress of the search, `on_followed`
@@ -170,7 +170,7 @@ def explore(
     Refused, a ValueError, for an unknown name, and for arguments that an exhaustive search cannot handle.
     CheckpointError if `checkpoint` is none of the same search; if it cannot be written, the search goes on. CannotSpill
     if files in `folder` cannot be written. StepRaised if a process cannot start.
-    Some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, without it 150 to 350.
+    Some microseconds a state, once the tables are filled, and at most 32 bytes.
     """
     start = process_time()
     question = _question(protocol, mutant, bounds, quorums, switches, properties, symmetry, reduction)

@@ -1,6 +1,6 @@
 """The expansion of the states of a level, a portion at a time, where states are kept in arrays (`compact`).
 
-Most states are expanded many at once (`many`). The others are expanded one by one, each in its
+Once a level is large, most states are expanded many at once (`many`). The others are expanded one by one, each in its
 turn. The states find out in the end which of the successors are new.
 """
 
@@ -24,6 +24,9 @@ from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry
 from zabcheck.protocols.base import CannotTellApart
+
+LARGE = 150
+"""The number of states of a level from which it pays to expand many at once."""
 
 
 class Expanded(NamedTuple):
@@ -54,12 +57,15 @@ class Portions:
         self._broken = monitors.broken
         self._symmetry = symmetry
         self._namings = namings
-        can_do_many = symmetry is None or symmetry.is_full
-        self.many = Many(local_states, monitors, symmetry, successors) if can_do_many else None
-        """Expands many at once; None if that cannot be in this search."""
+        self._tables = local_states, monitors, symmetry, successors
+        self._can_do_many = symmetry is None or symmetry.is_full
+        self.many: Many | None = None
+        """Expands many at once; None before a level is large, and if that cannot be in this search."""
 
     def level(self, start: int, stop: int) -> Iterator[Expanded]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
+        if self.many is None and self._can_do_many and stop - start >= LARGE:
+            self.many = Many(*self._tables)
         while start < stop:
             size = ONE_BY_ONE if self.many is None else self.many.portion
             rows = self.states.array(start, min(start + size, stop))

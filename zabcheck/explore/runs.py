@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Protocol
 
-from zabcheck.explore.states.visited import How, States
+from zabcheck.explore.states.compact import How, InArrays
 from zabcheck.explore.tables.local_states import STOPS_READING, LocalStates
 from zabcheck.explore.tables.renaming import Names, renamed_choice
 from zabcheck.explore.tables.successors import Row, Successors
@@ -19,7 +19,7 @@ class Search(Protocol):
     """The number of each renaming."""
 
     @property
-    def states(self) -> States: ...
+    def states(self) -> InArrays: ...
 
     def canonical(self, row: Row) -> tuple[Row, Names]: ...
 
@@ -27,7 +27,7 @@ class Search(Protocol):
 def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     """Return the choices that lead to a state, and their names for each process, by its name in the state's row.
 
-    The state is counted from 0 on in the order of `Space.rows`. O(steps), and O(states) without numpy.
+    The state is counted from 0 on in the order of `Space.rows`. O(steps).
     """
     known, namings = space.states, list(space.namings)
     found, how = [next(known.rows(state, state + 1))], list[How]()

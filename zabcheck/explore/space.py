@@ -1,24 +1,21 @@
 """The search through all states, breadth first.
 
 A state is a row of numbers: a local state for each process, the used part of the bounds, and a monitor. For each state
-the predecessor is kept, and the choice that led from there, so that the run to any state can be rebuilt (`visited`). As
-soon as a level is large they are kept in arrays, if numpy is installed (`compact`), and in files once memory is used up
-(`spilled`).
+the predecessor is kept, and the choice that led from there, so that the run to any state can be rebuilt. States are
+kept in arrays (`compact`), and in files once memory is used up (`spilled`).
 """
 
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from operator import ge
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import astuple, replace
 
-from zabcheck.explore.at_once import pays_from
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.judges import monitored
+from zabcheck.explore.portions import Portions
 from zabcheck.explore.results import Progress, SearchResult
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.states.checkpoint import (
@@ -29,15 +26,15 @@ from zabcheck.explore.states.checkpoint import (
     Position,
     settings_of,
 )
+from zabcheck.explore.states.compact import Compact, InArrays, Tree
 from zabcheck.explore.states.memory import rare_collections, used
-from zabcheck.explore.states.visited import States, Visited
 from zabcheck.explore.tables.components import Components
 from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.reduction import are_lasting
 from zabcheck.explore.tables.renaming import Names
-from zabcheck.explore.tables.successors import ONE_BY_ONE, End, Row, Successors
+from zabcheck.explore.tables.successors import End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
 from zabcheck.invariants import Invariant
 from zabcheck.invariants.quorums import Quorums
@@ -45,11 +42,6 @@ from zabcheck.protocols.base import Protocol, TakeSnapshot
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.choices import AnyChoice
 
-if TYPE_CHECKING:
-    from zabcheck.explore.portions import Portions
-
-LARGE = 600
-"""The number of states of a level below which they are kept without numpy, if it is not loaded (`pays_from`)."""
 RECHECKED = 1 << 17
 """The number of expanded states up to which nothing in a checkpoint is believed; a search takes a second to get there.
 
@@ -99,14 +91,12 @@ class Space:
         self._watch(())
         self._width = len(self.components.ids) + 2
         """How many numbers a row has."""
-        self._visited = Visited(self._width)
-        """The states, as long as `_portions` is None."""
-        self._portions: Portions | None = None
-        """Has the states in arrays, and expands them."""
         self._unnamed = (0, *self.components.ids)
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
         self.namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
         """By renaming: its number."""
+        self._portions = self._no_states()
+        """Has the states, and expands them."""
         self._expanded = self._depth = self._transitions = 0
         self._figures_before = self._figures
         """`_figures` at the end of the level before: what comes of a part of a level depends on how it is expanded."""
@@ -142,9 +132,9 @@ class Space:
         return components, dict(self.local_states.switched_off)
 
     @property
-    def states(self) -> States:
+    def states(self) -> InArrays:
         """The states that were visited, in the order of discovery."""
-        return self._visited if self._portions is None else self._portions.states
+        return self._portions.states
 
     def rows(self) -> Iterator[Row]:
         """Return the states that were visited, in the order of discovery."""
@@ -175,11 +165,10 @@ class Space:
     ) -> SearchResult:
         """Search until every state is expanded, something breaks, or `levels` are expanded.
 
-        Costs some microseconds a state, once the tables are filled, and at most 32 bytes with numpy, or 150 to 350.
-        With numpy many states of a large level are expanded at once, and the same is found.
+        Costs some microseconds a state, once the tables are filled, and at most 32 bytes.
         When `memory` bytes are used the states go to files in the `folder`, or in the system's folder for such, which
         are removed when the search ends; CannotSpill if they cannot be written. The search ends unfinished if memory is
-        used up by the rest: the tables, and everything without numpy.
+        used up by the tables.
         `look_for_interrupt` is called between portions of states; a KeyboardInterrupt that it raises ends the search.
         A `checkpoint` is written at most every `every` seconds, when memory ends, and after an interrupt. With
         `resume` the search goes on from an existing one, with the same result as without a break; CheckpointError if
@@ -207,7 +196,7 @@ class Space:
                     file.write(self._checkpoint())
                     self.unwritten = file.failed
                 if full or interrupted:
-                    self._settle()
+                    self.states.settle()
                     return self._result(self._depth + 1, None, False, (), whole=False, interrupted=interrupted)
             self._begin_level()
             looked = min(looked, self._expanded)
@@ -217,29 +206,24 @@ class Space:
 
     @property
     def _progress(self) -> Progress:
-        on_disk = 0 if self._portions is None else self._portions.states.on_disk
-        return Progress(len(self.states), self._expanded, self._transitions, self._depth + 1, on_disk)
+        return Progress(len(self.states), self._expanded, self._transitions, self._depth + 1, self.states.on_disk)
 
     def _make_room(self, memory: float, folder: Path | None) -> bool:
         """Move the states to files. Return True if less than `memory` bytes are used then."""
-        if self._portions is not None:
-            self._portions.make_room(used() - memory, folder)
-        return self._portions is not None and used() <= memory
+        self._portions.make_room(used() - memory, folder)
+        return used() <= memory
 
-    def _settle(self) -> None:
-        """Add all states that were found to the states."""
-        if self._portions is not None:
-            self._portions.states.settle()
+    def _no_states(self) -> Portions:
+        tables = self.local_states, self.monitors, self.symmetry, self.successors
+        return Portions(Compact(Tree(self._width)), *tables, self.namings)
 
     def _begin(self) -> None:
         """Begin with the first state alone."""
-        self._visited.begin(self.canonical((*self.local_states.start, 0, 0))[0])
+        self.states.begin(self.canonical((*self.local_states.start, 0, 0))[0])
 
     def _begin_level(self) -> None:
         """Go on to the states found from the current level; or begin again, if monitors know too much by now."""
-        if self._portions is None:
-            self._visited.level, self._visited.next_level = self._visited.next_level, []
-        self._settle()
+        self.states.settle()
         self._end = len(self.states)
         self._end_level()
         self._depth += 1
@@ -260,7 +244,7 @@ class Space:
         """
         was = self.monitors.exercised
         self._know_less(tuple(place for place, kind in enumerate(self._properties) if was[kind.name]))
-        self._visited, self._portions = Visited(self._width), None
+        self._portions = self._no_states()
         self._expanded = self._depth = self._transitions = 0
         self._end, self._over = 1, False
         self._begin()
@@ -272,65 +256,16 @@ class Space:
 
     def _steps(self) -> Iterator[End | None]:
         """Expand the states of the level, a portion at each step. If something breaks, the last step returns how."""
-        if self._end - self._expanded >= pays_from(LARGE):
-            self._keep_in_arrays()
-        if self._portions is None:
-            level = self._visited.level
-            for start in range(0, len(level), ONE_BY_ONE):
-                yield self._expand(level[start : start + ONE_BY_ONE])
-        else:
-            for expanded, transitions, end in self._portions.level(self._expanded, self._end):
-                self._expanded += expanded
-                self._transitions += transitions
-                yield end
-
-    def _keep_in_arrays(self) -> None:
-        """Keep the states in arrays from now on, if numpy is installed."""
-        if self._portions is not None or find_spec("numpy") is None:
-            return
-        from zabcheck.explore.portions import Portions
-        from zabcheck.explore.states.compact import Compact, Tree  # only a large search waits for numpy
-
-        states = Compact(Tree(self._width))
-        for portion in self._visited.portions():
-            states.take(portion)
-        tables = self.local_states, self.monitors, self.symmetry, self.successors
-        self._portions = Portions(states, *tables, self.namings)
-        self._visited = Visited(self._width)
-
-    def _expand(self, level: Sequence[Row]) -> End | None:
-        """Expand these states, the next ones of the level, until something breaks."""
-        canonical = self.symmetry.canonical if self.symmetry is not None else None
-        broken, successors = self.monitors.broken, self.successors.of
-        visited, namings, names, transitions = self._visited, self.namings, self._unnamed, 0
-        keys, next_level = visited.keys, visited.next_level
-        from_bytes, pack = int.from_bytes, visited.bytes.pack  # as in `packed`, which would be slower to call
-        for row in level:
-            for first, changed, raised, _ in successors(row):
-                transitions += 1
-                after = tuple(changed)
-                if canonical is not None:
-                    after, names = canonical(after)
-                key = from_bytes(pack(*after), "little")
-                if key in keys:
-                    continue
-                keys[key] = None
-                visited.before.append(self._expanded)
-                visited.by.append(first)
-                visited.names.append(namings[names])
-                next_level.append(after)
-                if raised or broken[after[-1]] is not None:
-                    self._transitions += transitions
-                    return broken[after[-1]], raised
-            self._expanded += 1
-        self._transitions += transitions
-        return None
+        for expanded, transitions, end in self._portions.level(self._expanded, self._end):
+            self._expanded += expanded
+            self._transitions += transitions
+            yield end
 
     # Checkpoints.
 
     def _checkpoint(self) -> Checkpoint:
         """Return the contents of a checkpoint, between two portions."""
-        self._settle()
+        self.states.settle()
         states = self.states
         position = Position(self._expanded, self._end, self._depth, self._transitions, self._over)
         in_file, width = states.portions(), 4 * self._width
@@ -394,8 +329,7 @@ class Space:
             fill["kinds"] = self.symmetry.learn
         for table, key in saved.journal:
             fill[table](*key)
-        if saved.states >= LARGE:
-            self._keep_in_arrays()
+        self._portions = self._no_states()  # of the monitors that there are now
         limits = *[len(self.local_states.made_of)] * len(self.components.ids), 1 << 32, len(self.monitors)
         for portion in saved.portions:
             numbers = array("I", portion.rows)
@@ -403,9 +337,6 @@ class Space:
             if any(map(ge, most, limits)) or max(portion.names) >= len(self.namings):
                 raise LookupError("a state is made of something that no table has")
             self.states.take(portion)
-        if self._portions is None:
-            self._visited.level = list(self._visited.rows(saved.position.expanded, saved.position.level))
-            self._visited.next_level = list(self._visited.rows(saved.position.level))
 
     def _is_in_order(self, saved: Checkpoint) -> bool:
         """Return True if the tables and the states that were restored have the sizes and levels that the file says."""
@@ -426,13 +357,9 @@ class Space:
         """Return True if the first and the last of the states that were expanded lead to no new state."""
         known, part = len(self.states), RECHECKED // 2
         for start in (0, expanded - part):
-            if self._portions is None:
-                ends = [self._expand(list(self.states.rows(start, start + part)))]
-            else:
-                ends = [each.end for each in self._portions.level(start, start + part)]
-            if any(ends):
+            if any(each.end for each in self._portions.level(start, start + part)):
                 return False
-        self._settle()
+        self.states.settle()
         return len(self.states) == known
 
     @property

@@ -7,7 +7,7 @@ import pytest
 from invariants import select
 from invariants.quorums import Quorums
 from tests.tiers import sweep
-from zabcheck.explore import space as module
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore.at_once import arrays
 from zabcheck.explore.bounds import UNLIMITED, Bounds
 from zabcheck.explore.judges import judged_in_every_state
@@ -46,7 +46,7 @@ SPACES: dict[str, Callable[[], Space]] = {
 
 @pytest.mark.parametrize("name", sweep(SPACES, normal=("any faults", "broken soon")))
 def test_all_numbers_are_given_as_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     searches = []
     for few in (0, ONE_BY_ONE):
         monkeypatch.setattr(arrays, "FEW", few)

@@ -1,8 +1,6 @@
 """Many states expanded at once are expanded as they are one by one: the same states, counts, runs and tables."""
 
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,6 +14,7 @@ from invariants.quorums import Quorums, quorums_of
 from tests.explore.tables.test_reduction import ABRUPT, DISK, GRACEFUL, PROPERTIES, ZAB
 from tests.explore.told import everything
 from tests.tiers import sweep
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.at_once.index import MISSING, Index, extended, twins
@@ -59,7 +58,7 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also levels of few states are expanded at once, a few states at a time, and keys are soon made short again."""
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     monkeypatch.setattr(many_module, "_DEEPEST", 2)
     monkeypatch.setattr(many_module, "FEWEST", 20)
     monkeypatch.setattr(many_module, "MOST", 80)
@@ -70,7 +69,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_many_states_at_once_are_expanded_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = SPACES[name]
     at_once = everything(space(bounds, switches, **how))
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     assert at_once == everything(space(bounds, switches, **how))
 
 
@@ -110,7 +109,7 @@ def test_elections_by_vote_are_made_where_more_is_known_than_there_are_local_sta
 def test_elections_by_vote_are_made_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = BY_VOTE[name]
     at_once = everything(by_vote(bounds, switches, **how))
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     assert at_once == everything(by_vote(bounds, switches, **how))
 
 
@@ -119,7 +118,7 @@ def test_from_which_level_on_many_are_expanded_at_once_makes_no_difference(monke
     """Where a snapshot takes servers back that have delivered something, too: tables are filled in another order."""
     found = []
     for large in (1, 1000):
-        monkeypatch.setattr(module, "LARGE", large)
+        monkeypatch.setattr(portions_module, "LARGE", large)
         switches = replace(ORACLE, version="3.9.5", defects="none")
         explored = by_vote(Bounds(3, 2, 2, 1, 1), switches, forgetful=True).explore()
         found.append((explored.whole, explored.states, explored.transitions))
@@ -131,7 +130,7 @@ def test_from_which_level_on_many_are_expanded_at_once_makes_no_difference(monke
 def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     at_once = everything(space(bounds, ABRUPT, mutant))
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     assert at_once == everything(space(bounds, ABRUPT, mutant))
 
 
@@ -161,35 +160,19 @@ def test_either_goes_on_from_a_checkpoint_of_the_other(
     monkeypatch.setattr(module, "_LOOK", 30)
     file, bounds = tmp_path / "checkpoint", Bounds(2, 1, 1, ANY, ANY)
     first, second = order
-    monkeypatch.setattr(module, "LARGE", first)
+    monkeypatch.setattr(portions_module, "LARGE", first)
     assert not space(bounds, ABRUPT).explore(memory=1, checkpoint=file).whole
-    monkeypatch.setattr(module, "LARGE", second)
+    monkeypatch.setattr(portions_module, "LARGE", second)
     resumed = space(bounds, ABRUPT)
     assert everything(resumed, checkpoint=file, resume=True) == everything(space(bounds, ABRUPT))
 
 
-def test_without_numpy_states_are_expanded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE", 1)
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
-    searched = space(Bounds(2, 1, 1, 1, 0), ABRUPT)
-    assert searched.explore().whole
-    assert searched._portions is None
-
-
 def test_names_that_are_not_all_alike_are_left_to_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     quorums = quorums_of("weights 2,1,1", 3)
     searched = Space(mutated("zab"), quorums, ABRUPT, Bounds(3, 1, 0, 0, 0), PROPERTIES, reduction=True)
     assert searched.explore().whole
-    assert searched._portions is not None
     assert searched._portions.many is None
-
-
-@pytest.mark.slow
-def test_numpy_is_loaded_only_for_a_large_search() -> None:
-    small = "from zabcheck.explore import Bounds, explore; explore(bounds=Bounds(2, 1, 1, 0, 0))"
-    command = f"import sys, zabcheck.cli; {small}; print('numpy' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", command], capture_output=True, text=True).stdout == "False\n"
 
 
 def test_an_index_knows_what_was_put_into_it() -> None:
@@ -227,10 +210,9 @@ def test_a_row_has_its_twin_before_it() -> None:
     ],
 )
 def test_what_is_left_out_was_found_from_a_state_before(bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     searched = space(bounds, ABRUPT)
     searched.explore(levels=9)
-    assert isinstance(searched._portions, Portions)
     assert searched._portions.many is not None
     rows = searched._portions.states.array(0, searched._expanded)
     found = searched._portions.many.of(rows)

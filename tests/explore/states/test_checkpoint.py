@@ -14,6 +14,7 @@ from invariants import Invariant, select
 from invariants.quorums import Quorums
 from tests.explore.told import all_of
 from tests.tiers import sweep
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore import space as module
 from zabcheck.explore.at_once import many as many_module
 from zabcheck.explore.bounds import Bounds
@@ -85,9 +86,9 @@ def test_a_search_that_begins_again_goes_on_from_any_checkpoint(
         begin_again(self)
 
     monkeypatch.setattr(Space, "_begin_again", beginning)
-    monkeypatch.setattr(module, "LARGE", large)
+    monkeypatch.setattr(portions_module, "LARGE", large)
     monkeypatch.setattr(module, "_LOOK", 1)
-    monkeypatch.setattr(module, "ONE_BY_ONE", 200)
+    monkeypatch.setattr(portions_module, "ONE_BY_ONE", 200)
     monkeypatch.setattr(many_module, "FEWEST", 200)
     monkeypatch.setattr(many_module, "MOST", 200)
     bounds = Bounds(3, 1, 0, 1, 0)

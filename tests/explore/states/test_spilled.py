@@ -13,6 +13,7 @@ import pytest
 from tests.explore.at_once.test_many import ABRUPT, ANY, SPACES, space
 from tests.explore.told import everything, states_of
 from tests.tiers import sweep
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore import space as module
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.results import Progress
@@ -36,7 +37,7 @@ def memory_is(*amounts: int) -> Callable[[], int]:
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory is used up once some states were expanded, and few states wait, a few keys are in a block."""
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     monkeypatch.setattr(module, "_LOOK", 20)
     monkeypatch.setattr(module, "used", memory_is(MEMORY + 1, MEMORY + 1, 0))
     monkeypatch.setattr(spilled_module, "_FEWEST", 30)
@@ -56,7 +57,7 @@ def spilled(searched: Space, folder: Path) -> tuple[object, ...]:
 def test_in_files_the_same_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = SPACES[name]
     in_files = spilled(space(bounds, switches, **how), tmp_path)
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     assert in_files == everything(space(bounds, switches, **how))
     assert list(tmp_path.iterdir()) == []
 
@@ -66,7 +67,7 @@ def test_in_files_the_same_is_found(name: str, tmp_path: Path, monkeypatch: pyte
 def test_known_bugs_are_found_by_the_same_runs(mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     in_files = everything(space(bounds, ABRUPT, mutant), memory=MEMORY, folder=tmp_path)
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     assert in_files == everything(space(bounds, ABRUPT, mutant))
 
 

@@ -15,7 +15,7 @@ from invariants import Chain, Txn, Zxid
 from tests.explore.at_once.test_many import ABRUPT, ANY, NEVER, ORACLE, by_vote, space
 from tests.explore.told import all_of, everything
 from tests.tiers import sweep
-from zabcheck.explore import space as module
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore.at_once.arrays import Arrays
 from zabcheck.explore.at_once.representatives import Representatives
 from zabcheck.explore.bounds import Bounds
@@ -114,14 +114,15 @@ ORDERS: dict[str, Any] = {
 def test_what_is_found_does_not_depend_on_the_order_in_which_tables_are_filled(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "LARGE", NEVER)
+    monkeypatch.setattr(portions_module, "LARGE", NEVER)
     expected, rng = everything(ORDERS[name]()), Random(1)
     searched = ORDERS[name]()
     steps = Space._steps
 
     def looking_ahead(self: Space) -> Any:
         """Look up what comes after the states of a level, in any order, before that is asked for."""
-        for row in rng.sample(self._visited.level, len(self._visited.level)):
+        level = list(self.states.rows(self._expanded, self._end))
+        for row in rng.sample(level, len(level)):
             for successor in searched.successors.of(row):
                 searched.canonical(tuple(successor.row))
         return steps(self)

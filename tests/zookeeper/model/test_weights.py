@@ -9,7 +9,7 @@ from invariants import Ready, Zxid, select
 from invariants.quorums import Quorums, quorums_of
 from tests.explore.told import all_of
 from tests.zookeeper.model.builders import A, server, switches
-from zabcheck.explore import space as module
+from zabcheck.explore import portions as portions_module
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.space import Space
 from zabcheck.protocols import PROTOCOLS
@@ -91,13 +91,13 @@ def searched(**how: Any) -> Space:
 
 
 def test_explore_elects_nobody_else_in_either_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LARGE", 1 << 40)
+    monkeypatch.setattr(portions_module, "LARGE", 1 << 40)
     one_by_one = searched(reduction=True, symmetry=False)
     expected = all_of(one_by_one, one_by_one.explore())
     following = one_by_one.local_states.following
     led = {following[local] for row in one_by_one.rows() for local in row[:3]}
     assert led == {0, 2}, "of equal votes the greater id decides between the two that may"
-    monkeypatch.setattr(module, "LARGE", 1)
+    monkeypatch.setattr(portions_module, "LARGE", 1)
     at_once = searched(reduction=True, symmetry=False)
     assert all_of(at_once, at_once.explore()) == expected
     named = searched(reduction=True)

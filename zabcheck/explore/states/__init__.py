@@ -1,1 +1,1 @@
-"""The states that were visited: one by one (`visited`), in arrays (`compact`), in files (`spilled`), in checkpoints."""
+"""The states that were visited: in arrays (`compact`), in files (`spilled`), in checkpoints."""

@@ -4,7 +4,7 @@ No table is in it. Its journal has the order in which the tables were filled, an
 protocol's own step functions. For each state it has the row, and the state before it. So it takes 27 bytes a state (of
 three processes), and going on from it takes a small part of the time that it took to get there.
 
-The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`visited.Portion`),
+The file is one line of JSON, the header, then the journal, then the states, a portion at a time (`compact.Portion`),
 then the SHA-256 of all that. It is written beside and renamed when it is on the disk, so there is always a whole one.
 
 The SHA-256 tells damage, and not who wrote the file: whoever can write it can write another search's states. So a
@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.states.visited import HOW, PORTION, Portion
+from zabcheck.explore.states.compact import HOW, PORTION, Portion
 from zabcheck.explore.tables.journal import Journal
 from zabcheck.invariants import Invariant
 from zabcheck.invariants.diagnosis import NOT_DECODED

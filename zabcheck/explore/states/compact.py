@@ -8,17 +8,39 @@ and Weber ("Parallel Recursive State Compression for Free", SPIN 2011), which is
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from zabcheck.explore.at_once.index import MISSING, Ints
-from zabcheck.explore.states.visited import PORTION, How, Portion
 from zabcheck.explore.tables.successors import Row
 
 Keys = NDArray[np.uint64]
 Columns = tuple[Keys, NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint8]]
+
+PORTION = 1 << 16
+"""The number of states that are handed over at a time."""
+HOW = (4, 2, 1)
+"""The bytes of each part of how a state was found: the state before it, the choice, the renaming."""
+
+
+class Portion(NamedTuple):
+    """Some successive states, in the machine's byte order: how each was found (`HOW`), its row, 4 bytes a number."""
+
+    before: bytes
+    by: bytes
+    names: bytes
+    rows: bytes
+
+
+class How(NamedTuple):
+    """How a state was found: the state `before` it, the number of the choice (or join), and that of the renaming."""
+
+    before: int
+    by: int
+    names: int
+
 
 _FREE = 0xFFFFFFFF
 """Marks a slot without a key."""
@@ -208,7 +230,10 @@ def arrays_of(portion: Portion, width: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 class InArrays(ABC):
-    """The states of a search whose rows are the leaves of a `tree`, wherever their columns are."""
+    """The states of a search, by number, from 0 on, in the order of discovery. State 0 is the first one.
+
+    Their rows are the leaves of a `tree`, wherever their columns are.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
@@ -232,6 +257,10 @@ class InArrays(ABC):
     @abstractmethod
     def columns(self, start: int, stop: int) -> Columns:
         """Return the keys of these states, and how these were found: the arguments of `add_keys`. O(stop - start)."""
+
+    def begin(self, first: Row) -> None:
+        """Begin with the first state alone."""
+        self.add(np.array([first], np.int64), *np.zeros((3, 1), np.int64))
 
     def add(self, rows: Ints, before: Any, by: Any, names: Any) -> None:
         """Add the new states among these, in order. Some 0.3 microseconds each."""

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zabcheck.explore.at_once.index import Bools
-from zabcheck.explore.states.compact import Column, Columns, Compact, InArrays, Keys
+from zabcheck.explore.states.compact import PORTION, Column, Columns, Compact, InArrays, Keys
 from zabcheck.explore.states.memory import CannotSpill
-from zabcheck.explore.states.visited import PORTION
 
 _BLOCK = 1 << 14
 """The number of keys of a run that are read at a time."""
