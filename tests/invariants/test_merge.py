@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from invariants import Broadcast, Deliver, Drop, End, Event, Header, Ready, TraceError, Txn, Zxid, check, trace
 from tests.invariants.builders import A, B, broadcasts, deliveries, restore, split, whole
 from tests.invariants.recorded import PROCESSES, RECORDED
-from tests.invariants.test_shuffle import findings
+from tests.invariants.test_random_traces import findings
 from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
