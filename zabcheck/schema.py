@@ -1,4 +1,4 @@
-"""JSON Schemas of traces, of schedules, and of the lines between zabcheck and a node.
+"""JSON Schemas of traces, of schedules, of the lines between zabcheck and a node, and of histories of clients.
 
 They are generated from the types that decode them, so the two cannot drift apart.
 
@@ -18,11 +18,13 @@ from zabcheck.protocols.switch_settings import kinds
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.schedule import Schedule, with_switches
 from zabcheck.text.words import as_document
+from zabcheck.zookeeper.clients.history import HistoryLine
 
 SCHEMAS: dict[str, tuple[Any, str]] = {
     "trace": (trace.Line, "A line of a trace of zabcheck: the header, an event, or the end"),
     "schedule": (Schedule, "A schedule of zabcheck"),
     "node": (LINES, "A line between zabcheck and a node, in either direction"),
+    "history": (HistoryLine, "A line of a history of clients: the header, a record, or the end"),
 }
 """Each schema's type and title, by name; LINES stands for its lines, Schedule for those of any protocol."""
 

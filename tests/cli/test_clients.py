@@ -1,4 +1,4 @@
-"""`zabcheck clients check`."""
+"""`zabcheck clients`."""
 
 import json
 from pathlib import Path
@@ -8,8 +8,9 @@ import pytest
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from tests.zookeeper.clients.histories import History
+from tests.zookeeper.clients.served import Served
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
-from zabcheck.zookeeper.clients.history import HistoryEnd, dump
+from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, dump, load
 
 
 def saved(history: History, path: Path, is_whole: bool = True) -> Path:
@@ -71,6 +72,47 @@ def test_as_json_it_has_the_records_of_the_witness(zabcheck: Command, broken: Pa
 
 def test_it_is_read_from_standard_input(zabcheck: Command, broken: Path) -> None:
     assert zabcheck("clients", "check", "-", stdin=broken.read_bytes()).code == 1
+
+
+@pytest.mark.parametrize(("fault", "code", "verdict"), [("", 0, "PASS: "), ("ephemerals stay", 1, "FAIL: ")])
+def test_a_service_is_recorded_and_judged(
+    zabcheck: Command, tmp_path: Path, fault: str, code: int, verdict: str
+) -> None:
+    served, out = Served(fault), tmp_path / "history.jsonl"
+    result = zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out)
+    served.close()
+    assert (result.code, result.out.splitlines()[-1][:6]) == (code, verdict)
+    assert zabcheck("clients", "check", out).out == result.out
+
+
+def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command, tmp_path: Path) -> None:
+    served, out = Served(), tmp_path / "history.jsonl"
+    arguments = ["--connect", served.addresses, "--requests", "300", "--no-faults", "--out", out]
+    result = zabcheck("clients", "record", *arguments, "--format", "json")
+    served.close()
+    assert_documented(json.loads(result.out))
+    promises = {each["promise"]: each["status"] for each in json.loads(result.out)["histories"][0]["promises"]}
+    assert promises["own writes"] == "holds"
+    assert not any(isinstance(line, Connect) and line.session != "0x0" for line in load(out.open("rb"), "history"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["record", "--connect", "localhost"], "--connect: expected HOST:PORT, found `localhost`"),
+        (["record", "--connect", "127.0.0.1:1"], "--connect: no session at 127.0.0.1:1"),
+        (["record", "--connect", "127.0.0.1:1", "--out", "no/file"], "--out no/file: expected the name of a file"),
+        (["proxy", "--listen", "a:1,b:2", "--to", "c:3"], "--listen: expected an address for each of --to, 1 of them"),
+    ],
+)
+def test_what_cannot_be_recorded_leaves_no_file(
+    zabcheck: Command, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    before = [*tmp_path.iterdir()]
+    result = zabcheck("clients", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert message in result.err
+    assert [*tmp_path.iterdir()] == before
 
 
 @pytest.mark.parametrize(

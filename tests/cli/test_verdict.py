@@ -138,6 +138,11 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         "1 recording: a run of the model; next: zabcheck",
     ),
     "clients check": (("clients", "check", "asked.jsonl"), 3, "the history exercises no promise"),
+    "clients proxy": (
+        ("clients", "proxy", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:1", "--seconds", "0.1"),
+        3,
+        "the history exercises no promise",
+    ),
     "zookeeper serverlog": (
         ("zookeeper", "serverlog", str(ROOT / "tests/zookeeper/serverlogs/logs/4394-3.8.0")),
         1,
@@ -152,8 +157,16 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
 }
 """The arguments of a command, the exit code, and what the verdict says."""
 
-ELSEWHERE = {"db19", "zookeeper", "zookeeper catalogue", "zookeeper gate", "campaign", "campaign report"}
-"""Tested below, or where an ensemble or Spark is at hand: in `tests/cli/zookeeper` and `tests/campaign`."""
+ELSEWHERE = {
+    "db19",
+    "clients record",
+    "zookeeper",
+    "zookeeper catalogue",
+    "zookeeper gate",
+    "campaign",
+    "campaign report",
+}
+"""Tested below, or where a service or Spark is at hand: `tests/cli/zookeeper`, `tests/campaign`, `test_clients.py`."""
 NONE_TO_GIVE = {"list", "schema", "zookeeper points"}
 
 

@@ -1,22 +1,31 @@
-"""`zabcheck clients check`: what the clients of a service that speaks ZooKeeper's protocol were promised."""
+"""`zabcheck clients`: what the clients of a service that speaks ZooKeeper's protocol were promised."""
 
+import asyncio
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 import typer
 
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
-from zabcheck.cli.files import STDIN, bad_input_for, opened
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, opened
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients.exchange import read
-from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, InitialNode, Record, load
+from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
 from zabcheck.zookeeper.clients.promise import Breach
+from zabcheck.zookeeper.clients.proxy import Proxy
+from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.words import words
 
 clients = typer.Typer(
@@ -51,11 +60,15 @@ def check(
     for name in histories:
         if name == STDIN and histories.count(name) > 1:
             raise BadInput(f"{name}: named more than once, expected at most once")
-    judged = [_judged(name, promise or ()) for name in histories]
+    return _tell("clients check", [_judged(name, promise or ()) for name in histories], format)
+
+
+def _tell(command: str, judged: list[JudgedHistory], format: Format) -> int:
+    """Print the verdicts on histories, and return the exit code."""
     codes = [_outcome(each)[0] for each in judged]
     code = VIOLATED if VIOLATED in codes else max(codes)
     if format is Format.json:
-        print_json("clients check", histories=[_as_json(each) for each in judged])
+        print_json(command, histories=[_as_json(each) for each in judged])
         return code
     console = make_console()
     for each in judged:
@@ -70,6 +83,77 @@ def check(
         first, how_many = judged[codes.index(code)].name, counted(len(judged), "history", "histories")
         why = f"{codes.count(code):,} of {how_many}, the first of them {first}: {why}"
     return conclude(console, code, why)
+
+
+Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written.")]
+
+
+@command_of(clients)
+def record(
+    connect: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")],
+    out: Out = Path("history.jsonl"),
+    requests: Annotated[int, typer.Option(metavar="N", min=1, help="How many requests are sent.")] = 10_000,
+    seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long they are sent, at most.")] = 60.0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the requests, and what connections suffer.")] = 1,
+    faults: Annotated[bool, typer.Option(help="Have connections be cut, and sessions end and expire.")] = True,
+    format: Formats = Format.text,
+) -> int:
+    """Record sessions of its own at a service, which exercise each promise, and judge their history."""
+    targets = _addresses("--connect", connect)
+    check_file("--out", out)
+    with bad_path("--out", out), TemporaryFile() as target:
+        history = HistoryFile(target)
+        recorder = Recorder(targets, seed, history.write, faults=faults)
+        with bad_input_for(NotServed, "--connect: "):
+            recorder.begin()
+        with suppress(KeyboardInterrupt):
+            recorder.run(requests, seconds)
+        recorder.finish()
+        history.close()
+        target.seek(0)
+        with out.open("wb") as file:
+            copyfileobj(target, file)
+    return _tell("clients record", [_judged(str(out), ())], format)
+
+
+@command_of(clients)
+def proxy(
+    listen: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="Where clients connect, one for each server.")],
+    to: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")],
+    out: Out = Path("history.jsonl"),
+    seconds: Annotated[
+        float | None, typer.Option(metavar="S", min=0.1, help="How long; until Ctrl-C unless said.")
+    ] = None,
+    format: Formats = Format.text,
+) -> int:
+    """Record what clients ask and are answered while it passes it on to the service, and judge their history."""
+    listening, targets = _addresses("--listen", listen), _addresses("--to", to)
+    if len(listening) != len(targets):
+        raise BadInput(f"--listen: expected an address for each of --to, {len(targets)} of them")
+    check_file("--out", out)
+    with bad_path("--out", out), out.open("wb") as target:
+        history = HistoryFile(target)
+        passing = Proxy(listening, targets, history.write)
+        with bad_path("--listen", Path(listen)), suppress(KeyboardInterrupt):
+            asyncio.run(passing.run(seconds, partial(_listens, listening)))
+        history.close()
+    return _tell("clients proxy", [_judged(str(out), ())], format)
+
+
+def _listens(listening: Sequence[Target], ports: Sequence[int]) -> None:
+    addresses = ", ".join(f"{each.host}:{port}" for each, port in zip(listening, ports, strict=True))
+    print(f"clients may connect to {addresses}; Ctrl-C ends it", file=sys.stderr, flush=True)
+
+
+def _addresses(option: str, text: str) -> list[Target]:
+    """Return addresses that an option names. BadInput."""
+    targets = []
+    for each in text.split(","):
+        host, _, port = each.rpartition(":")
+        if not (host and port.isdigit() and int(port) < 1 << 16):
+            raise BadInput(f"{option}: expected HOST:PORT, found `{each}`")
+        targets.append(Target(host.strip("[]"), int(port)))
+    return targets
 
 
 def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:

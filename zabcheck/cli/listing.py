@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from zabcheck import schema as schemas
 from zabcheck.cli.commands import Format, Formats, command
 from zabcheck.cli.output import make_console, print_json
 from zabcheck.cli.tables import render_catalogue
@@ -28,6 +27,7 @@ class Schemas(StrEnum):
     trace = "trace"
     schedule = "schedule"
     node = "node"
+    history = "history"
 
 
 class Kinds(StrEnum):
@@ -97,8 +97,10 @@ def summary_of(mutant: Mutant) -> str:
 
 
 @command
-def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule|node", help="Of what.")]) -> int:
-    """Print the JSON Schema of a line of a trace, of a schedule, or of a line between zabcheck and a node (--exec)."""
+def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule|node|history", help="Of what.")]) -> int:
+    """Print the JSON Schema of a line of a trace, of a node (--exec) or of a history of clients, or of a schedule."""
+    from zabcheck import schema as schemas
+
     sys.stdout.flush()
     sys.stdout.buffer.write(schemas.as_file(what))
     return OK

@@ -762,6 +762,18 @@ def a_node_is_gone_after_a_delete_whose_answer_has_no_zxid() -> History:
     return h
 
 
+@is_right
+def a_node_that_a_multi_made_and_checked_is_deleted() -> History:
+    h = History(complete=("/",))
+    c1 = h.client(1)
+    c1.create("/a", 2)
+    c1.delete("/a", 3)
+    parts = Part(op="create", path="/a", data="x"), Part(op="check", path="/a", version=0)
+    c1.answer(c1.ask("multi", parts=parts), 4, results=(Result(path="/a", stat=stat(4)), Result()))
+    c1.delete("/a", 5)
+    return h
+
+
 def _set_without_a_stat() -> History:
     h = History(complete=("/",))
     c1 = h.client(1)

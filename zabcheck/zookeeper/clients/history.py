@@ -257,6 +257,23 @@ def dump(lines: Iterable[HistoryLine]) -> Iterator[bytes]:
         yield _encode(line) + b"\n"
 
 
+class HistoryFile:
+    """A history that is written line by line; without `end`, which `close` writes, nothing is said of it."""
+
+    def __init__(self, target: BinaryIO) -> None:
+        self._target = target
+        self._count = -1
+
+    def write(self, line: HistoryLine) -> None:
+        """Write a line, the first of which is the header."""
+        self._target.write(_encode(line) + b"\n")
+        self._count += 1
+
+    def close(self) -> None:
+        """Write the end."""
+        self._target.write(_encode(HistoryEnd(count=self._count)) + b"\n")
+
+
 def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     """Yield the lines of a file, header and end included, each valid by itself; `name` is for messages.
 

@@ -282,9 +282,8 @@ def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
         found.case()
         if earlier.operation.zxid < earlier.write.zxid:
             text = (
-                f"{earlier.write.name} was done as {shown(earlier.write.zxid)} before client "
-                f"{earlier.operation.connection.client} sent its sync, which was answered as of "
-                f"{shown(earlier.operation.zxid)}"
+                f"{earlier.write.name} was done as {shown(earlier.write.zxid)} before {earlier.operation.name} was "
+                f"sent, which was answered as of {shown(earlier.operation.zxid)}"
             )
             found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
 

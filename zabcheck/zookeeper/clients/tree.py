@@ -246,6 +246,8 @@ def _last_effects(operation: Exchanged) -> list[Effect]:
     """Return the effects of a write; of those of a multi on one node, the last, which alone can be seen."""
     last: dict[str, Effect] = {}
     for effect in effects_of(operation):
+        if effect.op == "check":
+            continue
         before = last.get(effect.created)
         if before is not None and before.op == "create" and effect.op == "setData":
             effect = effect._replace(mode=before.mode)

@@ -13,31 +13,51 @@ from typing import NamedTuple
 
 from zabcheck.zookeeper.wire.jute import JuteError, Operation, Reader
 
+EVENT = -1
+"""The xid of an event."""
 PING = -2
 """The xid of a ping, and of its answer."""
+SET_WATCHES = -8
+"""The xid of the request that sets watches again, and of its answer."""
 NOTHING_EXPECTED = -1
 """The version that matches any."""
-GET_DATA, GET_CHILDREN, SYNC = 4, 8, 9
+EXISTS, GET_DATA, GET_ACL, GET_CHILDREN, SYNC, GET_CHILDREN2, CHECK_WATCHES, REMOVE_WATCHES = 3, 4, 6, 8, 9, 12, 17, 18
+MULTI_READ, AUTH, SET_WATCHES1, SET_WATCHES2, ADD_WATCH = 22, 100, 101, 105, 106
 """The types of requests that become no transaction."""
+EPHEMERAL, SEQUENTIAL, CONTAINER = 1, 2, 4
+"""Flags of a node that is created."""
 LONGEST = 1 << 24
 """The longest answer that is accepted, in bytes."""
 
 _CONNECT = Struct(">iqiqi")
 _HEADER = Struct(">ii")
-_ANSWER = Struct(">iqi")
-_STAT = Struct(">qqqqiiiqiiq")
-_MULTI = Struct(">i?i")
-_PING_TYPE = 11
+ANSWER = Struct(">iqi")
+STAT = Struct(">qqqqiiiqiiq")
+MULTI_HEADER = Struct(">i?i")
+PING_TYPE = 11
 _ANYBODY = Struct(">ii").pack(1, 31)
 """One permission, to do anything; the scheme and identity that have it follow."""
 
 _ERRORS = {
+    -1: "SystemError",
+    -2: "RuntimeInconsistency",
     -4: "ConnectionLoss",
+    -6: "Unimplemented",
+    -8: "BadArguments",
     -101: "NoNode",
+    -102: "NoAuth",
     -103: "BadVersion",
+    -108: "NoChildrenForEphemerals",
     -110: "NodeExists",
+    -111: "NotEmpty",
     -112: "SessionExpired",
+    -114: "InvalidACL",
+    -115: "AuthFailed",
     -118: "SessionMoved",
+    -120: "EphemeralOnLocalSession",
+    -121: "NoWatcher",
+    -125: "QuotaExceeded",
+    -127: "ThrottledOp",
 }
 """The names of the errors that may come here (KeeperException.Code)."""
 
@@ -93,6 +113,15 @@ def connect(session: int, password: bytes, timeout: int, seen: int) -> bytes:
     return _buffer(_CONNECT.pack(0, seen, timeout, session, len(password)) + password + b"\0")
 
 
+def session_asked_for(message: bytes) -> str:
+    """Return the session that a client's first message asks for, in hex. JuteError if it is no such message."""
+    reader = Reader(message)
+    if reader.int32("the protocol version") != 0:
+        raise JuteError(0, "a protocol version that is not 0")
+    reader.int64("the last zxid"), reader.int32("the time-out")
+    return f"0x{reader.int64('the session') & ((1 << 64) - 1):x}"
+
+
 def request(xid: int, part: Part) -> bytes:
     """Make a request."""
     return _buffer(_HEADER.pack(xid, part.type) + part.body)
@@ -100,13 +129,22 @@ def request(xid: int, part: Part) -> bytes:
 
 def ping() -> bytes:
     """Make the request that keeps a session alive."""
-    return request(PING, Part(_PING_TYPE, b""))
+    return request(PING, Part(PING_TYPE, b""))
 
 
-def create(path: str, data: bytes, ephemeral: bool = False) -> Part:
-    """Make a request to create a node, which lives as long as the session if it is `ephemeral`."""
-    permissions = _ANYBODY + _buffer(b"world") + _buffer(b"anyone")
-    return Part(Operation.CREATE2, _buffer(path.encode()) + _buffer(data) + permissions + _int(ephemeral))
+_OPEN = _ANYBODY + _buffer(b"world") + _buffer(b"anyone")
+"""The list of permissions that lets anybody do anything."""
+
+
+def create(path: str, data: bytes, flags: int = 0) -> Part:
+    """Make a request to create a node, which is `EPHEMERAL`, `SEQUENTIAL`, both or a `CONTAINER`, or none of these."""
+    kind = Operation.CREATE_CONTAINER if flags == CONTAINER else Operation.CREATE2
+    return Part(kind, _buffer(path.encode()) + _buffer(data) + _OPEN + _int(flags))
+
+
+def set_open_permissions(path: str) -> Part:
+    """Make a request that lets anybody do anything with a node, as before."""
+    return Part(Operation.SET_ACL, _buffer(path.encode()) + _OPEN + _int(NOTHING_EXPECTED))
 
 
 def set_data(path: str, data: bytes, version: int = NOTHING_EXPECTED) -> Part:
@@ -114,14 +152,24 @@ def set_data(path: str, data: bytes, version: int = NOTHING_EXPECTED) -> Part:
     return Part(Operation.SET_DATA, _buffer(path.encode()) + _buffer(data) + _int(version))
 
 
-def delete(path: str) -> Part:
-    """Make a request to delete a node."""
-    return Part(Operation.DELETE, _buffer(path.encode()) + _int(NOTHING_EXPECTED))
+def delete(path: str, version: int = NOTHING_EXPECTED) -> Part:
+    """Make a request to delete a node, if it has this version."""
+    return Part(Operation.DELETE, _buffer(path.encode()) + _int(version))
 
 
-def get_data(path: str) -> Part:
-    """Make a request to read a node, without a watch."""
-    return Part(GET_DATA, _buffer(path.encode()) + b"\0")
+def check(path: str, version: int) -> Part:
+    """Make a part of a multi, which is refused unless the node has this version."""
+    return Part(Operation.CHECK, _buffer(path.encode()) + _int(version))
+
+
+def get_data(path: str, watch: bool = False) -> Part:
+    """Make a request to read a node."""
+    return Part(GET_DATA, _buffer(path.encode()) + bytes([watch]))
+
+
+def exists(path: str, watch: bool = False) -> Part:
+    """Make a request for the counters of a node."""
+    return Part(EXISTS, _buffer(path.encode()) + bytes([watch]))
 
 
 def sync(path: str) -> Part:
@@ -134,10 +182,34 @@ def get_children(path: str) -> Part:
     return Part(GET_CHILDREN, _buffer(path.encode()) + b"\0")
 
 
-def multi(parts: Iterable[Part]) -> Part:
-    """Make a request to do all of these, or none."""
-    body = b"".join(_MULTI.pack(part.type, False, -1) + part.body for part in parts)
-    return Part(Operation.MULTI, body + _MULTI.pack(-1, True, -1))
+def get_children2(path: str, watch: bool = False) -> Part:
+    """Make a request for the names of a node's children, and for its counters."""
+    return Part(GET_CHILDREN2, _buffer(path.encode()) + bytes([watch]))
+
+
+def add_watch(path: str, is_recursive: bool) -> Part:
+    """Make a request for a persistent watch."""
+    return Part(ADD_WATCH, _buffer(path.encode()) + _int(is_recursive))
+
+
+def remove_watches(path: str) -> Part:
+    """Make a request that takes all watches on a node away."""
+    return Part(REMOVE_WATCHES, _buffer(path.encode()) + _int(3))
+
+
+def set_watches(relative: int, lists: Iterable[Iterable[str]]) -> Part:
+    """Make a request to set watches again that were lost at a zxid: data, exist, child, persistent, recursive."""
+    body = relative.to_bytes(8)
+    for paths in lists:
+        encoded = [_buffer(path.encode()) for path in paths]
+        body += _int(len(encoded)) + b"".join(encoded)
+    return Part(SET_WATCHES2, body)
+
+
+def multi(parts: Iterable[Part], kind: int = Operation.MULTI) -> Part:
+    """Make a request to do all of these, or none; or a `MULTI_READ`."""
+    body = b"".join(MULTI_HEADER.pack(part.type, False, -1) + part.body for part in parts)
+    return Part(kind, body + MULTI_HEADER.pack(-1, True, -1))
 
 
 def close() -> Part:
@@ -155,16 +227,20 @@ def opened(message: bytes) -> SessionOpened:
 
 def answered(message: bytes) -> Answered:
     """Decode an answer. Raises JuteError if it is none."""
-    if len(message) < _ANSWER.size:
-        raise JuteError(0, f"an answer has at least {_ANSWER.size} bytes, and here are {len(message)}")
-    xid, zxid, error = _ANSWER.unpack_from(message)
-    name = "" if not error else _ERRORS.get(error, f"error {error}")
-    return Answered(xid, zxid, name, message[_ANSWER.size :])
+    if len(message) < ANSWER.size:
+        raise JuteError(0, f"an answer has at least {ANSWER.size} bytes, and here are {len(message)}")
+    xid, zxid, error = ANSWER.unpack_from(message)
+    return Answered(xid, zxid, error_name(error), message[ANSWER.size :])
+
+
+def error_name(error: int) -> str:
+    """Return the name of an error, "" if it is none."""
+    return "" if not error else _ERRORS.get(error, f"error {error}")
 
 
 def stat_of(reader: Reader) -> NodeStat:
     """Decode a Stat."""
-    czxid, mzxid, _, _, version, _, _, owner, *_ = _STAT.unpack(reader.raw(_STAT.size, "a stat"))
+    czxid, mzxid, _, _, version, _, _, owner, *_ = STAT.unpack(reader.raw(STAT.size, "a stat"))
     return NodeStat(czxid, mzxid, version, owner)
 
 
@@ -184,13 +260,13 @@ def error_of_multi(answer: Answered) -> str:
     """Return the name of the error for which a multi was refused, "" if it was done. JuteError if it is no multi."""
     reader = Reader(answer.body)
     while True:
-        kind, done, _ = _MULTI.unpack(reader.raw(_MULTI.size, "the header of a part"))
+        kind, done, _ = MULTI_HEADER.unpack(reader.raw(MULTI_HEADER.size, "the header of a part"))
         if done:
             return ""
         if kind == Operation.ERROR:
             error = reader.int32("an error")
             if error:  # the parts before the one that failed have 0
-                return _ERRORS.get(error, f"error {error}")
+                return error_name(error)
         elif kind == Operation.CREATE2:
             reader.string("a path")
             stat_of(reader)

@@ -1,0 +1,115 @@
+"""Sessions of the recorder's own at the service behind sockets, and what the proxy records of them."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from threading import Event, Thread
+
+import pytest
+
+from tests.zookeeper.clients.served import Served
+from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, HistoryLine, Request
+from zabcheck.zookeeper.clients.judge import PROMISES, judge
+from zabcheck.zookeeper.clients.proxy import Proxy
+from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
+
+SLOW = {"containers and TTL"}
+"""The promises that are not exercised within a minute."""
+
+
+@pytest.fixture
+def served(request: pytest.FixtureRequest) -> Iterator[Served]:
+    service = Served(getattr(request, "param", ""))
+    yield service
+    service.close()
+
+
+def targets(ports: list[int]) -> list[Target]:
+    return [Target("127.0.0.1", port) for port in ports]
+
+
+def recorded(ports: list[int], requests: int, seed: int = 1) -> list[HistoryLine]:
+    lines: list[HistoryLine] = []
+    recorder = Recorder(targets(ports), seed, lines.append)
+    recorder.begin()
+    recorder.run(requests, 60.0)
+    recorder.finish()
+    return [*lines, HistoryEnd(count=len(lines) - 1)]
+
+
+def broken(lines: list[HistoryLine]) -> set[str]:
+    return {each.promise.name for each in judge(read(lines, "history")) if each.breach is not None}
+
+
+class Passing:
+    """The proxy in a thread, in front of a service."""
+
+    def __init__(self, ports: list[int]) -> None:
+        self.lines: list[HistoryLine] = []
+        self.ports: list[int] = []
+        self._started = Event()
+        self._loop = asyncio.new_event_loop()
+        self._proxy = Proxy(targets([0] * len(ports)), targets(ports), self.lines.append)
+        self._thread = Thread(target=self._run, daemon=True)
+        self._thread.start()
+        assert self._started.wait(60.0)
+
+    def _run(self) -> None:
+        self._task = self._loop.create_task(self._proxy.run(None, self._listens))
+        with suppress(asyncio.CancelledError):
+            self._loop.run_until_complete(self._task)
+        self._loop.close()
+
+    def _listens(self, ports: list[int]) -> None:
+        self.ports = ports
+        self._started.set()
+
+    def close(self) -> list[HistoryLine]:
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._thread.join(60.0)
+        return [*self.lines, HistoryEnd(count=len(self.lines) - 1)]
+
+
+def test_a_sound_service_breaks_nothing_and_each_promise_is_exercised(served: Served) -> None:
+    lines = recorded(served.ports, 1500)
+    judged = judge(read(lines, "history"))
+    assert [each for each in judged if each.breach is not None] == []
+    assert {each.promise.name for each in judged if each.judged} == {*PROMISES} - SLOW
+    assert [*served.tree.nodes] == ["/"]
+
+
+PLANTED = {
+    "stale reads": "agreement",
+    "events are lost": "watch fires",
+    "ephemerals stay": "ephemeral nodes end",
+}
+
+
+@pytest.mark.parametrize(("served", "promise"), PLANTED.items(), indirect=["served"])
+def test_a_service_with_a_fault_is_told(served: Served, promise: str) -> None:
+    assert promise in broken(recorded(served.ports, 800))
+
+
+def test_the_proxy_records_what_passes(served: Served) -> None:
+    passing = Passing(served.ports)
+    with socket.create_connection(("127.0.0.1", passing.ports[0])) as other:
+        other.sendall(b"ruok")  # is passed on, and is no part of a history
+    sent = recorded(passing.ports, 300)
+    seen = passing.close()
+    assert broken(seen) == set()
+    assert _asked(seen) == _asked(sent)
+    assert {each.client for each in seen if isinstance(each, Connect)} >= {1, 2, 3}
+    assert not any(isinstance(each.data, str) for each in seen if isinstance(each, Request))
+
+
+def _asked(lines: list[HistoryLine]) -> list[tuple[str, str | None]]:
+    return sorted((each.op, each.path or "") for each in lines if isinstance(each, Request))
+
+
+def test_a_service_that_is_not_there_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    with pytest.raises(NotServed, match=f"^no session at 127.0.0.1:{port}$"):
+        Recorder(targets([port]), 1, [].append).begin()

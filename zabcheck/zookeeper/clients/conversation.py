@@ -1,0 +1,290 @@
+"""What a connection to a service carries, as the lines of a history: requests as sent, answers and events as they came.
+
+Passwords, what `auth` says and tokens are never recorded. A message that cannot be decoded is a request of the kind
+"other", or an answer without its details.
+"""
+
+import re
+import zlib
+from collections.abc import Callable
+from time import monotonic_ns
+from typing import Any
+
+from zabcheck.zookeeper.clients.history import (
+    Answer,
+    Connect,
+    Connected,
+    Data,
+    EventType,
+    HistoryLine,
+    Lost,
+    Operation,
+    Part,
+    Request,
+    Result,
+    Stat,
+    WatchEvent,
+)
+from zabcheck.zookeeper.wire import client as wire
+from zabcheck.zookeeper.wire.jute import JuteError, Reader
+from zabcheck.zookeeper.wire.jute import Operation as Write
+
+_CANONICAL = re.compile("/([^/]+(/[^/]+)*)?")
+_CREATES = (Write.CREATE, Write.CREATE2, Write.CREATE_CONTAINER, Write.CREATE_TTL)
+_OPERATIONS: dict[int, Operation] = {
+    **dict.fromkeys(map(int, _CREATES), "create"),
+    Write.DELETE: "delete",
+    Write.SET_DATA: "setData",
+    Write.SET_ACL: "setACL",
+    Write.CHECK: "check",
+    Write.MULTI: "multi",
+    Write.RECONFIG: "reconfig",
+    Write.CLOSE_SESSION: "closeSession",
+    wire.EXISTS: "exists",
+    wire.GET_DATA: "getData",
+    wire.GET_ACL: "getACL",
+    wire.GET_CHILDREN: "getChildren",
+    wire.GET_CHILDREN2: "getChildren",
+    wire.SYNC: "sync",
+    wire.PING_TYPE: "ping",
+    wire.MULTI_READ: "multiRead",
+    wire.AUTH: "auth",
+    wire.ADD_WATCH: "addWatch",
+    wire.REMOVE_WATCHES: "removeWatches",
+    wire.SET_WATCHES1: "setWatches",
+    wire.SET_WATCHES2: "setWatches",
+}
+_MODES: dict[int, tuple[Any, ...]] = {
+    1: ("ephemeral",),
+    2: ("sequential",),
+    3: ("sequential", "ephemeral"),
+    4: ("container",),
+    5: ("ttl",),
+    6: ("sequential", "ttl"),
+}
+_REMOVED: dict[int, Any] = {1: "children", 2: "data", 3: "any", 4: "persistent", 5: "recursive"}
+_EVENTS: dict[int, EventType] = {
+    1: "NodeCreated",
+    2: "NodeDeleted",
+    3: "NodeDataChanged",
+    4: "NodeChildrenChanged",
+}
+_LISTS = ("data_watches", "exist_watches", "child_watches", "persistent_watches", "recursive_watches")
+
+
+class Conversation:
+    """The messages on one connection of a client, each recorded as it passes, and returned."""
+
+    def __init__(
+        self,
+        client: int,
+        connection: int,
+        server: str,
+        record: Callable[[HistoryLine], None],
+        keeps_data: bool = False,
+    ) -> None:
+        """`keeps_data`: short data that is text is recorded as it is, else as a digest."""
+        self._ids = {"client": client, "connection": connection}
+        self._server = server
+        self._record = record
+        self._keeps_data = keeps_data
+        self._types: dict[int, int] = {}
+        """The types of the requests that wait for an answer."""
+        self._is_asked = self._is_answered = False
+
+    @property
+    def open(self) -> int:
+        """Count the requests that wait for an answer."""
+        return len(self._types)
+
+    def sent(self, message: bytes) -> Connect | Request | None:
+        """Record what the client has sent. None for a ping while another is not answered. JuteError for a connect."""
+        reader = Reader(message)
+        if not self._is_asked:
+            self._is_asked = True
+            reader.int32("the protocol version")
+            seen, timeout = reader.int64("the last zxid"), reader.int32("the time-out")
+            session = _hex(reader.int64("the session"))
+            connect = Connect(
+                **self._now(), session=session, server=self._server, seen=max(0, seen), timeout=max(0, timeout)
+            )
+            self._record(connect)
+            return connect
+        xid, kind = reader.int32("the number of a request"), reader.int32("its type")
+        if xid in self._types:
+            return None
+        self._types[xid] = kind
+        request = Request(**self._now(), xid=xid, op=_OPERATIONS.get(kind, "other"), **self._fields(kind, reader))
+        self._record(request)
+        return request
+
+    def received(self, message: bytes) -> Connected | Answer | WatchEvent | None:
+        """Record what came from the service; None for what no history has. JuteError if it is nothing of the kind."""
+        if not self._is_answered:
+            self._is_answered = True
+            hello = wire.opened(message)
+            connected = Connected(**self._now(), session=_hex(hello.session), timeout=max(0, hello.timeout))
+            self._record(connected)
+            return connected
+        answer = wire.answered(message)
+        line: Answer | WatchEvent
+        if answer.xid == wire.EVENT:
+            reader = Reader(answer.body)
+            kind, _, path = reader.int32("a type"), reader.int32("a state"), reader.string("a path")
+            if kind not in _EVENTS:
+                return None
+            line = WatchEvent(**self._now(), type=_EVENTS[kind], path=path or "/", zxid=max(-1, answer.zxid))
+        else:
+            kind = self._types.pop(answer.xid, 0)
+            if not kind and answer.xid == wire.PING:
+                return None
+            details = {} if answer.error else self._details(kind, Reader(answer.body))
+            line = Answer(
+                **self._now(),
+                xid=answer.xid,
+                zxid=max(-1, answer.zxid),
+                error=answer.error,
+                stray=not kind,
+                **details,
+            )
+        self._record(line)
+        return line
+
+    def lost(self, why: str = "") -> None:
+        """Record the end of the connection, if anything was sent on it."""
+        self._types.clear()
+        if self._is_asked:
+            self._record(Lost(**self._now(), why=why))
+
+    def _now(self) -> dict[str, Any]:
+        return {**self._ids, "time": monotonic_ns()}
+
+    def _data(self, data: bytes | None) -> str | Data:
+        data = data or b""
+        if self._keeps_data and data.isascii():
+            return data.decode()
+        return Data(digest=f"crc32:{zlib.crc32(data):08x}", length=len(data))
+
+    # Requests.
+
+    def _fields(self, kind: int, reader: Reader) -> dict[str, Any]:
+        """Decode the body of a request; without details if it makes no sense."""
+        try:
+            if kind in (Write.MULTI, wire.MULTI_READ):
+                return {"parts": tuple(self._parts(reader))}
+            if kind in (wire.SET_WATCHES1, wire.SET_WATCHES2):
+                relative = reader.int64("a zxid")
+                names = _LISTS if kind == wire.SET_WATCHES2 else _LISTS[:3]
+                return {"relative": max(0, relative), **{name: _paths(reader) for name in names}}
+            return self._of_a_node(kind, reader)
+        except JuteError:
+            return {}
+
+    def _parts(self, reader: Reader) -> list[Part]:
+        parts: list[Part] = []
+        while True:
+            kind, done, _ = wire.MULTI_HEADER.unpack(reader.raw(wire.MULTI_HEADER.size, "the header of a part"))
+            if done:
+                return parts
+            fields = self._of_a_node(kind, reader)
+            fields.pop("watch", None)
+            parts.append(Part(op=_OPERATIONS.get(kind, "other"), path=fields.pop("path", "/"), **fields))
+
+    def _of_a_node(self, kind: int, reader: Reader) -> dict[str, Any]:
+        if kind not in _OPERATIONS or kind in (wire.PING_TYPE, wire.AUTH, Write.CLOSE_SESSION, Write.RECONFIG):
+            return {}
+        path = reader.string("a path") or ""
+        fields: dict[str, Any] = {"path": path} if _CANONICAL.fullmatch(path) else {}
+        if kind in _CREATES:
+            fields["data"] = self._data(reader.buffer("the data"))
+            _skip_permissions(reader)
+            fields["mode"] = _MODES.get(reader.int32("the flags"), ())
+            if kind == Write.CREATE_TTL:
+                fields["ttl"] = max(0, reader.int64("the time to live"))
+        elif kind == Write.SET_DATA:
+            fields |= {"data": self._data(reader.buffer("the data")), "version": reader.int32("a version")}
+        elif kind in (Write.DELETE, Write.CHECK):
+            fields["version"] = reader.int32("a version")
+        elif kind == Write.SET_ACL:
+            _skip_permissions(reader)
+        elif kind in (wire.EXISTS, wire.GET_DATA, wire.GET_CHILDREN, wire.GET_CHILDREN2):
+            fields["watch"] = "standard" if reader.bool("whether to watch") else ""
+        elif kind == wire.ADD_WATCH:
+            fields["watch"] = "recursive" if reader.int32("a mode") else "persistent"
+        elif kind == wire.REMOVE_WATCHES:
+            fields["watch"] = _REMOVED.get(reader.int32("a kind"), "any")
+        return fields
+
+    # Answers.
+
+    def _details(self, kind: int, reader: Reader) -> dict[str, Any]:
+        try:
+            if kind in (Write.MULTI, wire.MULTI_READ):
+                return {"results": tuple(self._results(reader))}
+            return self._result(kind, reader)
+        except JuteError:
+            return {}
+
+    def _results(self, reader: Reader) -> list[Result]:
+        results: list[Result] = []
+        while True:
+            kind, done, _ = wire.MULTI_HEADER.unpack(reader.raw(wire.MULTI_HEADER.size, "the header of a result"))
+            if done:
+                return results
+            if kind == Write.ERROR:
+                results.append(Result(error=wire.error_name(reader.int32("an error"))))
+            else:
+                results.append(Result(**self._result(kind, reader)))
+
+    def _result(self, kind: int, reader: Reader) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        if kind in _CREATES:
+            fields["path"] = reader.string("a path")
+        elif kind == wire.GET_DATA:
+            fields["data"] = self._data(reader.buffer("the data"))
+        elif kind in (wire.GET_CHILDREN, wire.GET_CHILDREN2):
+            fields["children"] = _names(reader)
+        elif kind == wire.GET_ACL:
+            _skip_permissions(reader)
+        elif kind not in (wire.EXISTS, Write.SET_DATA, Write.SET_ACL):
+            return fields
+        if kind not in (Write.CREATE, wire.GET_CHILDREN):
+            fields["stat"] = _stat(reader)
+        return fields
+
+
+def _hex(session: int) -> str:
+    return f"0x{session & ((1 << 64) - 1):x}"
+
+
+def _names(reader: Reader) -> tuple[str, ...]:
+    return tuple(reader.string("a name") or "" for _ in range(max(0, reader.length("a list"))))
+
+
+def _paths(reader: Reader) -> tuple[str, ...]:
+    return tuple(path for path in _names(reader) if _CANONICAL.fullmatch(path))
+
+
+def _skip_permissions(reader: Reader) -> None:
+    for _ in range(max(0, reader.length("the permissions"))):
+        reader.int32("a permission")
+        reader.string("a scheme")
+        reader.string("an identity")
+
+
+def _stat(reader: Reader) -> Stat:
+    fields = wire.STAT.unpack(reader.raw(wire.STAT.size, "a stat"))
+    czxid, mzxid, ctime, mtime, version, cversion, aversion, owner, length, children, pzxid = fields
+    return Stat(
+        max(0, czxid),
+        max(0, mzxid),
+        max(0, pzxid),
+        version,
+        cversion,
+        aversion,
+        ctime,
+        mtime,
+        _hex(owner),
+        max(0, length),
+        max(0, children),
+    )

@@ -1,0 +1,517 @@
+"""Records clients of its own: sessions that exercise each promise at a service, on the wire.
+
+One thread sends and reads for all sessions, so that the times of a history are of one order. Each session has its own
+connection, which it loses, resumes elsewhere with the watches that it had, leaves silent until the session expires, or
+closes. All nodes are below one node that is created for the history, and deleted at its end.
+"""
+
+import select
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from random import Random
+from time import monotonic
+from typing import NamedTuple
+
+from zabcheck.zookeeper.clients.conversation import Conversation
+from zabcheck.zookeeper.clients.history import (
+    NOBODY,
+    Answer,
+    Connected,
+    HistoryHeader,
+    HistoryLine,
+    Request,
+    WatchEvent,
+)
+from zabcheck.zookeeper.wire import client as wire
+from zabcheck.zookeeper.wire.jute import JuteError
+
+PATIENCE = 5.0
+"""Seconds that an answer is waited for before the connection is given up."""
+TIMEOUT = 4000
+"""The time-out that sessions ask for, in ms."""
+WINDOW = 30
+"""The most requests of a session that may be open."""
+_FAULTS = {"cut": 0.008, "close": 0.002, "silence": 0.0015}
+"""How likely a session is to lose its connection, end, or fall silent, before it sends anything."""
+
+
+class Target(NamedTuple):
+    """A server of the service."""
+
+    host: str
+    port: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class NotServed(Exception):
+    """No server of the service gives a session."""
+
+
+class _Session:
+    """Client `number`: a session, its connection if it has one, and what it knows."""
+
+    def __init__(self, number: int, recorder: "Recorder") -> None:
+        self.number = number
+        self._recorder = recorder
+        self._socket: socket.socket | None = None
+        self._received = bytearray()
+        self._talk: Conversation | None = None
+        self._xid = 0
+        self._asked: dict[int, Request] = {}
+        self._password = bytes(16)
+        self._last_sent = 0.0
+        self._forget()
+
+    def _forget(self) -> None:
+        self.session = NOBODY
+        self.seen = 0
+        self.silent_until = 0.0
+        self.watches: list[dict[str, None]] = [{} for _ in range(5)]
+        """The paths that are watched: data, exist, child, persistent, recursive."""
+
+    @property
+    def is_connected(self) -> bool:
+        return self._socket is not None
+
+    @property
+    def open(self) -> int:
+        """Count the requests that wait for an answer."""
+        return len(self._asked)
+
+    def fileno(self) -> int:
+        assert self._socket is not None
+        return self._socket.fileno()
+
+    def connect(self, target: Target) -> bool:
+        """Connect, with the session that there is. Return True if the server has given one."""
+        talk = self._recorder.conversation(self.number, target)
+        session = int(self.session, 16)
+        signed = session - (1 << 64) if session >> 63 else session
+        try:
+            self._socket = socket.create_connection(target, PATIENCE)
+            self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            self._talk = talk
+            self._send_message(wire.connect(signed, self._password, TIMEOUT, self.seen))
+            return self.wait(lambda: self.session != NOBODY and not self._asked and self._is_answered)
+        except OSError:
+            self.lose()
+            return False
+
+    _is_answered = False
+
+    def _send_message(self, message: bytes) -> HistoryLine | None:
+        assert self._socket is not None
+        assert self._talk is not None
+        sent = self._talk.sent(message[4:])
+        self._last_sent = monotonic()
+        self._socket.sendall(message)
+        return sent
+
+    def send(self, part: wire.Part, xid: int | None = None) -> int:
+        """Send a request; the connection is given up if that fails. Return its number, 0 if it was not sent."""
+        if self._socket is None:
+            return 0
+        if xid is None:
+            self._xid += 1
+            xid = self._xid
+        try:
+            sent = self._send_message(wire.request(xid, part))
+        except OSError:
+            self.lose()
+            return 0
+        if isinstance(sent, Request):
+            self._asked[xid] = sent
+        return xid
+
+    def stay(self) -> None:
+        """Send a ping if nothing was sent for long."""
+        if self.is_connected and monotonic() > self._last_sent + TIMEOUT / 3000:
+            self.send(wire.Part(wire.PING_TYPE, b""), wire.PING)
+
+    def wait(self, condition: Callable[[], bool]) -> bool:
+        """Read until it is so. Return False, with the connection given up, if it is not in time."""
+        until = monotonic() + PATIENCE
+        while not condition():
+            if self._socket is None:
+                return False
+            if not select.select([self], [], [], max(0.0, until - monotonic()))[0]:
+                self.lose("no answer in time")
+                return False
+            self.read()
+        return True
+
+    def settle(self) -> None:
+        """Wait until nothing is open."""
+        self.wait(lambda: not self.open)
+
+    def close(self) -> None:
+        """End the session."""
+        if self.send(wire.close()):
+            self.wait(lambda: not self.is_connected)
+
+    def ask(self, part: wire.Part) -> Answer | None:
+        """Send a request and wait for its answer; None if there is none."""
+        xid = self.send(part)
+        if not xid or not self.wait(lambda: xid not in self._asked):
+            return None
+        return self._last_answer if self._last_answer is not None and self._last_answer.xid == xid else None
+
+    _last_answer: Answer | None = None
+
+    def read(self) -> None:
+        """Take in what has come."""
+        assert self._socket is not None
+        try:
+            part = self._socket.recv(1 << 16)
+        except OSError:
+            part = b""
+        if not part:
+            self.lose()
+            return
+        self._received += part
+        while len(self._received) >= 4 and self._socket is not None:
+            size = int.from_bytes(self._received[:4])
+            if size > wire.LONGEST:
+                self.lose("an answer that is none")
+            elif len(self._received) >= 4 + size:
+                message = bytes(self._received[4 : 4 + size])
+                del self._received[: 4 + size]
+                self._take(message)
+            else:
+                return
+
+    def _take(self, message: bytes) -> None:
+        assert self._talk is not None
+        try:
+            line = self._talk.received(message)
+        except JuteError:
+            self.lose("an answer that is none")
+            return
+        if isinstance(line, Connected):
+            self._greeted(line, message)
+        elif isinstance(line, WatchEvent):
+            self._heard(line)
+        elif isinstance(line, Answer):
+            self.seen = max(self.seen, line.zxid)
+            self._last_answer = line
+            asked = self._asked.pop(line.xid, None)
+            if asked is not None:
+                self._recorder.learn(self, asked, line)
+                self._watch(asked, line)
+            if asked is not None and asked.op == "closeSession":
+                self.lose()
+                self._forget()
+
+    def _greeted(self, line: Connected, message: bytes) -> None:
+        if line.session == NOBODY:
+            self.lose()
+            self._forget()
+            return
+        if self.session == NOBODY:
+            self.session, self._password = line.session, wire.opened(message).password
+        elif any(self.watches):
+            self.send(wire.set_watches(self.seen, self.watches), wire.SET_WATCHES)
+        self._is_answered = True
+
+    def _watch(self, asked: Request, answer: Answer) -> None:
+        """Note a watch that an answer has set or taken away."""
+        data, exist, child, persistent, recursive = self.watches
+        if asked.path is None:
+            return
+        if asked.op == "addWatch" and not answer.error:
+            (recursive if asked.watch == "recursive" else persistent)[asked.path] = None
+        elif asked.op == "removeWatches" and not answer.error:
+            for paths in self.watches:
+                paths.pop(asked.path, None)
+        elif asked.watch and not answer.error:
+            (child if asked.op == "getChildren" else data)[asked.path] = None
+        elif asked.watch and asked.op == "exists" and answer.error == "NoNode":
+            exist[asked.path] = None
+
+    def _heard(self, event: WatchEvent) -> None:
+        data, exist, child, _, _ = self.watches
+        ended = {
+            "NodeCreated": (exist, data),
+            "NodeDataChanged": (data,),
+            "NodeDeleted": (data, exist, child),
+            "NodeChildrenChanged": (child,),
+        }
+        for paths in ended[event.type]:
+            paths.pop(event.path, None)
+
+    def lose(self, why: str = "") -> None:
+        """Give the connection up."""
+        if self._socket is not None:
+            self._socket.close()
+        if self._talk is not None:
+            self._talk.lost(why)
+        self._socket = self._talk = None
+        self._is_answered = False
+        self._received.clear()
+        self._asked.clear()
+
+
+class Recorder:
+    """Clients that ask a service at random, with the same requests and faults for the same seed."""
+
+    def __init__(
+        self, targets: Sequence[Target], seed: int, write: Callable[[HistoryLine], None], *, faults: bool = True
+    ) -> None:
+        """`write` gets each line but the end."""
+        self._targets = targets
+        self._random = Random(seed)
+        self._write = write
+        self._faults = faults
+        self._connections = 0
+        self.requests = 0
+        self.root = ""
+        self._before: list[HistoryLine] = []
+        self._versions: dict[str, int] = {}
+        """The versions of nodes as last heard of."""
+        self._numbered: list[str] = []
+        """The sequential nodes that there may be."""
+        self._sessions = [_Session(number, self) for number in range(1, 2 * len(targets) + 3)]
+
+    def conversation(self, client: int, target: Target) -> Conversation:
+        """Begin a connection."""
+        self._connections += 1
+        return Conversation(client, self._connections, target.name, self._record, keeps_data=True)
+
+    def _record(self, line: HistoryLine) -> None:
+        """Write a line, after the header, which comes once the root is known."""
+        if self.root:
+            self._write(line)
+        else:
+            self._before.append(line)
+
+    def learn(self, session: _Session, asked: Request, answer: Answer) -> None:
+        """Note what an answer tells of a node."""
+        path = answer.path or asked.path
+        if path is not None and answer.stat is not None:
+            self._versions[path] = answer.stat.version
+        if asked.op == "create" and "sequential" in asked.mode and answer.path is not None and self.root:
+            self._numbered.append(answer.path)
+
+    def begin(self) -> None:
+        """Create the node that the others are below, and write the header. NotServed."""
+        first = self._sessions[0]
+        made = None
+        if any(first.connect(target) for target in self._targets):
+            made = first.ask(wire.create("/zabcheck-", b"", wire.SEQUENTIAL))
+        if made is None or made.path is None:
+            why = f": {made.error}" if made is not None else ""
+            raise NotServed(f"no session at {', '.join(target.name for target in self._targets)}{why}")
+        self.root = made.path
+        self._write(HistoryHeader(version=1, clock="one", complete=(self.root,), values="unique"))
+        for line in self._before:
+            self._write(line)
+        self._before.clear()
+        for name in ("p", "q", "e", "r0", "r1", "r2", "r3", "m0", "m1"):
+            first.ask(wire.create(f"{self.root}/{name}", b""))
+
+    def run(self, requests: int, seconds: float) -> None:
+        """Send about so many requests, for so many seconds at most."""
+        until = monotonic() + seconds
+        while self.requests < requests and monotonic() < until:
+            session = self._random.choice(self._sessions)
+            self._go_on(session)
+            self._read(0.0)
+            if not any(each.is_connected for each in self._sessions):
+                self._read(0.01)
+
+    def _read(self, seconds: float) -> None:
+        """Take in what has come for any session, and keep those that are not silent alive."""
+        connected = [each for each in self._sessions if each.is_connected and monotonic() > each.silent_until]
+        if not connected:
+            select.select([], [], [], seconds)
+            return
+        for each in select.select(connected, [], [], seconds)[0]:
+            if each.is_connected:
+                each.read()
+        for each in connected:
+            each.stay()
+
+    def _go_on(self, session: _Session) -> None:
+        """Let a session do what comes next."""
+        if monotonic() < session.silent_until:
+            return
+        if not session.is_connected:
+            session.connect(self._random.choice(self._targets))
+            return
+        drawn = self._random.random() if self._faults else 1.0
+        for fault, share in _FAULTS.items():
+            if drawn < share:
+                self._disturb(session, fault)
+                return
+            drawn -= share
+        if session.open >= WINDOW and not session.wait(lambda: session.open < WINDOW // 2):
+            return
+        if self._random.random() < 0.05:
+            self._tell_another(session)
+            return
+        for _ in range(self._random.choice((1, 1, 1, 1, 2, 3, 5, 10))):
+            for part in self._draw(session):
+                self._send(session, part)
+
+    def _send(self, session: _Session, part: wire.Part) -> int:
+        self.requests += 1
+        return session.send(part)
+
+    def _disturb(self, session: _Session, fault: str) -> None:
+        """Lose a connection with requests open, end a session with nodes of its own, or fall silent."""
+        for _ in range(self._random.randint(0, 4)):
+            self._send(session, self._set(session))
+        if fault == "close":
+            session.close()
+            return
+        if fault == "silence":
+            session.silent_until = monotonic() + TIMEOUT / 1000 * self._random.choice((0.5, 0.9, 1.2, 2.0))
+            session.settle()
+        session.lose("cut")
+
+    def _tell_another(self, session: _Session) -> None:
+        """Wait until a write is done, and let another session sync, most times, and read at once."""
+        others = [each for each in self._sessions if each.is_connected and each is not session]
+        part = self._set(session)
+        self.requests += 1
+        answer = session.ask(part)
+        if answer is None or answer.error or not others:
+            return
+        other = self._random.choice(others)
+        if self._random.random() < 0.67:
+            self._send(other, wire.sync(self.root))
+        self._send(other, wire.get_data(self._random.choice(self._registers)))
+
+    # What is asked.
+
+    @property
+    def _registers(self) -> list[str]:
+        return [f"{self.root}/r{number}" for number in range(4)]
+
+    def _set(self, session: _Session) -> wire.Part:
+        """Set a register to data that nobody else writes; a third expects a version, a tenth of these a wrong one."""
+        path, version = self._random.choice(self._registers), wire.NOTHING_EXPECTED
+        if self._random.random() < 0.33:
+            version = self._versions.get(path, 0) + (5 if self._random.random() < 0.1 else 0)
+        return wire.set_data(path, self._value(session), version)
+
+    def _value(self, session: _Session) -> bytes:
+        return f"{session.number}.{self.requests}".encode()
+
+    def _draw(self, session: _Session) -> Iterable[wire.Part]:
+        """Draw a request, or two that belong together."""
+        draws: dict[Callable[[_Session], Iterable[wire.Part]], int] = {
+            self._draw_set: 20,
+            self._draw_get: 20,
+            self._draw_exists: 8,
+            self._draw_children: 8,
+            self._draw_child: 10,
+            self._draw_numbered: 8,
+            self._draw_own: 3,
+            self._draw_multi: 8,
+            self._draw_multi_read: 3,
+            self._draw_sync: 6,
+            self._draw_watch: 5,
+            self._draw_permissions: 1,
+        }
+        [draw] = self._random.choices([*draws], [*draws.values()])
+        return draw(session)
+
+    def _draw_set(self, session: _Session) -> Iterable[wire.Part]:
+        return [self._set(session)]
+
+    def _draw_get(self, session: _Session) -> Iterable[wire.Part]:
+        paths = [*self._registers, f"{self.root}/m0", f"{self.root}/m1"]
+        return [wire.get_data(self._random.choice(paths), self._random.random() < 0.5)]
+
+    def _child(self) -> str:
+        return f"{self.root}/p/{self._random.randrange(3)}"
+
+    def _own(self, session: _Session) -> str:
+        return f"{self.root}/e/{session.number}-{self._random.randrange(3)}"
+
+    def _draw_exists(self, session: _Session) -> Iterable[wire.Part]:
+        other = self._random.choice(self._sessions)
+        path = self._random.choice((self._child(), self._own(other), self._random.choice(self._registers)))
+        return [wire.exists(path, self._random.random() < 0.5)]
+
+    def _draw_children(self, session: _Session) -> Iterable[wire.Part]:
+        path = f"{self.root}/{self._random.choice('pqe')}"
+        return [wire.get_children2(path, self._random.random() < 0.5)]
+
+    def _draw_child(self, session: _Session) -> Iterable[wire.Part]:
+        path = self._child()
+        if self._random.random() < 0.5:
+            return [wire.create(path, self._value(session))]
+        return [wire.delete(path, self._random.choice((-1, -1, 0, 1)))]
+
+    def _draw_numbered(self, session: _Session) -> Iterable[wire.Part]:
+        if len(self._numbered) > 5 and self._random.random() < 0.5:
+            return [wire.delete(self._numbered.pop(self._random.randrange(len(self._numbered))))]
+        if self._random.random() < 0.2:
+            return [wire.create(f"{self.root}/q/plain-{session.number}-{self.requests}", b"")]
+        flags = wire.SEQUENTIAL | (wire.EPHEMERAL if self._random.random() < 0.2 else 0)
+        return [wire.create(f"{self.root}/q/{self._random.choice('ab')}-", self._value(session), flags)]
+
+    def _draw_own(self, session: _Session) -> Iterable[wire.Part]:
+        if self._random.random() < 0.3:
+            return [wire.delete(self._own(session))]
+        return [wire.create(self._own(session), self._value(session), wire.EPHEMERAL)]
+
+    def _draw_multi(self, session: _Session) -> Iterable[wire.Part]:
+        one, other = f"{self.root}/m0", f"{self.root}/m1"
+        data = self._value(session)
+        sets = [wire.set_data(one, data), wire.set_data(other, data)]
+        kind = self._random.random()
+        if kind < 0.25:
+            return [wire.multi([sets[0], wire.check(other, 1 << 30), sets[1]])]
+        if kind < 0.4:
+            return [wire.multi([*sets, wire.set_data(one, data + b"'")])]
+        if kind < 0.5:
+            path = self._child()
+            return [wire.multi([wire.create(path, data), wire.check(path, 0), *sets])]
+        return [wire.multi(sets)]
+
+    def _draw_multi_read(self, session: _Session) -> Iterable[wire.Part]:
+        paths = [f"{self.root}/m0", f"{self.root}/m1", self._child()]
+        return [wire.multi(map(wire.get_data, paths), wire.MULTI_READ)]
+
+    def _draw_sync(self, session: _Session) -> Iterable[wire.Part]:
+        return [wire.sync(self.root), wire.get_data(self._random.choice(self._registers))]
+
+    def _draw_watch(self, session: _Session) -> Iterable[wire.Part]:
+        path = self._random.choice((f"{self.root}/p", self._child(), *self._registers))
+        if self._random.random() < 0.5:
+            return [wire.remove_watches(path)]
+        return [wire.add_watch(path, self._random.random() < 0.3)]
+
+    def _draw_permissions(self, session: _Session) -> Iterable[wire.Part]:
+        return [wire.set_open_permissions(self._random.choice(self._registers))]
+
+    # The end.
+
+    def finish(self) -> None:
+        """Wait for what is open, let each session read once more, close all, and delete all nodes."""
+        for session in self._sessions:
+            session.silent_until = 0.0
+            if session.is_connected or session.connect(self._targets[0]):
+                for path in self._registers:
+                    session.send(wire.get_data(path))
+                session.settle()
+        for session in self._sessions[1:]:
+            session.close()
+        last = self._sessions[0]
+        if last.is_connected or any(last.connect(target) for target in self._targets):
+            self._clear(last, self.root)
+            last.close()
+        for session in self._sessions:
+            session.lose()
+
+    def _clear(self, session: _Session, path: str) -> None:
+        listed = session.ask(wire.get_children2(path))
+        for name in listed.children or () if listed is not None else ():
+            self._clear(session, f"{path}/{name}")
+        session.ask(wire.delete(path))
