@@ -195,7 +195,6 @@ SHOWS = (
     "zabcheck.zookeeper.campaign.report",
     "zabcheck.papers.evaluation.report",
     "zabcheck.gate.report",
-    "zabcheck.papers.scenarios.report",
     "zabcheck.cli",
 )
 """What draws and prints."""

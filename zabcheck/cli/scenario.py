@@ -1,10 +1,13 @@
 """`zabcheck scenario`: execute a run that a paper argues with, tell it, and compare it with the expected outcome."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
+from rich.text import Text
 
 from zabcheck.cli.commands import BadInput, Format, Formats, command, scenarios
 from zabcheck.cli.files import check_out, writing
@@ -17,9 +20,10 @@ from zabcheck.counterexample.forms.story_json import fields
 from zabcheck.counterexample.saving import TOLD
 from zabcheck.invariants.diagnosis import like
 from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.papers.scenarios.base import Scenario
 from zabcheck.papers.scenarios.play import Played, play
-from zabcheck.papers.scenarios.report import render_about, render_unmet
 from zabcheck.text.files import write_all
+from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 from zabcheck.text.words import as_text, clean
 
 
@@ -60,14 +64,14 @@ def scenario(
         )
     else:
         console = make_console()
-        console.print(render_about(about.name, about.title, about.source, about.shows, about.outcome.sentences()))
+        console.print(_about(about))
         console.print()
         console.print(terminal.render(played.story, quote(str(files[0])) if files else ""), crop=False)
         console.print()
         console.print(render_verdicts(played.story.verdicts))
         if played.unmet:
             console.print()
-            console.print(render_unmet(played.unmet))
+            console.print(_unmet(played.unmet))
         for file in files:
             print_path(console, f"wrote {file}")
         why = f"all that has to come of {about.name} came about ({about.source})"
@@ -86,3 +90,28 @@ def save(out: Path, played: Played) -> list[Path]:
     for suffix in TOLD:
         contents[f"{stem}{suffix}"] = FORMS[suffix].make(story, f"{stem}.schedule.json")
     return write_all(out, contents)
+
+
+def _about(scenario: Scenario) -> RenderableType:
+    """Render what a scenario is about, and the outcome that it must have."""
+
+    def draw(pen: Pen) -> Iterator[RenderableType]:
+        yield pen.write(f"{scenario.name}: {scenario.title}", BOLD)
+        yield pen.write(scenario.source, DIM)
+        yield Text()
+        yield pen.write(scenario.shows)
+        yield Text()
+        yield pen.write("What has to come of it", BOLD)
+        yield from (pen.write(f"- {each}") for each in scenario.outcome.sentences())
+
+    return Drawing(draw, None)
+
+
+def _unmet(unmet: Sequence[str]) -> RenderableType:
+    """Render what happened instead of what has to come of a scenario."""
+
+    def draw(pen: Pen) -> Iterator[RenderableType]:
+        yield pen.write("Something else came of it:", RED)
+        yield from (pen.write(f"- {each}") for each in unmet)
+
+    return Drawing(draw, None)

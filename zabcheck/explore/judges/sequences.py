@@ -4,6 +4,7 @@ Their other attributes only save time.
 """
 
 from collections.abc import Hashable, Sequence
+from types import new_class
 from typing import ClassVar
 
 from zabcheck.explore.judges.monitored import Monitored, Need, monitors
@@ -31,56 +32,25 @@ class _OfSequences(Monitored):
         return None
 
 
-@monitors(Integrity)
-class MonitoredIntegrity(_OfSequences, Integrity):
-    pass
-
-
-@monitors(TotalOrder)
-class MonitoredTotalOrder(_OfSequences, TotalOrder):
-    pass
-
-
-@monitors(Agreement)
-class MonitoredAgreement(_OfSequences, Agreement):
-    pass
-
-
-@monitors(LocalPrimaryOrder)
-class MonitoredLocalPrimaryOrder(_OfSequences, LocalPrimaryOrder):
-    pass
-
-
-@monitors(GlobalPrimaryOrder)
-class MonitoredGlobalPrimaryOrder(_OfSequences, GlobalPrimaryOrder):
-    pass
-
-
-@monitors(PrimaryIntegrity)
-class MonitoredPrimaryIntegrity(_OfSequences, PrimaryIntegrity):
-    pass
-
-
-@monitors(PoCausalOrder)
-class MonitoredPoCausalOrder(_OfSequences, PoCausalOrder):
-    pass
-
-
 @monitors(StrictCausality)
 class MonitoredStrictCausality(_OfSequences, StrictCausality):
     needs = ("who delivered the whole path",)
 
 
-@monitors(Clock)
-class MonitoredClock(_OfSequences, Clock):
-    pass
-
-
-@monitors(Prefix)
-class MonitoredPrefix(_OfSequences, Prefix):
-    pass
-
-
 @monitors(LadisCausalOrder)
 class MonitoredLadisCausalOrder(_OfSequences, LadisCausalOrder):
     needs = ("what each server broadcast",)
+
+
+for _kind in (
+    Integrity,
+    TotalOrder,
+    Agreement,
+    LocalPrimaryOrder,
+    GlobalPrimaryOrder,
+    PrimaryIntegrity,
+    PoCausalOrder,
+    Clock,
+    Prefix,
+):
+    monitors(_kind)(new_class(f"Monitored{_kind.__name__}", (_OfSequences, _kind)))
