@@ -56,7 +56,7 @@ gate: .venv/installed
 	$(BIN)/zabcheck gate
 
 # Write anew what the documentation shows, then build it as a site in build/site. Pages that take longer are named:
-# `.venv/bin/python -m docs.generators campaigns evaluation detection`.
+# `.venv/bin/python -m docs.generators campaigns evaluation`.
 docs: .venv/installed-for-docs
 	$(BIN)/python -m docs.generators
 	$(BIN)/python -m docs.generators.site
