@@ -443,7 +443,7 @@ def test_a_disk_that_is_emptied_and_one_that_fails_are_named(tmp_path: Path) -> 
         records.insert(9, {"record": "reached", "time": 1, "server": 3, "point": "p", "thread": "t", "what": "failed"})
 
     assert conform(altered(HEALTHY, tmp_path / "a", wipe)).undecided == (
-        "the model has no disk that is emptied (server 3)",
+        "the model has no disk that is emptied or replaced (server 3)",
     )
     assert conform(altered(HEALTHY, tmp_path / "b", fail)).undecided == (
         "the model has no disk that fails while the process goes on (server 3)",

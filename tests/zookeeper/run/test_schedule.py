@@ -25,7 +25,7 @@ from zabcheck.zookeeper.run.choices.points import (
     Step,
     Stop,
 )
-from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Start, StartAll
+from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw import draw
@@ -88,9 +88,11 @@ def test_a_seed_gives_the_same_schedule_and_another_seed_another() -> None:
 def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
-    assert not_drawn == {"StartAll", "Mend"} | {type(choice).__name__ for choice in (*AT_POINTS, *IN_STEP)}
+    of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
+    by_hand = {type(choice).__name__ for choice in (StartAll(), *of_disk, *AT_POINTS, *IN_STEP)}
+    assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
-    every = [*drawn_too, StartAll(), *AT_POINTS, *IN_STEP]
+    every = [*drawn_too, StartAll(), *of_disk, *AT_POINTS, *IN_STEP]
     assert len({choice.words() for choice in every}) == len(every)
 
 
@@ -167,6 +169,23 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"observers":1,"choices":[]}',
             "x.json: expected version 2 of a schedule with observers, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wipe","server":"A"}]}',
+            "x.json: expected version 2 of a schedule with wiped or restored disks, found 1",
+        ),
+        (
+            '{"version":1,"protocol":"zookeeper","servers":3,"properties":[{"name":"jute.maxbuffer","value":"3"}],"choices":[]}',
+            "x.json: expected version 2 of a schedule with properties, found 1",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"properties":[{"name":"java.home","value":"3"}],"choices":[]}',
+            "x.json: Expected `str` matching regex",
+        ),
+        (
+            '{"version":2,"protocol":"zookeeper","servers":3,"choices":[],'
+            '"properties":[{"name":"jute.x","value":"3 -cp x"}]}',
+            "x.json: Expected `str` matching regex",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"observers":1,"choices":[{"choice":"kill","server":"E"}]}',

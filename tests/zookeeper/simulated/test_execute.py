@@ -31,13 +31,13 @@ from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
-from zabcheck.zookeeper.run.choices.servers import Elected, Kill, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Pause, Restore, Resume, Start, Wipe
 from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.running import Running
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, ThreadOrder
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated import pool
 from zabcheck.zookeeper.simulated import simulator as simulator_module
@@ -95,6 +95,39 @@ def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> N
     assert "final agreement" in run.judged.wrong
     assert run.undone == []
     assert run.ended.leaked == 0
+
+
+@pytest.mark.parametrize("replaced", [Wipe("C"), Restore("C")])
+def test_a_server_whose_disk_was_emptied_or_restored_catches_up(
+    simulator: Simulator, tmp_path: Path, replaced: Choice
+) -> None:
+    """Nothing is wrong while the others have everything; what a quorum has lost with a disk is lost."""
+    before = (Write("A", 2), Settle(5.0), BackUp("C"), Write("A", 3), Settle(5.0))
+    run = run_of(simulator, tmp_path / "run", *before, Kill("C"), replaced, Start("C"), Settle(2.0))
+    assert (run.judged.wrong, run.undone) == ([], [])
+    [wiped] = [record for record in run.records if isinstance(record, Wiped)]
+    assert (wiped.copy is None) == isinstance(replaced, Wipe)
+    assert wiped.copy is None or 0 < len(wiped.copy.log) < 7
+    alone = (Kill("B"), Write("A", 3), Settle(5.0), KillAll(), replaced, Start("B"), Start("C"), Elected(5.0))
+    assert "durability" in run_of(simulator, tmp_path / "lost", *before, *alone, Write("B")).judged.wrong
+
+
+def test_a_disk_is_replaced_only_while_its_server_is_down_and_by_a_copy_that_is_there(
+    simulator: Simulator, tmp_path: Path
+) -> None:
+    run = run_of(simulator, tmp_path / "run", Wipe("C"), Restore("C"), Kill("C"), Restore("C"))
+    assert [each.split(": ")[-1] for each in run.undone] == ["it is up", "it is up", "there is no copy"]
+
+
+@pytest.mark.slow
+def test_simulated_servers_have_the_properties_of_a_schedule(build: Distribution, tmp_path: Path) -> None:
+    with simulated(build) as quick:
+        for value in ("true", "false"):
+            properties = (JvmProperty("zookeeper.snapshot.trust.empty", value),)
+            schedule = EnsembleSchedule(2, "zookeeper", 3, (), properties=properties)
+            attempt(schedule, quick, tmp_path / value)
+            said = (tmp_path / value / "server-1.0.log").read_text()
+            assert f"zookeeper.snapshot.trust.empty : {value}" in said
 
 
 def test_the_same_order_gives_the_same_bytes(simulator: Simulator, tmp_path: Path) -> None:

@@ -189,7 +189,7 @@ def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict
     for number, server in recording.by_server.items():
         for incarnation in server:
             if incarnation.wiped and not all(map(_wrote_nothing, server[: incarnation.number])):
-                raise ValueError(f"the model has no disk that is emptied (server {number})")
+                raise ValueError(f"the model has no disk that is emptied or replaced (server {number})")
     unknown = dict(_unknown(recording))
     return [
         _record(number, server, recording) for number, server in recording.by_server.items() if number not in unknown

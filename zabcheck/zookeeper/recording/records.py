@@ -114,9 +114,13 @@ class Disk(Timed, frozen=True):
 
 
 class Wiped(Timed, frozen=True):
-    """The data directory of server `server` was emptied before the server was started again."""
+    """The data directory of server `server` was emptied before the server was started again.
+
+    If it was replaced by an older copy, `copy` has what is in that.
+    """
 
     server: int
+    copy: Disk | None = None
 
 
 # The network. A link goes from one server to another, over all connections between the two.

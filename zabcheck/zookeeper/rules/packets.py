@@ -154,9 +154,10 @@ class _Judging:
                 self._quorum = record.quorum
             case Started(server=server):
                 self._server(server).starts()
-            case Wiped(server=server):
+            case Wiped(server=server, copy=copy):
                 self._server(server).is_wiped()
-                self.notes.append(f"the disk of server {server} was wiped: it may forget what it had acknowledged")
+                how = "wiped" if copy is None else "replaced by an older copy"
+                self.notes.append(f"the disk of server {server} was {how}: it may forget what it had acknowledged")
             case ZxidSet(before=before, after=after):
                 self._jumps[after + 1] = before
             case Opened(connection=connection, client=client, server=server, port="quorum"):

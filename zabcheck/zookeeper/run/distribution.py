@@ -79,6 +79,12 @@ class Distribution(NamedTuple):
     simulation: Simulation | None = None
 
 
+def with_properties(distribution: Distribution, schedule: "EnsembleSchedule") -> Distribution:
+    """Return the same build, whose servers have the properties of the JVM that a schedule wants."""
+    options = tuple(f"-D{each.name}={each.value}" for each in schedule.properties)
+    return distribution._replace(options=(*distribution.options, *options))
+
+
 def find(java: Path | None = None, home: Path | None = None, classpath: str | None = None) -> Distribution:
     """Find the build that `classpath` or `home` names, else Debian's, else PySpark's. Starts Java for its version.
 

@@ -12,7 +12,7 @@ from zabcheck.zookeeper.recording.folder import Recorder, log_file, now
 from zabcheck.zookeeper.recording.records import Cast, Chose, Ended, NotRead, Read, Record, Run
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES, Choice
 from zabcheck.zookeeper.run.debugged_process import opened, with_agent
-from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.forces import WATCHED
 from zabcheck.zookeeper.run.places import found_places
@@ -70,6 +70,7 @@ def execute(
     """
     debugged = schedule.needs_agent
     places = found_places(schedule, distribution) if debugged else {}
+    distribution = with_properties(distribution, schedule)
     with (
         recorded(schedule, distribution.version, folder, now) as record,
         ProcessEnsemble(

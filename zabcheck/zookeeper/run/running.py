@@ -1,12 +1,14 @@
 """An ensemble while a schedule is executed on it, as choices see it."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from math import inf
 from pathlib import Path
 
-from zabcheck.zookeeper.disk.contents import DiskError, scan, version_directory
+from zabcheck.text.files import replace_folder
+from zabcheck.zookeeper.disk.contents import VERSION_DIRECTORY, DiskError, scan, version_directory
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding
-from zabcheck.zookeeper.recording.records import Disk, Record
+from zabcheck.zookeeper.recording.records import Disk, Record, Wiped
 from zabcheck.zookeeper.run.ensemble import AnyClient, AnyServer, Ensemble, EnsembleError
 from zabcheck.zookeeper.run.sessions import Sessions
 from zabcheck.zookeeper.run.stops import Stops
@@ -51,6 +53,8 @@ class Running:
         self.in_step = in_step
         self.agents = stops
         """The debug agents, if there are any."""
+        self._replaced: set[int] = set()
+        """The servers whose disk is not that of their last incarnation, which is recorded already."""
 
     @property
     def stops(self) -> Stops:
@@ -84,8 +88,9 @@ class Running:
         """Start a server that is not up; first record what its last incarnation has left on its disk."""
         if self.agents is not None:
             self.agents.forget(number)  # its folder may be about to be cut
-        if self.ensemble.servers[number].incarnation >= 0:
+        if self.ensemble.servers[number].incarnation >= 0 and number not in self._replaced:
             self.record_disk(number)
+        self._replaced.discard(number)
         self.ensemble.start(number)
         if self.agents is not None:
             self.agents.attach(number)
@@ -96,17 +101,58 @@ class Running:
             if not server.up:
                 self.start(number)
 
+    def wipe(self, number: int) -> None:
+        """Remove what a server that is down has stored."""
+        self._leave_disk(number)
+        self.ensemble.servers[number].wipe()
+
+    def back_up(self, number: int) -> None:
+        """Copy what a server has stored so far; the copy takes the place of an earlier one. O(its size)."""
+        data = self.ensemble.servers[number].data / VERSION_DIRECTORY
+        with self._disk_of(number):
+            if data.is_dir():
+                replace_folder(self._copy(number), data)
+
+    def restore(self, number: int) -> bool:
+        """Put the copy of what a server had stored in the place of what it has stored. False if there is no copy."""
+        copy, server = self._copy(number), self.ensemble.servers[number]
+        if not copy.is_dir():
+            return False
+        self._leave_disk(number)
+        with self._disk_of(number):
+            replace_folder(server.data / VERSION_DIRECTORY, copy)
+            now = self.ensemble.now()
+            self.record(Wiped(now, number, read_disk(server.data, number, server.incarnation, now)))
+        return True
+
+    def _copy(self, number: int) -> Path:
+        return self.ensemble.servers[number].folder / f"copy-{number}"
+
+    def _leave_disk(self, number: int) -> None:
+        """Record what is on the disk of a server that has ended, before something else is put there."""
+        if self.agents is not None:
+            self.agents.forget(number)
+        if number not in self._replaced:
+            self.record_disk(number)
+        self._replaced.add(number)
+
     def record_disk(self, number: int) -> None:
         """Record what is on the disk of a server that has ended: nothing if it ended before it wrote.
 
         EnsembleError if the disk cannot be read.
         """
         server = self.ensemble.servers[number]
-        try:
+        with self._disk_of(number):
             if version_directory(server.data) is None:
                 self.record(Disk(self.ensemble.now(), number, server.incarnation, ()))
             else:
                 self.record(read_disk(server.data, number, server.incarnation, self.ensemble.now()))
+
+    @contextmanager
+    def _disk_of(self, number: int) -> Iterator[None]:
+        """Turn what goes wrong with the disk of a server into an EnsembleError."""
+        try:
+            yield
         except (DiskError, OSError) as error:
             raise EnsembleError(f"the disk of server {number} cannot be read: {error}") from None
 

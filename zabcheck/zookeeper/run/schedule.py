@@ -23,6 +23,7 @@ from zabcheck.zookeeper.run.choices import AnyChoice
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES
 from zabcheck.zookeeper.run.choices.in_step import InStepChoice, OpenedGate
 from zabcheck.zookeeper.run.choices.points import PowerLoss
+from zabcheck.zookeeper.run.choices.servers import OfDisk
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 
 SCHEDULE_VERSION = 2
@@ -48,6 +49,13 @@ class ThreadOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     decisions: Annotated[str, Meta(pattern=r"^(\d+:\d+(,\d+:\d+)*)?$")] | None = None
 
 
+class JvmProperty(Struct, frozen=True, forbid_unknown_fields=True):
+    """A property of the servers' JVMs, such as `jute.maxbuffer`: only ZooKeeper's, as a schedule may be anybody's."""
+
+    name: Annotated[str, Meta(pattern=r"^(zookeeper|jute|znode)\.[A-Za-z0-9._-]+$", max_length=100)]
+    value: Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]*$", max_length=100)]
+
+
 class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A schedule for a real ensemble of `servers` servers that vote, and of `observers` that do not.
 
@@ -64,6 +72,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     finds: str = ""
     patient: bool = True
     observers: Annotated[int, Meta(ge=0, le=2)] = 0
+    properties: tuple[JvmProperty, ...] = ()
     simulated: ThreadOrder | None = None
     """The order of threads in simulated servers; None: it is drawn."""
 
@@ -131,6 +140,8 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
         (schedule.needs_agent, "points, fields or power failures"),
         (schedule.has_sessions, "sessions"),
         (schedule.observers, "observers"),
+        (schedule.properties, "properties"),
+        (any(isinstance(choice, OfDisk) for choice in schedule.choices), "wiped or restored disks"),
     ):
         if schedule.version == 1 and newer:
             yield f"expected version {SCHEDULE_VERSION} of a schedule with {what}, found 1"

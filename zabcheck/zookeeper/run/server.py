@@ -225,7 +225,6 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
     """
     return [
         str(distribution.java),
-        *distribution.options,
         "-Xmx160m",
         "-XX:+UseSerialGC",
         "-XX:TieredStopAtLevel=1",
@@ -235,6 +234,7 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
         "-Dzookeeper.preAllocSize=4096",
         "-Dzookeeper.fastleader.maxNotificationInterval=400",
         *options,
+        *distribution.options,
         "-cp",
         distribution.classpath,
         "org.apache.zookeeper.server.quorum.QuorumPeerMain",

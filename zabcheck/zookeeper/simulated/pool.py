@@ -1,7 +1,7 @@
 """The simulators of one build, which stay warm while a command executes schedules, and the orders that they draw."""
 
 import shutil
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +10,7 @@ from threading import Event, Lock
 
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
@@ -34,7 +34,8 @@ class Simulators:
     def __init__(self, distribution: Distribution) -> None:
         self.distribution = distribution._replace(simulation=self)
         self._lock = Lock()
-        self._free: list[Simulator] = []
+        self._free: dict[tuple[str, ...], list[Simulator]] = defaultdict(list)
+        """By the options of their JVM, which are those of all servers in it."""
         self._executed: Counter[bytes] = Counter()
         self._ended = 0.0
 
@@ -51,7 +52,7 @@ class Simulators:
     def _execute(
         self, schedule: EnsembleSchedule, folder: Path, order: ThreadOrder, stop: Event | None, exact: bool
     ) -> SimulatedRun:
-        simulator = self._taken()
+        simulator = self._taken(schedule)
         try:
             return execute(schedule, simulator, folder, order, stop, exact)
         finally:
@@ -65,7 +66,7 @@ class Simulators:
     def cpu(self) -> float:
         """Return the CPU seconds of all simulators so far that are not in use."""
         with self._lock:
-            return self._ended + sum(each.cpu() for each in self._free)
+            return self._ended + sum(each.cpu() for free in self._free.values() for each in free)
 
     def _drawn(self, schedule: EnsembleSchedule) -> ThreadOrder:
         """Draw an order of threads: another one each time that a schedule is executed.
@@ -81,16 +82,17 @@ class Simulators:
         draw = Random(f"{schedule.seed} {number}")
         return replace(draw.choice(STRATEGIES), seed=draw.getrandbits(48))
 
-    def _taken(self) -> Simulator:
+    def _taken(self, schedule: EnsembleSchedule) -> Simulator:
+        distribution = with_properties(self.distribution, schedule)
         with self._lock:
-            if self._free:
-                return self._free.pop()
-        return Simulator(self.distribution)
+            if free := self._free[distribution.options]:
+                return free.pop()
+        return Simulator(distribution)
 
     def _give_back(self, simulator: Simulator) -> None:
         if simulator.alive:
             with self._lock:
-                self._free.append(simulator)
+                self._free[simulator.distribution.options].append(simulator)
         else:
             simulator.close()
             with self._lock:
@@ -98,8 +100,9 @@ class Simulators:
 
     def close(self) -> None:
         """End all of them."""
-        while self._free:
-            self._free.pop().close()
+        for free in self._free.values():
+            while free:
+                free.pop().close()
 
 
 @contextmanager

@@ -258,6 +258,7 @@ def _command(distribution: Distribution, jars: Sequence[str]) -> list[str]:
         "-Dzookeeper.fastleader.maxNotificationInterval=400",
         "-Dzookeeper.nio.numSelectorThreads=1",
         "-Dzookeeper.nio.numWorkerThreads=0",
+        *distribution.options,
         "-cp",
         os.pathsep.join(jars),
         _MAIN,

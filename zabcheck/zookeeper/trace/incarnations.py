@@ -35,8 +35,10 @@ class Incarnation(Struct, eq=False):
     """Incarnation number `number` of a server.
 
     `before` and `after` are the contents of its disk. `last`: no other incarnation follows. `wiped`: the data directory
-    was emptied before it started. `power_lost` has the losses by power failures, in it or right after it. `moments` are
-    its acts and the packets that it received, in order.
+    was emptied before it started, or replaced by an older copy, which is `before` then.
+
+    `power_lost` has the losses by power failures, in it or right after it. `moments` are its acts and the packets that
+    it received, in order.
     """
 
     server: int
@@ -77,20 +79,19 @@ def read_sorted(folder: Path) -> SortedRecording:
         raise RecordingError(f"{folder}, line 1: expected the record `run`")
     run = records[0]
     recording = SortedRecording(run, records, {number: [] for number in range(1, run.servers + 1)}, False, [], folder)
-    wiped: set[int] = set()
+    wiped: dict[int, Disk | None] = {}
     quorum: set[int] = set()  # connections between quorum ports
     for record in records[1:]:
         if isinstance(record, Wiped):
-            wiped.add(record.server)
+            wiped[record.server] = record.copy
         elif isinstance(record, Opened) and record.port == "quorum":
             quorum.add(record.connection)
         elif isinstance(record, Undecoded) and record.connection in quorum:
             recording.missing.append(Undecodable(record.sender, record.receiver, record.reason))
         _take(record, recording)
         if isinstance(record, Started) and record.server in wiped:
-            wiped.remove(record.server)
             incarnation = recording.by_server[record.server][-1]
-            incarnation.wiped, incarnation.before = True, None
+            incarnation.wiped, incarnation.before = True, wiped.pop(record.server)
     recording.names = _names(recording)
     _give_answers(recording)
     traffic = _Traffic(records, recording)

@@ -95,12 +95,14 @@ class ServerNote(Note, frozen=True):
 
 
 class DiskWiped(ServerNote, frozen=True):
-    """The disk was emptied before this incarnation."""
+    """The disk was emptied before this incarnation, or replaced by an older copy (`restored`)."""
 
     incarnation: int
+    restored: bool = False
 
     def says(self) -> str:
-        return f"its disk was wiped before incarnation {self.incarnation}, so it may have forgotten promises"
+        how = "replaced by an older copy" if self.restored else "wiped"
+        return f"its disk was {how} before incarnation {self.incarnation}, so it may have forgotten promises"
 
 
 class DiskUnknown(ServerNote, frozen=True):

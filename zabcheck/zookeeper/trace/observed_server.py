@@ -203,10 +203,12 @@ class ObservedServer:
         if incarnation.number:
             self._emit(Recover(self.server, incarnation.number), Done())
         if incarnation.wiped:
-            self._note(DiskWiped(self.server, incarnation.number))
-            self.history = EMPTY
-            self._snapshot = Zxid(0, 0)
-            self._current_epoch = self._promised = 0
+            copy = incarnation.before
+            self._note(DiskWiped(self.server, incarnation.number, copy is not None))
+            self.history = EMPTY if copy is None else self._from_disk(copy)
+            self._snapshot = Zxid(0, 0) if copy is None else _latest(copy)
+            self._current_epoch = (copy and copy.current_epoch) or 0
+            self._promised = (copy and copy.accepted_epoch) or 0
             self._unsettled = True
         elif incarnation.before is not None:
             self.history = self._from_disk(incarnation.before)

@@ -1,5 +1,6 @@
 """Choices that start and end servers, let them stand still, and wait for one that leads."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
@@ -57,6 +58,50 @@ class StartAll(Choice, frozen=True):
 
     def apply(self, run: "Running") -> None:
         run.start_all()
+
+
+class OfDisk(Choice, frozen=True):
+    """Base of the choices that change or copy the disk of a server as a whole."""
+
+    server: Role
+
+
+class Wipe(OfDisk, frozen=True):
+    """Remove what a server that is down has stored: it comes back with an empty disk."""
+
+    def words(self) -> str:
+        return f"wipe the disk of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        if run.server(self.server).up:
+            raise NotApplicable("it is up")
+        run.wipe(run.number(self.server))
+
+
+class BackUp(OfDisk, frozen=True):
+    """Copy what a server has stored so far, for `restore`."""
+
+    def words(self) -> str:
+        return f"copy the disk of {self.server}"
+
+    def apply(self, run: "Running") -> None:
+        run.back_up(run.number(self.server))
+
+
+class Restore(OfDisk, frozen=True):
+    """Put the copy of its disk in its place: a server that is down comes back with an older disk."""
+
+    def words(self) -> str:
+        return f"restore the disk of {self.server} from the copy"
+
+    def plainer(self) -> Sequence[Choice]:
+        return (Wipe(self.server),)
+
+    def apply(self, run: "Running") -> None:
+        if run.server(self.server).up:
+            raise NotApplicable("it is up")
+        if not run.restore(run.number(self.server)):
+            raise NotApplicable("there is no copy")
 
 
 class Pause(Choice, frozen=True):
