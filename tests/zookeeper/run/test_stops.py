@@ -1,6 +1,5 @@
 """Stops at points: what a schedule with them needs, and runs of a real ensemble whose threads are held."""
 
-import os
 import re
 import socket
 from pathlib import Path
@@ -9,6 +8,7 @@ import pytest
 
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.notation import packed
+from tests.zookeeper.real import debian
 from zabcheck.zookeeper.debugger.agent import port_told
 from zabcheck.zookeeper.debugger.fields import FIELDS
 from zabcheck.zookeeper.recording.folder import log_file, read
@@ -29,7 +29,7 @@ from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, ReadFields, RollOver, Step, Stop
 from zabcheck.zookeeper.run.choices.servers import Elected, Pause, Resume, Start
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
-from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find
+from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
@@ -217,11 +217,6 @@ def test_an_ack_of_before_a_trunc_still_counts(run: Path) -> None:
     execute(decode((EXAMPLES / name).read_bytes(), name), real.distribution(), run)
     assert notes(list(read(run))) == {}
     assert {"durability", "commits_are_kept_by_a_quorum"} <= set(judge(run).wrong)
-
-
-def debian() -> Distribution:
-    """Find ZooKeeper 3.8.0 as Debian packages it."""
-    return find(classpath=os.pathsep.join(map(str, DEBIAN)))
 
 
 def test_a_version_that_refuses_a_gap_is_not_made_to_roll_over(run: Path) -> None:

@@ -283,7 +283,7 @@ def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
         if earlier.operation.zxid < earlier.write.zxid:
             text = (
                 f"{earlier.write.name} was done as {shown(earlier.write.zxid)} before {earlier.operation.name} was "
-                f"sent, which was answered as of {shown(earlier.operation.zxid)}"
+                f"sent, which was answered as of {shown(earlier.operation.zxid)}; a known limit if its server led"
             )
             found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
 

@@ -9,7 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
@@ -52,9 +52,10 @@ class Changes:
         self.states = states
         self.starts = [seen.start for seen in states]
 
-    def after(self, zxid: int) -> Iterator[Seen]:
-        """Yield those after `zxid`, in their order."""
-        return islice(self.states, bisect_right(self.starts, zxid), None)
+    def next(self, zxid: int) -> Seen | None:
+        """Return the first state after `zxid`."""
+        index = bisect_right(self.starts, zxid)
+        return self.states[index] if index < len(self.states) else None
 
     def last(self, after: int, until: int) -> Seen | None:
         """Return the last state after one zxid and up to another; of several that began at once the first."""

@@ -135,12 +135,15 @@ def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
                 _look_at_results(operation, operation.answer, found)
             if operation.is_known and not operation.is_done:
                 refused |= dict.fromkeys(_written(operation), operation)
+    paths = {path for path, _ in refused}
     others = [
         each
         for each in exchange.operations
-        if each.is_write and (each.request.op != "multi" or each.is_done or not each.is_known)
+        if each.is_write
+        and (each.request.op != "multi" or each.is_done or not each.is_known)
+        and any(effect.path in paths for effect in effects_of(each))
     ]
-    written = {each for operation in others if refused for each in _written(operation)} & refused.keys()
+    written = {each for operation in others for each in _written(operation)} & refused.keys()
     for path, seen in _reads(tree):
         source = refused.get((path, seen.content)) if seen.content is not None else None
         if source is not None and (path, seen.content) not in written:

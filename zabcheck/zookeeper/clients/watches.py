@@ -108,8 +108,8 @@ class _Stream:
     def _expect(self, arm: Arm, after: int) -> None:
         """Look up the change that a watch has to tell next."""
         arm.since = after
-        changes = [next(each.after(after), None) for each in self._changes(arm)]
-        arm.change = min((each for each in changes if each is not None), key=lambda seen: seen.start, default=None)
+        changes = [seen for each in self._changes(arm) if (seen := each.next(after)) is not None]
+        arm.change = min(changes, key=lambda seen: seen.start, default=None)
         arm.due = arm.change.start if arm.change is not None else _NEVER
         if arm.change is not None:
             heappush(self.heap, (arm.due, next(self.numbers), arm))
