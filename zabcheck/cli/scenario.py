@@ -104,7 +104,7 @@ def _about(scenario: Scenario) -> RenderableType:
         yield pen.write("What has to come of it", BOLD)
         yield from (pen.write(f"- {each}") for each in scenario.outcome.sentences())
 
-    return Drawing(draw, None)
+    return Drawing(draw)
 
 
 def _unmet(unmet: Sequence[str]) -> RenderableType:
@@ -114,4 +114,4 @@ def _unmet(unmet: Sequence[str]) -> RenderableType:
         yield pen.write("Something else came of it:", RED)
         yield from (pen.write(f"- {each}") for each in unmet)
 
-    return Drawing(draw, None)
+    return Drawing(draw)

@@ -18,38 +18,34 @@ LEAST_ROOM = 24
 """The least width in which a sentence is set beside other columns."""
 
 
-def render_verdicts(verdicts: Sequence[Verdict], ascii_only: bool | None = None) -> RenderableType:
+def render_verdicts(verdicts: Sequence[Verdict]) -> RenderableType:
     """Render a line for each property: the verdict, how often its condition was met, and what broke it."""
-    return Drawing(lambda pen: [_verdicts(pen, verdicts)], ascii_only)
+    return Drawing(lambda pen: [_verdicts(pen, verdicts)])
 
 
-def render_promises(judgements: Sequence["Judgement"], ascii_only: bool | None = None) -> RenderableType:
+def render_promises(judgements: Sequence["Judgement"]) -> RenderableType:
     """Render a line for each promise to clients: the verdict, how often it could have been broken, and its source."""
-    return Drawing(lambda pen: [_promises(pen, judgements)], ascii_only)
+    return Drawing(lambda pen: [_promises(pen, judgements)])
 
 
-def render_counts(
-    titles: Sequence[str], rows: Mapping[str, Sequence[int]], ascii_only: bool | None = None
-) -> RenderableType:
+def render_counts(titles: Sequence[str], rows: Mapping[str, Sequence[int]]) -> RenderableType:
     """Render a line for each row: its name, then its numbers."""
-    return Drawing(lambda pen: [_counts(pen, titles, rows)], ascii_only)
+    return Drawing(lambda pen: [_counts(pen, titles, rows)])
 
 
-def render_rows(titles: Sequence[str], rows: Iterable[Sequence[str]], ascii_only: bool | None = None) -> RenderableType:
+def render_rows(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> RenderableType:
     """Render a line for each row of texts; all columns but the first and the last are numbers."""
-    return Drawing(lambda pen: [_rows(pen, titles, rows)], ascii_only)
+    return Drawing(lambda pen: [_rows(pen, titles, rows)])
 
 
-def render_runs(violations: Sequence[tuple[int, Violation]], ascii_only: bool | None = None) -> RenderableType:
+def render_runs(violations: Sequence[tuple[int, Violation]]) -> RenderableType:
     """Render a line for each violation, with the number of its run."""
-    return Drawing(lambda pen: [_runs(pen, violations)], ascii_only)
+    return Drawing(lambda pen: [_runs(pen, violations)])
 
 
-def render_catalogue(
-    groups: Mapping[str, Mapping[str, tuple[str, str]]], ascii_only: bool | None = None
-) -> RenderableType:
+def render_catalogue(groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> RenderableType:
     """Render a table for each group of names, each name with its meaning and its source."""
-    return Drawing(lambda pen: _catalogue(pen, groups), ascii_only)
+    return Drawing(lambda pen: _catalogue(pen, groups))
 
 
 def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> RenderableType:

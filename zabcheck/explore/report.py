@@ -58,7 +58,7 @@ _ERRORS = "errors raised"
 
 def render(found: Exploration) -> RenderableType:
     """Return a few sentences on the result, the first one in bold."""
-    return Drawing(lambda pen: _lines(pen, found), None)
+    return Drawing(lambda pen: _lines(pen, found))
 
 
 def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:

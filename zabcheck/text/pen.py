@@ -58,18 +58,13 @@ class Pen(Struct, frozen=True):
 
 
 class Drawing:
-    """A renderable that draws itself once the width and the encoding of its console are known.
+    """A renderable that draws itself once the width and the encoding of its console are known."""
 
-    If `ascii_only` is None, the console's encoding decides.
-    """
-
-    def __init__(self, draw: Callable[[Pen], Iterable[RenderableType]], ascii_only: bool | None) -> None:
+    def __init__(self, draw: Callable[[Pen], Iterable[RenderableType]]) -> None:
         self.draw = draw
-        self.ascii_only = ascii_only
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        ascii_only = options.ascii_only if self.ascii_only is None else self.ascii_only
-        yield from self.draw(Pen(console, options.max_width, ascii_only))
+        yield from self.draw(Pen(console, options.max_width, options.ascii_only))
 
 
 class _Tame(RenderHook):

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from tests.campaign.report.campaigns import FINDING, GOLDEN, REPORT, TABLES, golden_texts, worst
+from tests.text.consoles import InAscii
 from zabcheck.campaign.report import sheets as campaign_sheets
 from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report import wording
@@ -51,8 +52,8 @@ def test_no_text_can_do_more_than_be_read(form: Callable[..., Any], width: int) 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_where_there_is_only_ascii_nothing_else_is_written(form: Callable[..., Any]) -> None:
-    assert text_of(form(worst(), ascii_only=True), 100).isascii()
-    assert "v3<2,1>" in text_of(campaign.render(REPORT, ascii_only=True), 100)
+    assert text_of(InAscii(form(worst())), 100).isascii()
+    assert "v3<2,1>" in text_of(InAscii(campaign.render(REPORT)), 100)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from rich.console import Console
 from invariants import Broadcast, Deliver, Restore, Txn, Violation, Zxid, check
 from tests.counterexample.stories import WIDTHS, broken, golden_file, golden_story, scheduled
 from tests.invariants.builders import A, B, broadcasts, deliveries, whole
+from tests.text.consoles import InAscii
 from tests.tiers import sweep
 from zabcheck.cli.tables import render_catalogue, render_verdicts
 from zabcheck.counterexample.explain import explain
@@ -70,7 +71,8 @@ def test_it_says_what_went_wrong_and_how_to_see_it_again() -> None:
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_no_line_is_wider_than_the_terminal(processes: int, width: int, ascii_only: bool) -> None:
     for value in ("x", EVIL, "漢字" * 50, "long" * 300):
-        text = to_text(broken(processes, value), width, ascii_only=ascii_only)
+        drawn = render(broken(processes, value))
+        text = text_of(InAscii(drawn) if ascii_only else drawn, width)
         assert max(map(cell_len, lines(text))) <= width
 
 
@@ -209,8 +211,8 @@ def test_the_environment_has_no_say_in_a_text(variable: str, value: str, monkeyp
 
 @pytest.mark.parametrize("width", [60, 80, 160])
 def test_the_fallback_is_pure_ascii(width: int) -> None:
-    assert to_text(golden_story(), width, ascii_only=True).isascii()
-    text = to_text(broken(5, "é漢😀"), width, ascii_only=True)
+    assert text_of(InAscii(render(golden_story())), width).isascii()
+    text = text_of(InAscii(render(broken(5, "é漢😀"))), width)
     assert text.isascii()
     assert "_|_->1" in text
     assert r"\xe9\u6f22\U0001f600" in "".join(text.split())

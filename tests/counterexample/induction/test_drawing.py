@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.counterexample.induction import states
+from tests.text.consoles import InAscii
 from zabcheck.counterexample.induction.lanes import CELLS, Item, drawing
 from zabcheck.counterexample.induction.page import page
 from zabcheck.counterexample.induction.terminal import render
@@ -153,7 +154,7 @@ def test_it_fits_a_terminal(made: Made, width: int) -> None:
 
 @each_state
 def test_it_can_be_written_in_ascii(made: Made) -> None:
-    assert text_of(render(made(), ascii_only=True)).isascii()
+    assert text_of(InAscii(render(made()))).isascii()
 
 
 @each_state

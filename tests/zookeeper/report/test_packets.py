@@ -1,5 +1,6 @@
 """How packets that diverge are shown: the rule, how their connection began, and what each packet is in Zab."""
 
+from tests.text.consoles import InAscii
 from tests.zookeeper.notation import BROADCAST, SYNCHRONIZATION, packed, records
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.records import Sent
@@ -83,4 +84,4 @@ def test_a_run_that_keeps_the_steps_is_one_line_and_notes() -> None:
 
 def test_it_is_ascii_where_it_has_to_be() -> None:
     judged = judge(records(SYNCHRONIZATION, "1>2 PROPOSAL 1:2"))
-    assert text_of(render_packets(judged, ascii_only=True)).isascii()
+    assert text_of(InAscii(render_packets(judged))).isascii()

@@ -27,14 +27,14 @@ POINTS = 10
 """The approximate number of points of the growth in the full form."""
 
 
-def render_short(report: CampaignReport, ascii_only: bool | None = None) -> RenderableType:
+def render_short(report: CampaignReport) -> RenderableType:
     """Render the output of `zabcheck campaign` at its end: fewer than 40 lines of 100 characters, with few findings."""
-    return Drawing(lambda pen: _short(pen, report), ascii_only)
+    return Drawing(lambda pen: _short(pen, report))
 
 
-def render(report: CampaignReport, ascii_only: bool | None = None) -> RenderableType:
+def render(report: CampaignReport) -> RenderableType:
     """Render everything, as `zabcheck campaign report` prints it."""
-    return Drawing(lambda pen: _full(pen, report), ascii_only)
+    return Drawing(lambda pen: _full(pen, report))
 
 
 def _short(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:

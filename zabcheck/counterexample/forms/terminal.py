@@ -24,10 +24,10 @@ LONGEST_EXPLANATION = 2000
 LONGEST_DONE = 200
 PAPERS = ("DSN 2011", "LADIS 2008")
 
-# The functions to call. If `ascii_only` is None, the console's encoding decides.
+# The functions to call.
 
 
-def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> RenderableType:
+def render(story: Story, file: str = "FILE") -> RenderableType:
     """Render the whole counterexample; `file` is the name under which its schedule was saved, "" if it was not."""
     parts: list[Callable[[Pen], Iterable[RenderableType]]] = [
         lambda pen: _heading(pen, story.violation, story),
@@ -37,24 +37,23 @@ def render(story: Story, file: str = "FILE", ascii_only: bool | None = None) -> 
         lambda pen: draw_delivered(pen, story.delivered, story.violation),
         lambda pen: _replay(pen, story, file),
     ]
-    return Group(*(Drawing(part, ascii_only) for part in parts))
+    return Group(*(Drawing(part) for part in parts))
 
 
-def render_heading(story: Story, ascii_only: bool | None = None) -> RenderableType:
+def render_heading(story: Story) -> RenderableType:
     """Render what went wrong, and the witness."""
     parts = (lambda pen: _heading(pen, story.violation, story), lambda pen: _witness(pen, story.violation, story))
-    return Group(*(Drawing(part, ascii_only) for part in parts))
+    return Group(*(Drawing(part) for part in parts))
 
 
-def render_step(story: Story, position: int, ascii_only: bool | None = None) -> RenderableType:
+def render_step(story: Story, position: int) -> RenderableType:
     """Render the step at a position (from 0), and the state of every process after it. O(steps before it)."""
-    return Drawing(lambda pen: draw_step(pen, story, position), ascii_only)
+    return Drawing(lambda pen: draw_step(pen, story, position))
 
 
 def render_violation(
     violation: Violation,
     delivered: Delivered = (),
-    ascii_only: bool | None = None,
     places: Mapping[Event, str] | None = None,
 ) -> RenderableType:
     """Render what went wrong if only a trace is known; with `delivered`, also who delivered what.
@@ -62,15 +61,15 @@ def render_violation(
     `places` says where the events of the witness stand in the trace.
     """
     return Group(
-        Drawing(lambda pen: _heading(pen, violation), ascii_only),
-        Drawing(lambda pen: _witness(pen, violation, places=places or {}), ascii_only),
-        Drawing(lambda pen: draw_delivered(pen, delivered, violation), ascii_only),
+        Drawing(lambda pen: _heading(pen, violation)),
+        Drawing(lambda pen: _witness(pen, violation, places=places or {})),
+        Drawing(lambda pen: draw_delivered(pen, delivered, violation)),
     )
 
 
-def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FILE", ascii_only: bool = False) -> str:
+def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FILE") -> str:
     """Return the counterexample as text, whatever the environment is; with ANSI escapes if `color` is set."""
-    return text_of(render(story, file, ascii_only), width, color)
+    return text_of(render(story, file), width, color)
 
 
 # What went wrong.

@@ -17,9 +17,9 @@ from zabcheck.text.pen import BOLD, DIM, RED, Pen
 CHANGED = "yellow"
 
 
-def render(found: Counterexample, ascii_only: bool | None = None) -> RenderableType:
-    """Render a counterexample to induction. If `ascii_only` is None, the console's encoding decides."""
-    return pen.Drawing(lambda by: _draw(by, drawing(found)), ascii_only)
+def render(found: Counterexample) -> RenderableType:
+    """Render a counterexample to induction."""
+    return pen.Drawing(lambda by: _draw(by, drawing(found)))
 
 
 def _draw(by: Pen, shown: Drawing) -> Iterator[RenderableType]:

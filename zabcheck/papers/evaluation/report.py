@@ -17,7 +17,7 @@ HISTORIES = {"full": "whole histories", "missing": "differences"}
 
 def render(found: Evaluation) -> RenderableType:
     """Render some sentences, and a table for each measurement."""
-    return Drawing(lambda pen: _parts(pen, found), None)
+    return Drawing(lambda pen: _parts(pen, found))
 
 
 def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:

@@ -10,9 +10,9 @@ from zabcheck.zookeeper.campaign import sheets
 from zabcheck.zookeeper.campaign.results import EnsembleReport
 
 
-def render(report: EnsembleReport, in_short: bool, ascii_only: bool | None = None) -> RenderableType:
+def render(report: EnsembleReport, in_short: bool) -> RenderableType:
     """Render the report: in short what is wrong where, else with the faults and findings."""
-    return Drawing(lambda pen: _drawn(pen, report, in_short), ascii_only)
+    return Drawing(lambda pen: _drawn(pen, report, in_short))
 
 
 def _drawn(pen: Pen, report: EnsembleReport, in_short: bool) -> Iterator[RenderableType]:

@@ -91,14 +91,14 @@ def in_zab(packet: Sent) -> str:
     return packet.kind
 
 
-def render_packets(judgement: Judgement, ascii_only: bool | None = None) -> RenderableType:
+def render_packets(judgement: Judgement) -> RenderableType:
     """Render the first divergence with its context, and the others in a line each; or the number of packets judged."""
-    return Drawing(lambda pen: _judgement(pen, judgement), ascii_only)
+    return Drawing(lambda pen: _judgement(pen, judgement))
 
 
-def render_divergence(divergence: Divergence, ascii_only: bool | None = None) -> RenderableType:
+def render_divergence(divergence: Divergence) -> RenderableType:
     """Render one divergence."""
-    return Drawing(lambda pen: _divergence(pen, divergence), ascii_only)
+    return Drawing(lambda pen: _divergence(pen, divergence))
 
 
 def _judgement(pen: Pen, judgement: Judgement) -> Iterator[RenderableType]:

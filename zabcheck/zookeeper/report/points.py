@@ -48,9 +48,9 @@ def where(found: Found) -> str:
     return method if point.moment == "entry" else f"{method}, {point.moment} {' or '.join(point.callees)}"
 
 
-def render(points: Sequence[Found], version: str, ascii_only: bool | None = None) -> RenderableType:
+def render(points: Sequence[Found], version: str) -> RenderableType:
     """Render two lines for each point, and the number of points that this version has."""
-    return Drawing(lambda pen: [_table(pen, points), "", _total(points, version)], ascii_only)
+    return Drawing(lambda pen: [_table(pen, points), "", _total(points, version)])
 
 
 def _table(pen: Pen, points: Sequence[Found]) -> Table:

@@ -177,10 +177,10 @@ def settles(logs: Logs, problem: Problem) -> str:
     return "zabcheck zookeeper logs DIR DIR DIR, with the data directories of all servers" if problem.wrong else ""
 
 
-def render(logs: Logs, ascii_only: bool | None = None) -> RenderableType:
+def render(logs: Logs) -> RenderableType:
     """Render who led when, the timeline, and what is wrong."""
     shown = [_servers(logs), _leaders(logs), _timeline(logs), _problems(logs)]
-    return Drawing(lambda pen: draw_sheets(pen, [each for each in shown if each.rows]), ascii_only)
+    return Drawing(lambda pen: draw_sheets(pen, [each for each in shown if each.rows]))
 
 
 def page(logs: Logs) -> str:
