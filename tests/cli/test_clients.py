@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.conftest import Command
@@ -10,6 +12,7 @@ from tests.cli.documented import assert_documented
 from tests.zookeeper.clients.histories import History
 from tests.zookeeper.clients.served import Served
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
+from zabcheck.zookeeper.clients import parquet
 from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, dump, load
 
 
@@ -85,6 +88,42 @@ def test_a_service_is_recorded_and_judged(
     assert zabcheck("clients", "check", out).out == result.out
 
 
+def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
+    served, out = Served("ephemerals stay"), tmp_path / "history.parquet"
+    assert zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out).code == 1
+    served.close()
+    lines = [*parquet.load(out.open("rb"), "history")]
+    same = tmp_path / "history.jsonl"
+    same.write_bytes(b"".join(dump(lines)))
+    told = [json.loads(zabcheck("clients", "check", each, "--format", "json").out)["histories"] for each in (out, same)]
+    assert [each.pop("history") for [each] in told] == [str(out), str(same)]
+    assert told[0] == told[1]
+    assert pq.read_table(out, columns=["mzxid"]).column(0).null_count < len(lines)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("xid", None, ", line 4: Object missing required field `xid`"),
+        ("rest", '{"nothing":1}', ", line 4: Object contains unknown field `nothing`"),
+        ("seq", 0, ": expected the columns of a history, `op` is not there"),
+    ],
+)
+def test_a_parquet_file_that_is_no_history_is_told(
+    zabcheck: Command, sound: Path, column: str, value: object, message: str
+) -> None:
+    out = sound.with_suffix(".parquet")
+    parquet.dump(load(sound.open("rb"), "sound"), out.open("wb"))
+    table = pq.read_table(out)
+    values = table.column(column).to_pylist()
+    values[3] = value
+    table = table.set_column(table.schema.get_field_index(column), table.schema.field(column), pa.array(values))
+    pq.write_table(table.drop(["op"]) if column == "seq" else table, out)
+    result = zabcheck("clients", "check", out)
+    assert (result.code, result.out) == (2, "")
+    assert f"{out}{message}" in result.err
+
+
 def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command, tmp_path: Path) -> None:
     served, out = Served(), tmp_path / "history.jsonl"
     arguments = ["--connect", served.addresses, "--requests", "300", "--no-faults", "--out", out]
@@ -102,6 +141,7 @@ def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command
         (["record", "--connect", "localhost"], "--connect: expected HOST:PORT, found `localhost`"),
         (["record", "--connect", "127.0.0.1:1"], "--connect: no session at 127.0.0.1:1"),
         (["record", "--connect", "127.0.0.1:1", "--out", "no/file"], "--out no/file: expected the name of a file"),
+        (["proxy", "--listen", "192.0.2.1:1", "--to", "c:3"], "--listen 192.0.2.1:1: "),
         (["proxy", "--listen", "a:1,b:2", "--to", "c:3"], "--listen: expected an address for each of --to, 1 of them"),
     ],
 )

@@ -234,7 +234,15 @@ LIBRARIES: list[tuple[str, list[str]]] = [
     ("kazoo", ["zabcheck.zookeeper.run.clients", "zabcheck.cli.zookeeper.builds"]),
     ("pandas", []),
     ("duckdb", ["zabcheck.campaign.tables"]),
-    ("pyarrow", ["zabcheck.campaign", "zabcheck.invariants.columns", "zabcheck.zookeeper.campaign"]),
+    (
+        "pyarrow",
+        [
+            "zabcheck.campaign",
+            "zabcheck.invariants.columns",
+            "zabcheck.zookeeper.campaign",
+            "zabcheck.zookeeper.clients.parquet",
+        ],
+    ),
     (
         "numpy",
         [

@@ -3,12 +3,14 @@
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
-from typing import Annotated, Any, NamedTuple
+from types import ModuleType
+from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 import typer
@@ -16,9 +18,11 @@ import typer
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, opened
 from zabcheck.cli.output import make_console, print_json, print_path
+from zabcheck.cli.runs import MAGIC
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.explore.states.memory import rare_collections
+from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients.exchange import read
@@ -48,7 +52,9 @@ class JudgedHistory(NamedTuple):
 
 @command_of(clients)
 def check(
-    histories: Annotated[list[str], typer.Argument(metavar="HISTORY...", help="JSON Lines; - is standard input.")],
+    histories: Annotated[
+        list[str], typer.Argument(metavar="HISTORY...", help="JSON Lines or Parquet; - is standard input.")
+    ],
     promise: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Judge only this promise; repeat it for more.")
     ] = None,
@@ -86,13 +92,15 @@ def _tell(command: str, judged: list[JudgedHistory], format: Format) -> int:
     return conclude(console, code, why)
 
 
-Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written.")]
+Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written, as JSON Lines.")]
 
 
 @command_of(clients)
 def record(
     connect: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")],
-    out: Out = Path("history.jsonl"),
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="Where the history is written; as Parquet if it ends in .parquet.")
+    ] = Path("history.jsonl"),
     requests: Annotated[int, typer.Option(metavar="N", min=1, help="How many requests are sent.")] = 10_000,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long they are sent, at most.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the requests, and what connections suffer.")] = 1,
@@ -113,7 +121,11 @@ def record(
         history.close()
         target.seek(0)
         with out.open("wb") as file:
-            copyfileobj(target, file)
+            if out.suffix == ".parquet":
+                with _parquet(str(out)) as parquet:
+                    parquet.dump(load(target, str(out)), file)
+            else:
+                copyfileobj(target, file)
     return _tell("clients record", [_judged(str(out), ())], format)
 
 
@@ -135,8 +147,12 @@ def proxy(
     with bad_path("--out", out), out.open("wb") as target:
         history = HistoryFile(target)
         passing = Proxy(listening, targets, history.write)
-        with bad_path("--listen", Path(listen)), suppress(KeyboardInterrupt):
-            asyncio.run(passing.run(seconds, partial(_listens, listening)))
+        try:
+            with bad_path("--listen", Path(listen)), suppress(KeyboardInterrupt):
+                asyncio.run(passing.run(seconds, partial(_listens, listening)))
+        except BadInput:
+            out.unlink()
+            raise
         history.close()
     return _tell("clients proxy", [_judged(str(out), ())], format)
 
@@ -160,10 +176,28 @@ def _addresses(option: str, text: str) -> list[Target]:
 def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
-        lines = [*load(source, shown)]
+        lines = [*_load(source, shown)]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
     return JudgedHistory(shown, judgements, _found(lines, wanted))
+
+
+def _load(source: BinaryIO, shown: str) -> Iterator[HistoryLine]:
+    if isinstance(source, BufferedReader) and source.peek(len(MAGIC))[: len(MAGIC)] == MAGIC:
+        with _parquet(shown) as parquet:
+            yield from parquet.load(source if source.seekable() else BytesIO(source.read()), shown)
+    else:
+        yield from load(source, shown)
+
+
+@contextmanager
+def _parquet(name: str) -> Iterator[ModuleType]:
+    """Give the module for Parquet. BadInput, with the command that installs it, if it is not there."""
+    try:
+        from zabcheck.zookeeper.clients import parquet
+    except ImportError:
+        raise BadInput(f"{name}: for Parquet files, {pip_install('parquet')}") from None
+    yield parquet
 
 
 def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:

@@ -284,12 +284,13 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
         number += 1
         if len(data) > MAX_LINE:
             raise HistoryError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
-        yield _decoded(data, name, number)
+        yield decoded(data, name, number)
     if not number:
         raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
 
 
-def _decoded(raw: bytes, name: str, number: int) -> HistoryLine:
+def decoded(raw: bytes, name: str, number: int) -> HistoryLine:
+    """Decode a line. HistoryError, with its number and field, if it is none."""
     try:
         line = _DECODER.decode(raw)
     except NOT_DECODED as error:
