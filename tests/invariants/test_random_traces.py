@@ -225,7 +225,7 @@ def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name
     events = RECORDED[name]()
     expected = findings(events, PROCESSES[name])
     rng = Random(name)
-    for _ in range(100):
+    for _ in range(20):
         assert findings(merge(rng, events), PROCESSES[name]) == expected
 
 
