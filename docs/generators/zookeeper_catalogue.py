@@ -86,6 +86,7 @@ RECORDED: dict[str, dict[str, str]] = {
     "ZOOKEEPER-2846": {"3.6.3": "total order", "3.8.0": "total order", "3.9.3": "total order", "3.9.5": "total order"},
     "ZOOKEEPER-3598": {"3.6.3": "agreement", "3.8.0": "agreement", "3.9.3": "agreement", "3.9.5": "nothing"},
     "late-set": {},
+    "ZOOKEEPER-4306": {},
     "ZOOKEEPER-4394": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "nothing", "3.9.5": "nothing"},
     "ZOOKEEPER-4409": {"3.6.3": "nothing", "3.8.0": "total order", "3.9.3": "nothing", "3.9.5": "nothing"},
     "ZOOKEEPER-4643": {"3.6.3": "agreement", "3.8.0": "agreement", "3.9.3": "nothing", "3.9.5": "nothing"},

@@ -158,6 +158,14 @@ BUGS = (
         issue="ZOOKEEPER-3598",
     ),
     Bug(
+        "ZOOKEEPER-4306",
+        "zookeeper-4306",
+        "a session ends whose ephemeral nodes have so many names that together they are longer than `jute.maxbuffer`",
+        "nothing that was acknowledged; no follower reads what its leader sends, so that nobody serves, and a server "
+        "that has logged it does not start any more",
+        "a larger `jute.maxbuffer` at all servers",
+    ),
+    Bug(
         "ZOOKEEPER-4394",
         "zookeeper-4394",
         "a server joins a leader while a write is outstanding, which is committed before the server is up to date",

@@ -235,7 +235,14 @@ def _leaders(led: Sequence[Reign]) -> Iterator[Problem]:
 
 # Which known issue it may be.
 
-_BY_SIGNATURE = ("ZOOKEEPER-1653", "ZOOKEEPER-2332", "ZOOKEEPER-4394", "ZOOKEEPER-4409", "ZOOKEEPER-4882")
+_BY_SIGNATURE = (
+    "ZOOKEEPER-1653",
+    "ZOOKEEPER-2332",
+    "ZOOKEEPER-4306",
+    "ZOOKEEPER-4394",
+    "ZOOKEEPER-4409",
+    "ZOOKEEPER-4882",
+)
 """The issues that a server's own words show."""
 
 _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
@@ -248,6 +255,7 @@ _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
     ),
     "fatal error": (
         ("ZOOKEEPER-2846", ("hole",)),
+        ("ZOOKEEPER-4306", ("error",)),
         ("ZOOKEEPER-4394", ("error",)),
         ("ZOOKEEPER-4409", ("error",)),
         ("ZOOKEEPER-4882", ("error",)),

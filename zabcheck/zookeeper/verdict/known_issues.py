@@ -151,6 +151,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.forgot_the_diff,
     ),
     KnownIssue(
+        "ZOOKEEPER-4306",
+        "the end of a session with many ephemeral nodes is longer than what servers read",
+        (("3.6.0", None),),
+        signatures.cannot_read_the_end_of_a_session,
+    ),
+    KnownIssue(
         "ZOOKEEPER-4394",
         "a COMMIT between NEWLEADER and UPTODATE makes the follower fail",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),

@@ -144,6 +144,11 @@ def forgot_the_diff(evidence: Evidence) -> str | None:
     return _forgot(evidence, "ACK of NEWLEADER", "DIFF")
 
 
+def cannot_read_the_end_of_a_session(evidence: Evidence) -> str | None:
+    """A transaction closeSession names all ephemeral nodes of its session, and no length is checked before."""
+    return _said(evidence, "Unreasonable length", "QuorumPacket.deserialize")
+
+
 def fails_at_a_commit(evidence: Evidence) -> str | None:
     """The proposal was logged at NEWLEADER, and is no longer in the list where its COMMIT looks for it."""
     return _said(evidence, "NullPointerException", "Learner.syncWithLeader")
