@@ -17,12 +17,13 @@ from tests.text.consoles import InAscii
 from tests.tiers import sweep
 from zabcheck.cli.tables import render_catalogue, render_verdicts
 from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
 from zabcheck.counterexample.forms.terminal import render, render_violation, to_text
 from zabcheck.counterexample.story import Story
 from zabcheck.protocols.switches import LETTER
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation.choices import Crash, Elect, Lead, Recover, Request, Settle
-from zabcheck.text.pen import text_of
+from zabcheck.text.pen import Drawing, text_of
 
 EVIL = "\x1b[31m\x07[red]v[/red]\r\n\u202e\u2028\x9b"
 
@@ -173,7 +174,7 @@ def test_a_value_is_text_and_nothing_else(width: int) -> None:
 
 def test_markup_in_a_value_is_neither_obeyed_nor_dropped() -> None:
     violation = Violation("[bold]p[/]", "[red]s", "[link=x]y", "[green]z[/nothing]", (Deliver(1, 0, txn("[/]")),))
-    text = text_of(render_violation(violation, [(1, 0, (txn("[/]"),))]), 100)
+    text = text_of(render_violation(violation), 100) + deliveries_of([(1, 0, (txn("[/]"),))], violation)
     for part in ("[bold]p[/]", "[red]s", "[link=x]y", "[green]z[/nothing]", "delivers [/]⟨1,1⟩"):
         assert part in text
     verdicts = check(whole([Deliver(1, 0, txn("[red]\x1b"))]))
@@ -231,14 +232,18 @@ def test_a_console_that_cannot_encode_the_notation_falls_back_by_itself() -> Non
 # Who delivered what.
 
 
+def deliveries_of(delivered: Delivered, violation: Violation) -> str:
+    return text_of(Drawing(lambda pen: draw_delivered(pen, delivered, violation)), 80)
+
+
 def delivered_section(text: str) -> list[str]:
-    return lines(text[text.index("\nDelivered") + 1 :])
+    return lines(text[text.index("Delivered") :])
 
 
 def test_the_first_difference_and_what_is_missing_are_marked() -> None:
     [agreement] = check(whole([*broadcasts(1, 1, A, B), *deliveries(1, A), *deliveries(2, B)]), ["agreement"])
     assert agreement.violation is not None
-    text = text_of(render_violation(agreement.violation, [(1, 0, (A,)), (2, 0, (B,))]), 80)
+    text = deliveries_of([(1, 0, (A,)), (2, 0, (B,))], agreement.violation)
     assert delivered_section(text) == [
         "Delivered  p1         │ p2",
         "≠ 1        a⟨1,1⟩ ◀W1 │ b⟨1,2⟩ ◀W2",
@@ -256,7 +261,7 @@ def test_of_long_sequences_what_matters_is_shown() -> None:
     txns = tuple(Txn(Zxid(1, counter), "v") for counter in range(1, 1001))
     other = Txn(Zxid(1, 500), "other")
     violation = Violation("total order", "s", "DSN", "z", (Deliver(2, 0, other),))
-    text = text_of(render_violation(violation, [(1, 0, txns), (2, 0, (*txns[:499], other))]), 80)
+    text = deliveries_of([(1, 0, txns), (2, 0, (*txns[:499], other))], violation)
     section = delivered_section(text)
     assert len(section) < 20
     assert any(re.match(r"≠ 500 +v⟨1,500⟩ +│ other⟨1,500⟩ ◀W1$", line) for line in section)
@@ -264,7 +269,7 @@ def test_of_long_sequences_what_matters_is_shown() -> None:
 
 def test_more_incarnations_than_fit_are_shown_below_each_other() -> None:
     delivered = [(process, incarnation, (A, B)) for process in range(1, 8) for incarnation in range(3)]
-    text = text_of(render_violation(Violation("p", "s", "d", "z", ()), delivered), 80)
+    text = deliveries_of(delivered, Violation("p", "s", "d", "z", ()))
     assert max(map(cell_len, lines(text))) <= 80
     for process in range(1, 8):
         assert f"p{process} (incarnation 2)" in text

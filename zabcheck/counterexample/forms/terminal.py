@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.counterexample.forms.deliveries import Delivered, draw_delivered
+from zabcheck.counterexample.forms.deliveries import draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
 from zabcheck.counterexample.pieces import labels_of
 from zabcheck.counterexample.story import Story
@@ -51,19 +51,11 @@ def render_step(story: Story, position: int) -> RenderableType:
     return Drawing(lambda pen: draw_step(pen, story, position))
 
 
-def render_violation(
-    violation: Violation,
-    delivered: Delivered = (),
-    places: Mapping[Event, str] | None = None,
-) -> RenderableType:
-    """Render what went wrong if only a trace is known; with `delivered`, also who delivered what.
-
-    `places` says where the events of the witness stand in the trace.
-    """
+def render_violation(violation: Violation, places: Mapping[Event, str] | None = None) -> RenderableType:
+    """Render what went wrong if only a trace is known; `places` says where the events of the witness stand in it."""
     return Group(
         Drawing(lambda pen: _heading(pen, violation)),
         Drawing(lambda pen: _witness(pen, violation, places=places or {})),
-        Drawing(lambda pen: draw_delivered(pen, delivered, violation)),
     )
 
 
