@@ -48,6 +48,7 @@ def test_versions_and_bugs_side_by_side_as_json(recorded: list[str], zabcheck: C
         "error": "",
         "cannot": "",
         "kept": None,
+        "undone": [],
     }
     assert second["affected"][0] == {"first": "3.5.10", "cured": "3.6.0"}
     assert result.json["interrupted"] is False
@@ -60,6 +61,9 @@ def test_something_else_that_is_wrong_is_told(recorded: list[str], zabcheck: Com
     assert result.code == 1
     assert "ZOOKEEPER-4394 with 3.8.0: where it was not shown, something else is wrong: durability in 1" in " ".join(
         result.out.split()
+    )
+    assert "where it was not shown, choice 7, wait until all writes are answered, 1 s at most: some writes have no" in (
+        " ".join(result.out.split())
     )
     assert "showed none of the bugs, but something else is wrong: durability" in result.out
 

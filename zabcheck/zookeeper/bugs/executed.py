@@ -8,6 +8,8 @@ from msgspec import Struct, field
 from zabcheck.zookeeper.bugs.catalogue import Bug
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
+from zabcheck.zookeeper.recording.folder import read
+from zabcheck.zookeeper.recording.records import Chose
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.places import places_of
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
@@ -20,6 +22,8 @@ class Executed(Struct):
     `shown` of `times` showed the finding that the schedule was saved for. `wrong` has other faults, and in how many of
     the rest they were. `partial` were not recorded to their end; `error` is the last reason. `cannot` is the reason why
     the schedule cannot be executed with this version at all, or is empty. `kept` is the folder of one that showed it.
+    `undone` are the choices that were not done, or not to their end, in the first execution that did not show the bug
+    though it was `expected`.
     """
 
     bug: Bug
@@ -31,6 +35,7 @@ class Executed(Struct):
     wrong: Counter[str] = field(default_factory=Counter)
     error: str = ""
     kept: Path | None = None
+    undone: tuple[Chose, ...] = ()
 
     @property
     def expected(self) -> bool:
@@ -45,6 +50,9 @@ class Executed(Struct):
         self.error = error or self.error
         if not shows:
             self.wrong.update(judged.wrong)
+            if self.expected and not self.undone:
+                said = (each for each in read(judged.folder) if isinstance(each, Chose))
+                self.undone = tuple(each for each in said if each.note)
 
 
 def not_executable(schedule: EnsembleSchedule, distribution: Distribution) -> str:

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.text.words import as_text
+from zabcheck.text.words import as_text, clean
 from zabcheck.zookeeper.bugs.catalogue import Bug, Count
 from zabcheck.zookeeper.bugs.executed import Executed
 
@@ -65,7 +65,7 @@ def beside_expected(executed: Sequence[Executed], drawn: Mapping[str, str] | Non
         cell = _cell(each)
         cell.style = "bold red" if each.shown and not each.expected else ""
         table.add_row(each.bug.name, "yes" if each.expected else "no", cell, *_drawn(each, drawn))
-    notes = [note for each in executed if each.cannot for note in _notes(each)]
+    notes = [note for each in executed if each.cannot or each.undone for note in _notes(each)]
     return Group(table, "", *notes) if notes else table
 
 
@@ -108,6 +108,9 @@ def _notes(executed: Executed) -> list[Text]:
     if executed.wrong:
         wrong = ", ".join(f"{name} in {runs}" for name, runs in executed.wrong.items())
         said.append(Text(f"{head}: where it was not shown, something else is wrong: {wrong}", "yellow"))
+    for each in executed.undone:
+        what = clean(f"choice {each.number}, {each.text}: {each.note}")
+        said.append(Text(f"{head}: where it was not shown, {what}", "yellow"))
     return said
 
 
@@ -189,4 +192,7 @@ def _counts(executed: Executed) -> dict[str, Any]:
         "error": executed.error,
         "cannot": executed.cannot,
         "kept": executed.kept and as_text(executed.kept),
+        "undone": [
+            {"choice": each.number, "what": each.text, "why": each.note, "idle": each.idle} for each in executed.undone
+        ],
     }
