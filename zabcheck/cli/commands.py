@@ -465,11 +465,11 @@ def in_our_words(message: str) -> str:
     return message
 
 
-def complain(message: str, code: int = BAD_INPUT) -> int:
-    """Print the message in one line on standard error, cleaned of what a file may have put into it; return `code`."""
+def complain(message: str) -> int:
+    """Print the message in one line on standard error, cleaned of what a file may have put into it; return BAD_INPUT."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
-    return code
+    return BAD_INPUT
 
 
 def discard_output() -> None:

@@ -747,17 +747,14 @@ def undisturbed_by_vote(
     return next(next_round(ensemble, members), None) is None
 
 
-def a_round(members: Collection[int], waiting: Waiting, threads: Iterable[tuple[int, str]] = ()) -> Iterator[Choice]:
-    """Let each member handle its waiting messages from the others, then sync, then give each of its threads a turn."""
+def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
+    """Let each member handle its waiting messages from the others, then sync."""
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
                 yield Receive(process, sender)
     for process in members:
         yield Sync(process)
-    for process, thread in threads:
-        if process in members:
-            yield Run(process, thread)
 
 
 def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
