@@ -466,7 +466,7 @@ def in_our_words(message: str) -> str:
 
 
 def complain(message: str) -> int:
-    """Print the message in one line on standard error, cleaned of what a file may have put into it; return BAD_INPUT."""
+    """Print the message in one clean line on standard error, whatever a file may have put into it; return BAD_INPUT."""
     ascii_only = not (sys.stderr.encoding or "").lower().startswith("utf")
     print(f"zabcheck: {clean(message, ascii_only, terminal.LONGEST_PATH)}", file=sys.stderr)
     return BAD_INPUT
