@@ -50,6 +50,10 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
             Phase(1, TIME, "following - synchronization - diff"),
         ),
         (
+            line("quorum.QuorumPeer", "Peer state changed: leading - synchronization - diff"),
+            Phase(1, TIME, "leading - synchronization"),
+        ),
+        (
             line("quorum.FastLeaderElection", "New election. My id = 1, proposed zxid=0x100000003"),
             Election(1, TIME, 0x100000003),
         ),

@@ -259,6 +259,8 @@ _SENDING = (
 _LEARNER_AT = re.compile(rf"Synchronizing with (?:Learner|Follower) sid: (\d+) .*peerLastZxid={_HEX}")
 _SLOW_FORCE = re.compile(r"fsync-ing the write ahead log in .* took (\d+)ms")
 _SEQUENCE = re.compile(rf"Got zxid {_HEX} expected {_HEX}")
+_OLD_MODE = re.compile(r"^((?:leading|looking)\b.*?) - (?:diff|snap|trunc)$")
+"""The phase of a server that follows nobody any more, behind which stands how its last leader has synchronised it."""
 _REASON = "Shutdown called. For the reason "
 _ROLES = {"LOOKING": "looking", "FOLLOWING": "following", "LEADING": "leading", "OBSERVING": "observing"}
 _NEEDED = (
@@ -402,7 +404,7 @@ class LogParser:
             case "QuorumPeer" if message in _ROLES:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
-                return Phase(number, time, message.removeprefix("Peer state changed: "))
+                return Phase(number, time, _OLD_MODE.sub(r"\1", message.removeprefix("Peer state changed: ")))
             case "QuorumPeerMain" if message.startswith("Starting quorum peer"):
                 return Started(number, time)
             case "Leader" | "Follower" | "Observer" if message.startswith(_REASON):
