@@ -109,6 +109,7 @@ def test_several_servers_in_one_file(tmp_path: Path) -> None:
         ("a.log", b"nothing of the kind\n", "a.log: expected the log of a ZooKeeper server"),
         ("a.log", bytes(range(256)), "a.log: expected the log of a ZooKeeper server"),
         ("a.log", b"2026-13-41 25:00:00,000 [myid:1] - INFO  [main:QuorumPeer@1] - LOOKING\n", "found no such line"),
+        ("a.log", b"2026-01-31 12:00:00,000 INFO" + b" (a) [x" * 30_000, "found no such line"),
         ("a.log.gz", b"\x1f\x8b\x08broken", "a.log.gz: "),
         ("a.log.gz", b"no gzip", "a.log.gz: Not a gzipped file"),
         ("a.log.gz", gzip.compress(b"x" * 1000), "a.log.gz: expected at most 100 bytes"),

@@ -126,7 +126,10 @@ def scan(
         logs = data if log_dir is None else version_directory(log_dir)
         for directory, found in ((data_dir, data), (log_dir or data_dir, logs)):
             if not directory.is_dir():
-                raise DiskError(f"{directory}: expected the data directory of a ZooKeeper server, found no directory")
+                raise DiskError(
+                    f"{directory}: expected the data directory of a ZooKeeper server, found no directory; "
+                    "`zabcheck zookeeper serverlog` reads a server's own log"
+                )
             if found is None:
                 raise DiskError(
                     f"{directory}: expected {VERSION_DIRECTORY}, or log.…, snapshot.…, {CURRENT_EPOCH} or "

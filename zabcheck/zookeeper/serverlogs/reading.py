@@ -65,7 +65,7 @@ _LAYOUTS = tuple(
         (
             rf"{_DATE} (?:\[myid:.*?\] )?- {_LEVEL} +\[.*?:{_SOURCE}@[\d?]+\] - ?(?P<message>.*)",
             rf"{_DATE} (?:\[myid:.*?\] )?\[.*?\] +{_LEVEL} +{_SOURCE} +- ?(?P<message>.*)",
-            rf"\[?{_DATE}\]? +{_LEVEL} +(?P<message>.*?) \({_SOURCE}\)(?: \[.*\])?$",
+            rf"\[?{_DATE}\]? +{_LEVEL} +(?P<message>.*?) \({_SOURCE}\)(?: \[.{{0,300}}\])?$",
         ),
     )
 )
