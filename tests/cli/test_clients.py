@@ -101,6 +101,19 @@ def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
     assert pq.read_table(out, columns=["mzxid"]).column(0).null_count < len(lines)
 
 
+def test_a_history_of_jepsen_is_judged(zabcheck: Command, tmp_path: Path) -> None:
+    register = tmp_path / "history.edn"
+    asked = "{:type :invoke, :f :write, :value 1, :process 0}\n{:type :ok, :f :write, :value 1, :process 0}\n"
+    read = "{:type :invoke, :f :read, :value nil, :process 0}\n{:type :ok, :f :read, :value 2, :process 0}\n"
+    register.write_text(asked + read)
+    result = zabcheck("clients", "check", register)
+    assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
+    register.write_text(asked + read.replace("2", "1"))
+    assert zabcheck("clients", "check", register).code == 0
+    register.write_text(asked.replace("write", "enqueue"))
+    assert "history.edn, operation 0, field `:f`: expected :read" in zabcheck("clients", "check", register).err
+
+
 @pytest.mark.parametrize(
     ("column", "value", "message"),
     [

@@ -1,6 +1,7 @@
 """`zabcheck clients`: what the clients of a service that speaks ZooKeeper's protocol were promised."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,13 +26,18 @@ from zabcheck.explore.states.memory import rare_collections
 from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.words import as_text, counted
+from zabcheck.zookeeper.clients import edn
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
 from zabcheck.zookeeper.clients.promise import Breach
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
+from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
+
+_EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
+"""The beginnings of a history of Jepsen."""
 
 clients = typer.Typer(
     name="clients",
@@ -53,7 +59,8 @@ class JudgedHistory(NamedTuple):
 @command_of(clients)
 def check(
     histories: Annotated[
-        list[str], typer.Argument(metavar="HISTORY...", help="JSON Lines or Parquet; - is standard input.")
+        list[str],
+        typer.Argument(metavar="HISTORY...", help="JSON Lines, Parquet or Jepsen's EDN; - is standard input."),
     ],
     promise: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Judge only this promise; repeat it for more.")
@@ -186,6 +193,8 @@ def _load(source: BinaryIO, shown: str) -> Iterator[HistoryLine]:
     if isinstance(source, BufferedReader) and source.peek(len(MAGIC))[: len(MAGIC)] == MAGIC:
         with _parquet(shown) as parquet:
             yield from parquet.load(source if source.seekable() else BytesIO(source.read()), shown)
+    elif isinstance(source, BufferedReader) and _EDN.match(source.peek(64)):
+        yield from edn.load(source, shown)
     else:
         yield from load(source, shown)
 
@@ -236,8 +245,11 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     exercised = [each for each in judged.judgements if each.judged]
     if broken:
         return VIOLATED, _are_broken(broken)
-    if any(each.status == "inconclusive" for each in judged.judgements):
+    undecided = [each.promise.name for each in judged.judgements if each.status == "inconclusive"]
+    if undecided and len(undecided) == len(judged.judgements):
         return INCONCLUSIVE, "the history does not end with `end`"
+    if undecided:
+        return INCONCLUSIVE, f"{named(undecided)} is undecided after {MOST_STATES:,} states"
     if not exercised:
         return INCONCLUSIVE, "the history exercises no promise"
     return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"

@@ -18,8 +18,8 @@ from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
 
-SLOW = {"containers and TTL"}
-"""The promises that are not exercised within a minute."""
+SLOW = {"containers and TTL", "one order"}
+"""The promises that are not exercised within a minute, or not where answers have zxids."""
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ class Passing:
 
 
 def test_a_sound_service_breaks_nothing_and_each_promise_is_exercised(served: Served) -> None:
-    lines = recorded(served.ports, 1500)
+    lines = recorded(served.ports, 2500)
     judged = judge(read(lines, "history"))
     assert [each for each in judged if each.breach is not None] == []
     assert {each.promise.name for each in judged if each.judged} == {*PROMISES} - SLOW

@@ -6,7 +6,7 @@ from tests.zookeeper.clients.service import World
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.judge import PROMISES, judge
 
-NOT_HERE = {"containers and TTL", "ephemeral nodes stay", "multi read", "persistent watches", "removal"}
+NOT_HERE = {"containers and TTL", "ephemeral nodes stay", "multi read", "one order", "persistent watches", "removal"}
 """Promises that the service in memory has no requests for, or no session long enough."""
 
 

@@ -170,7 +170,10 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 
 
 class Request(Record, frozen=True, kw_only=True, tag="request"):
-    """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch."""
+    """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch.
+
+    A set that `expects` data, as of Jepsen, is done only if the node has this.
+    """
 
     xid: int
     op: Operation
@@ -187,6 +190,7 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
     child_watches: tuple[Path, ...] = ()
     persistent_watches: tuple[Path, ...] = ()
     recursive_watches: tuple[Path, ...] = ()
+    expects: str | Data | None = None
 
 
 class Result(

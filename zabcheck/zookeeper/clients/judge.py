@@ -8,11 +8,12 @@ from zabcheck.zookeeper.clients.exchange import Exchange
 from zabcheck.zookeeper.clients.lives import LIVES
 from zabcheck.zookeeper.clients.orders import ORDERS
 from zabcheck.zookeeper.clients.promise import Breach, Found, Promise
+from zabcheck.zookeeper.clients.registers import REGISTERS
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.clients.values import VALUES
 from zabcheck.zookeeper.clients.watches import WATCHES
 
-PROMISES: dict[str, Promise] = {each.name: each for each in (*ORDERS, *VALUES, *LIVES, *WATCHES)}
+PROMISES: dict[str, Promise] = {each.name: each for each in (*ORDERS, *VALUES, *LIVES, *WATCHES, *REGISTERS)}
 """The promises by name, in the order of reports."""
 
 
@@ -45,6 +46,6 @@ def _judged(exchange: Exchange, tree: Tree, promises: Iterable[Promise]) -> Iter
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
         breach = min(breaches, key=lambda each: each.zxid, default=None)
         status: Status = "violated" if breach is not None else "holds" if found.judged else "not exercised"
-        if breach is None and not exchange.is_whole:
+        if breach is None and (found.is_undecided or not exchange.is_whole):
             status = "inconclusive"
         yield Judgement(promise, status, found.judged, breach)

@@ -29,6 +29,8 @@ class Found:
 
     def __init__(self) -> None:
         self.judged = 0
+        self.is_undecided = False
+        """True if a search was given up."""
         self.breaches: list[Breach] = []
 
     def case(self, count: int = 1) -> None:

@@ -31,7 +31,7 @@ TIMEOUT = 4000
 """The time-out that sessions ask for, in ms."""
 WINDOW = 30
 """The most requests of a session that may be open."""
-_FAULTS = {"cut": 0.008, "close": 0.002, "silence": 0.0015}
+_FAULTS = {"cut": 0.02, "close": 0.002, "silence": 0.0015}
 """How likely a session is to lose its connection, end, or fall silent, before it sends anything."""
 
 

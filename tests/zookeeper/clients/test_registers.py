@@ -1,0 +1,152 @@
+"""Registers of Jepsen, and the search for an order that explains them."""
+
+from io import BytesIO
+from itertools import combinations, permutations
+from random import Random
+
+import pytest
+
+from zabcheck.zookeeper.clients import edn, registers
+from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.history import HistoryError
+from zabcheck.zookeeper.clients.judge import Judgement, judge
+
+
+def op(kind: str, process: int, function: str, value: object) -> str:
+    return f"{{:type :{kind}, :f :{function}, :value {value}, :process {process}, :time 7}}"
+
+
+def judged(*operations: str) -> Judgement:
+    [judgement] = judge(read(edn.load(BytesIO("\n".join(operations).encode()), "history"), "history"), ["one order"])
+    return judgement
+
+
+def done(process: int, function: str, value: object) -> tuple[str, str]:
+    asked = "nil" if function == "read" else value
+    return op("invoke", process, function, asked), op("ok", process, function, value)
+
+
+FIRST = done(1, "read", "nil")
+READ_BACKWARDS = (*done(1, "read", 3), *done(1, "read", 2))
+WRITTEN = (*done(0, "write", 1), *done(0, "write", 2))
+
+RIGHT = {
+    "a stale read": (*WRITTEN, *done(1, "read", 1)),
+    "what was there at first": (*done(1, "read", "nil"), *WRITTEN),
+    "a write of unknown outcome": (op("invoke", 0, "write", 1), op("info", 0, "write", 1), *done(1, "read", 1)),
+    "one that failed": (*WRITTEN, op("invoke", 0, "cas", "[2 3]"), op("fail", 0, "cas", "[2 3]"), *done(0, "read", 2)),
+    "a nemesis": (op("info", ":nemesis", "start", '"cut ]"'), *WRITTEN),
+    "registers of several keys": (*done(0, "write", "[0 1]"), *done(0, "write", "[1 2]"), *done(0, "read", "[0 1]")),
+}
+WRONG = {
+    "an own write is not read": (*WRITTEN, *done(0, "read", 1)),
+    "a session goes back": (*FIRST, *WRITTEN, *done(1, "read", 2), *done(1, "read", 1)),
+    "two values at first": (*done(1, "read", 8), *done(1, "read", 9)),
+    "a cas that finds other data": (*WRITTEN, *done(1, "cas", "[1 3]")),
+    "a write is read after one that was sent later": (*FIRST, *WRITTEN, *done(2, "write", 3), *READ_BACKWARDS),
+    "one key of several": (*done(0, "write", "[0 1]"), *done(0, "read", "[1 2]"), *done(0, "read", "[0 5]")),
+    "a failed write is read": (op("invoke", 0, "write", 2), op("fail", 0, "write", 2), *READ_BACKWARDS),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_an_order_explains_holds(name: str) -> None:
+    assert judged(*RIGHT[name]).status == "holds"
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_no_order_explains_is_violated(name: str) -> None:
+    judgement = judged(*WRONG[name])
+    assert judgement.status == "violated"
+    assert judgement.breach is not None
+    assert judgement.breach.summary.startswith("no order that sessions and times allow explains request ")
+
+
+def test_too_many_states_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registers, "MOST_STATES", 1)
+    assert judged(*WRONG["an own write is not read"]).status == "inconclusive"
+
+
+def test_a_vector_of_operations_with_tags_and_comments_is_read() -> None:
+    told = "[" + " ".join(f"#jepsen.history.Op{each}" for each in WRITTEN) + "] ; the end\n"
+    assert judged(told).judged == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            op("invoke", 0, "txn", 1),
+            "h, operation 0, field `:f`: expected :read, :write or :cas, found :txn",
+        ),
+        (op("ok", 0, "read", 1), "h, operation 0, field `:type`: expected an answer to what was asked"),
+        ("{:type :invoke", "h: expected EDN, the brackets do not fit"),
+        ("{:type}", "h: expected EDN, the brackets do not fit"),
+        ("[1]", "h, operation 0: expected a map"),
+    ],
+)
+def test_what_is_no_history_of_registers_is_told(text: str, message: str) -> None:
+    with pytest.raises(HistoryError) as told:
+        [*edn.load(BytesIO(text.encode()), "h")]
+    assert str(told.value) == message
+
+
+# Word for word.
+
+Drawn = tuple[int, str, int, int, int | None]
+"""Process, function, value, when it was asked, and when it was answered: None if it never was."""
+
+
+def drawn(random: Random) -> tuple[list[str], list[Drawn]]:
+    told, found, waiting = [], [], {}
+    processes = [0, 1, 2]
+    for time in range(random.randint(4, 11)):
+        index = random.randrange(3)
+        process = processes[index]
+        if process in waiting:
+            function, value, asked = waiting.pop(process)
+            is_lost = function == "write" and random.random() < 0.2
+            told.append(op("info" if is_lost else "ok", process, function, value))
+            found.append((process, function, value, asked, None if is_lost else time))
+            processes[index] += 3 * is_lost
+        else:
+            function, value = random.choice(("read", "write")), random.randrange(3)
+            told.append(op("invoke", process, function, "nil" if function == "read" else value))
+            waiting[process] = function, value, time
+    found += [(process, *each, None) for process, each in waiting.items() if each[0] == "write"]
+    return told, found
+
+
+def is_explained(operations: list[Drawn]) -> bool:
+    lost = [each for each in operations if each[4] is None]
+    known = [each for each in operations if each[4] is not None]
+    return any(
+        _is_right(order, initial)
+        for size in range(len(lost) + 1)
+        for some in combinations(lost, size)
+        for order in permutations([*known, *some])
+        for initial in range(3)
+    )
+
+
+def _is_right(order: tuple[Drawn, ...], value: int) -> bool:
+    for place, (process, function, data, asked, _) in enumerate(order):
+        for other in order[place + 1 :]:
+            if other[0] == process and other[3] < asked:
+                return False
+            if function == "write" and other[4] is not None and other[4] < asked:
+                return False
+        if function == "read" and data != value:
+            return False
+        value = data
+    return True
+
+
+def test_the_search_agrees_with_all_orders() -> None:
+    broken = 0
+    for seed in range(150):
+        told, operations = drawn(Random(seed))
+        expected = is_explained(operations)
+        assert (judged(*told).breach is None) == expected, seed
+        broken += not expected
+    assert 10 < broken < 140

@@ -1,0 +1,176 @@
+"""A promise that is judged without zxids: one order of the operations on a node explains what its sessions saw.
+
+The order keeps that of each session, and puts before a write what was answered before it was sent. Whether there is one
+is a search, after Wing and Gong, and Lowe: of the states that it comes to, each is looked at once.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
+from zabcheck.zookeeper.clients.history import Content, content_of
+from zabcheck.zookeeper.clients.promise import Found, Promise
+from zabcheck.zookeeper.clients.tree import Tree
+
+MOST_STATES = 1_000_000
+"""States of one node after which nothing is decided."""
+_NEVER = 1 << 63
+
+State = tuple[tuple[int, ...], int]
+"""How many operations of each session are in the order, and the number of the write whose data the node has."""
+
+
+class _Step(NamedTuple):
+    """An operation in a session: what it reads, or expects, and what it writes."""
+
+    by: Exchanged
+    sees: Content | None
+    writes: Content | None
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for an order of the operations on one node."""
+
+    sessions: list[list[_Step]]
+    initial: Content | None
+    """The data at first; None if it is none that was read."""
+    answered: list[list[int]] = field(default_factory=list)
+    """For each session and place, when the first of the operations from there on was answered."""
+    data: list[_Step | None] = field(default_factory=lambda: [None])
+    numbers: dict[Exchanged, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for steps in self.sessions:
+            least, answered = _NEVER, [_NEVER]
+            for step in reversed(steps):
+                time = step.by.answer.time if step.by.answer is not None and step.by.is_known else None
+                least = min(least, time if time is not None else _NEVER)
+                answered.append(least)
+                if step.writes is not None:
+                    self.numbers[step.by] = len(self.data)
+                    self.data.append(step)
+            self.answered.append(answered[::-1])
+
+    def furthest(self, most_states: int) -> State | None:
+        """Return the state that has most operations in the order; None if too many were looked at."""
+        best = first = self._read(tuple(0 for _ in self.sessions), 0)
+        waiting, known = [first], {first}
+        length = sum(len(steps) for steps in self.sessions)
+        while waiting:
+            state = waiting.pop()
+            if sum(state[0]) > sum(best[0]):
+                best = state
+            if sum(best[0]) == length:
+                return best
+            for following in self._following(state):
+                if following not in known:
+                    known.add(following)
+                    waiting.append(following)
+            if len(known) > most_states:
+                return None
+        return best
+
+    def is_whole(self, state: State) -> bool:
+        return all(place == len(steps) for place, steps in zip(state[0], self.sessions, strict=True))
+
+    def _fits(self, step: _Step, number: int) -> bool:
+        """Return True if the node has what an operation reads or expects."""
+        last = self.data[number]
+        return step.sees is None or step.sees == (self.initial if last is None else last.writes)
+
+    def _read(self, places: tuple[int, ...], number: int) -> State:
+        """Put all reads into the order that fit: they take nothing from the others."""
+        reached = list(places)
+        for session, steps in enumerate(self.sessions):
+            while reached[session] < len(steps):
+                step = steps[reached[session]]
+                if step.writes is not None or not self._fits(step, number):
+                    break
+                reached[session] += 1
+        return tuple(reached), number
+
+    def _following(self, state: State) -> list[State]:
+        places, number = state
+        first = min(answered[place] for place, answered in zip(places, self.answered, strict=True))
+        found = []
+        for session, steps in enumerate(self.sessions):
+            if places[session] == len(steps):
+                continue
+            step = steps[places[session]]
+            after = (*places[:session], places[session] + 1, *places[session + 1 :])
+            if step.writes is None:
+                continue
+            if not step.by.is_known:
+                found.append(self._read(after, number))
+            sent = step.by.request.time
+            if (sent is None or sent <= first) and self._fits(step, number):
+                found.append(self._read(after, self.numbers[step.by]))
+        return found
+
+
+def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for an order of the operations on each node whose answers have neither zxids nor counters."""
+    steps: dict[str, dict[str, list[_Step]]] = defaultdict(lambda: defaultdict(list))
+    with_zxids: set[str] = set()
+    for operation in exchange.operations:
+        request, answer = operation.request, operation.answer
+        if request.path is None or request.op not in ("getData", "setData"):
+            continue
+        if operation.zxid or (answer is not None and answer.stat is not None):
+            with_zxids.add(request.path)
+        sees, writes = content_of(request.expects), content_of(request.data)
+        if request.op == "getData":
+            sees = content_of(answer.data) if answer is not None and operation.is_done else None
+        if operation.is_done or (writes is not None and not operation.is_known):
+            steps[request.path][operation.session].append(_Step(operation, sees, writes))
+    for path in sorted(steps.keys() - with_zxids):
+        _judge([*steps[path].values()], found)
+
+
+def _initial(sessions: list[list[_Step]]) -> list[Content | None]:
+    """Return the data that a node may have had at first: what was read and not written, if there is any."""
+    every = [step for steps in sessions for step in steps]
+    written = {step.writes for step in every}
+    seen: dict[Content | None, None] = dict.fromkeys(step.sees for step in every if step.sees is not None)
+    return [each for each in seen if each not in written][:1] or [None, *seen]
+
+
+def _judge(sessions: list[list[_Step]], found: Found) -> None:
+    found.case(sum(map(len, sessions)))
+    best: tuple[_Search, State] | None = None
+    for initial in _initial(sessions):
+        search = _Search(sessions, initial)
+        state = search.furthest(MOST_STATES)
+        if state is None:
+            found.is_undecided = True
+            return
+        if search.is_whole(state):
+            return
+        if best is None or sum(state[0]) > sum(best[1][0]):
+            best = search, state
+    assert best is not None
+    _tell(*best, found)
+
+
+def _tell(search: _Search, state: State, found: Found) -> None:
+    """Tell the operation that is answered first of those that no order comes past."""
+    heads = [steps[place] for place, steps in zip(state[0], search.sessions, strict=True) if place < len(steps)]
+    stuck = min(heads, key=lambda step: (step.by.answer.time or 0) if step.by.answer is not None else _NEVER)
+    last = search.data[state[1]]
+    before = "" if last is None else f" after {last.by.name}"
+    text = f"no order that sessions and times allow explains {stuck.by.name}{before}"
+    found.breach(0, text, *([] if last is None else [last.by]), stuck.by)
+
+
+REGISTERS = (
+    Promise(
+        "one order",
+        "One order explains what was read and written, in that of each session, and in real time before each write.",
+        "Lev-Ari et al., ATC 2016: ordered sequential consistency",
+        "documented",
+        one_order,
+    ),
+)
+"""The promises of this module."""
