@@ -108,6 +108,8 @@ def test_a_history_of_jepsen_is_judged(zabcheck: Command, tmp_path: Path) -> Non
     register.write_text(asked + read)
     result = zabcheck("clients", "check", register)
     assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
+    assert "sends 0: setData /register, data `1`" in result.out
+    assert "\n  client 0 is answered 2: done, data `2`\n" in result.out
     register.write_text(asked + read.replace("2", "1"))
     assert zabcheck("clients", "check", register).code == 0
     register.write_text(asked.replace("write", "enqueue"))

@@ -54,6 +54,7 @@ class JudgedHistory(NamedTuple):
     name: str
     judgements: list[Judgement]
     lines: dict[Record | InitialNode, int]
+    """Empty for a history of Jepsen, whose operations are numbered."""
 
 
 @command_of(clients)
@@ -183,17 +184,18 @@ def _addresses(option: str, text: str) -> list[Target]:
 def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
-        lines = [*_load(source, shown)]
+        begins = source.peek(64) if isinstance(source, BufferedReader) else b""
+        lines = [*_load(source, begins, shown)]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
-    return JudgedHistory(shown, judgements, _found(lines, wanted))
+    return JudgedHistory(shown, judgements, {} if _EDN.match(begins) else _found(lines, wanted))
 
 
-def _load(source: BinaryIO, shown: str) -> Iterator[HistoryLine]:
-    if isinstance(source, BufferedReader) and source.peek(len(MAGIC))[: len(MAGIC)] == MAGIC:
+def _load(source: BinaryIO, begins: bytes, shown: str) -> Iterator[HistoryLine]:
+    if begins.startswith(MAGIC):
         with _parquet(shown) as parquet:
             yield from parquet.load(source if source.seekable() else BytesIO(source.read()), shown)
-    elif isinstance(source, BufferedReader) and _EDN.match(source.peek(64)):
+    elif _EDN.match(begins):
         yield from edn.load(source, shown)
     else:
         yield from load(source, shown)

@@ -1,4 +1,4 @@
-"""What a connection to a service carries, as the lines of a history: requests as sent, answers and events as they came.
+"""Messages of a connection to a service, as lines of a history: requests as sent, answers and events as they came.
 
 Passwords, what `auth` says and tokens are never recorded. A message that cannot be decoded is a request of the kind
 "other", or an answer without its details.

@@ -5,6 +5,7 @@ from zabcheck.zookeeper.clients.history import (
     Answer,
     Connect,
     Connected,
+    Data,
     InitialNode,
     Lost,
     Record,
@@ -13,6 +14,9 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
 )
 from zabcheck.zookeeper.wire.zxids import shown
+
+_LONGEST = 40
+"""Characters of data that are shown."""
 
 
 def words(record: Record | InitialNode) -> str:
@@ -42,6 +46,10 @@ def _request(request: Request) -> str:
     parts = f" of {len(request.parts)} parts" if request.parts else ""
     path = f" {request.path}" if request.path is not None else ""
     more: list[str] = [*request.mode]
+    if request.expects is not None:
+        more.append(f"expects {_data(request.expects)}")
+    if request.data is not None:
+        more.append(f"data {_data(request.data)}")
     if request.version >= 0:
         more.append(f"expects version {request.version}")
     if request.watch:
@@ -54,7 +62,15 @@ def _answer(answer: Answer) -> str:
     results = ", ".join(result.error or "done" for result in answer.results)
     made = f" {answer.path}" if answer.path is not None else ""
     stat = f", {_stat(answer.stat)}" if answer.stat is not None else ""
-    return f"{answer.error or 'done'}{made}{zxid}{stat}" + (f" ({results})" if results else "")
+    data = f", data {_data(answer.data)}" if answer.data is not None else ""
+    return f"{answer.error or 'done'}{made}{zxid}{stat}{data}" + (f" ({results})" if results else "")
+
+
+def _data(data: str | Data) -> str:
+    """Return data as text, as far as it is short; of other data its length."""
+    if isinstance(data, Data):
+        return f"of {data.length or 0} bytes" if data.base64 is None else "in base64"
+    return f"`{data}`" if len(data) <= _LONGEST else f"of {len(data)} characters"
 
 
 def _stat(stat: Stat) -> str:
