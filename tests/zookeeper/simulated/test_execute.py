@@ -41,6 +41,7 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, Threa
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated import pool
 from zabcheck.zookeeper.simulated import simulator as simulator_module
+from zabcheck.zookeeper.simulated.clients import SimulatedClient
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.pool import simulated
 from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
@@ -128,6 +129,23 @@ def test_simulated_servers_have_the_properties_of_a_schedule(build: Distribution
             attempt(schedule, quick, tmp_path / value)
             said = (tmp_path / value / "server-1.0.log").read_text()
             assert f"zookeeper.snapshot.trust.empty : {value}" in said
+
+
+def test_servers_that_differ_at_the_end_are_read_once_more(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A write whose client has lost its connection may be committed between two reads."""
+    numbers, read_all = count(), SimulatedClient.read_all
+
+    def read(client: SimulatedClient, seconds: float) -> Read | NotRead:
+        found = read_all(client, seconds)
+        assert isinstance(found, Read)
+        return msgspec.structs.replace(found, nodes=()) if next(numbers) == 0 else found
+
+    monkeypatch.setattr(SimulatedClient, "read_all", read)
+    run = run_of(simulator, tmp_path / "run", Write("A"), Settle(5))
+    assert [len(each.nodes) for each in run.records if isinstance(each, Read)] == [1, 1, 1]
+    assert next(numbers) == 6
 
 
 def test_the_same_order_gives_the_same_bytes(simulator: Simulator, tmp_path: Path) -> None:

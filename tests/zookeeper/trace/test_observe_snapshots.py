@@ -1,7 +1,7 @@
 """Servers that take over a snapshot, and those that start with one."""
 
 from invariants import Restore, Zxid
-from tests.zookeeper.recordings import Recording
+from tests.zookeeper.recordings import Recording, zxid
 from tests.zookeeper.trace.observed import A, B, E, F, broken, delivered, finish, joins, leader_without, of, told, txns
 
 
@@ -39,6 +39,30 @@ def test_after_a_snapshot_a_server_starts_again_with_that_and_not_with_its_stale
     found = finish(recording, A, E, F)
     assert [event.incarnation for event in of(found, 3, Restore)] == [1]  # type: ignore[attr-defined]  # all are `Restore`
     assert delivered(found, 3, 2) == txns(A, E, F)
+    assert broken(found) == {}
+
+
+def test_what_a_snapshot_has_replaced_is_not_read_from_a_log_below_it(recording: Recording) -> None:
+    """Server 3 alone has logged B, in the epoch before; its log keeps that, and the snapshot ends behind it."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.accept(3, [], B)
+    recording.kill(3)
+    recording.lead(2, [1], 2, reach=A.zxid)
+    joins(recording, 3, 2, B.zxid)
+    recording.packet(2, 3, "SNAP", zxid(2, 0))
+    recording.new_leader(2, 3, 2)
+    recording.snapshots[3] = (0, zxid(2, 0))
+    recording.up_to_date(2, 3, 2)
+    recording.write(2, [1, 3], E, 2)
+    assert B in recording.disks[3]
+    recording.kill(3)
+    joins(recording, 3, 2, E.zxid)
+    recording.diff(2, 3, 2, (), E.zxid)
+    recording.up_to_date(2, 3, 2)
+    found = finish(recording, A, E)
+    assert delivered(found, 3, 2) == txns(A, E)
     assert broken(found) == {}
 
 

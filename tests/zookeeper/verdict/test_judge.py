@@ -15,8 +15,8 @@ from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import Recorder
 from zabcheck.zookeeper.recording.records import Cast, Chose, Killed, Read
 from zabcheck.zookeeper.report.runs import EnsembleSummary, render, what_was_done
-from zabcheck.zookeeper.verdict.judge import forgot, judge, passed_over
-from zabcheck.zookeeper.verdict.signatures import Forgot, PassedOver
+from zabcheck.zookeeper.verdict.judge import forgot, judge, passed_over, proposed_late
+from zabcheck.zookeeper.verdict.signatures import Forgot, PassedOver, ProposedLate
 
 A_WRITE = create(zxid(1, 1), 1, 1)
 
@@ -187,3 +187,21 @@ def test_a_server_that_was_killed_with_less_on_its_disk_was_not_brought_less(tmp
     adopted = {(each.process, each.zxid) for each in judged.observation.events if isinstance(each, Adopt)}
     assert (1, Zxid(0, 0)) in adopted
     assert [each.issue.key for each in judged.known] == ["ZOOKEEPER-4643"]
+
+
+def test_what_an_ended_leader_has_numbered_is_broadcast_by_the_next_if_anybody_is_sent_it(tmp_path: Path) -> None:
+    numbered = create(zxid(1, 2), 3, 1)
+    for is_sent in (False, True):
+        folder = tmp_path / str(is_sent)
+        folder.mkdir()
+        recording = Recording(folder)
+        recording.start(1, 2, 3)
+        recording.lead(3, (1, 2), 1)
+        recording.write(3, (1, 2), A_WRITE, 1)
+        recording.lead(3, (1, 2), 2, zxid(1, 1))
+        recording.propose(3, numbered)
+        if is_sent:
+            recording.proposal(3, 1, numbered)
+        recording.end(1, 2, 3)
+        found = [ProposedLate(3, Zxid(1, 2), 2)] * is_sent
+        assert list(proposed_late(judge(folder).observation)) == found

@@ -19,7 +19,7 @@ from zabcheck.zookeeper.trace.notes import (
 from zabcheck.zookeeper.trace.sources import LogPlace
 from zabcheck.zookeeper.verdict.findings import LATE, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
-from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver
+from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver, ProposedLate
 
 
 def said(server: int, *words: str) -> Finding:
@@ -352,7 +352,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 5
+    assert len(keys) == len(ISSUES) - 6
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -448,3 +448,25 @@ def test_a_leader_counts_as_applied_what_it_has_numbered() -> None:
             "though it was not started again in between",
         )
     assert recognise("3.4.9", (), passed_over=passed_over) == []
+
+
+def test_late_proposal_a_leader_broadcasts_a_zxid_of_an_earlier_epoch() -> None:
+    [found] = recognise("3.9.5", (), proposed_late=[ProposedLate(2, Zxid(1, 5), 2)])
+    assert (found.issue.name, found.why) == ("late-proposal", "server 2 has broadcast ⟨1,5⟩ as leader of epoch 2")
+    lacks_a_leader = said(
+        3,
+        "Severe unrecoverable error",
+        NULL,
+        "",
+        "org.apache.zookeeper.server.quorum.ProposalRequestProcessor.processRequest",
+    )
+    [found] = recognise("3.8.0", (), findings=(lacks_a_leader,))
+    assert found.issue.name == "late-proposal"
+
+
+def test_3598_a_server_that_refuses_to_remember_a_transaction_out_of_order() -> None:
+    out_of_order = "java.lang.IllegalStateException: Committed proposal cached out of order: 0x38 is not next"
+    [found] = recognise(
+        "3.9.5", (), findings=(said(2, "Exception occurred from thread QuorumPeer[myid=2]", out_of_order),)
+    )
+    assert found.issue.name == "ZOOKEEPER-3598"

@@ -399,10 +399,12 @@ class Gating:
     def _compare(self, name: str, tried: "Attempt", failure: Failure | None, excuse: str = "") -> Conformance | None:
         """Compare a recording with the model; keep it if it is a failure, and is not kept already, as `failure`.
 
-        A run of simulated servers takes less than its comparison: half of the time is for runs.
+        A run of simulated servers takes less than its comparison: half of the time is for runs. The model has none of
+        the properties of Java that a schedule may set.
         """
         begun = monotonic()
-        if self.model is None or (self._simulated and failure is None and self._comparing > (begun - self._start) / 2):
+        has_time = not self._simulated or failure is not None or self._comparing <= (begun - self._start) / 2
+        if self.model is None or tried.schedule.properties or not has_time:
             return None
         compared = Compared(name, conform(tried.judged.folder, self.model), (), excuse, failure is not None)
         self._comparing += monotonic() - begun

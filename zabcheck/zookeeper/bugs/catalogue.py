@@ -284,6 +284,14 @@ BUGS = (
         "outlive it, and servers differ",
         "none is known",
     ),
+    Bug(
+        "late-proposal",
+        "zookeeper-late-proposal",
+        "the thread that numbers requests stands still while its leader loses its quorum and is elected again at once",
+        "agreement: servers have a write of the ended epoch, the leader has not; followers end themselves with "
+        "`Committing zxid … but next pending txn …`",
+        "none is known; empty the servers that have ended, they then take the leader's history (not tried)",
+    ),
 )
 """In the order of the known issues."""
 

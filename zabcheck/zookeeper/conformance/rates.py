@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.tuning import FOR_A_PATCH
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty
+from zabcheck.zookeeper.run.tuning import BY_SNAPSHOT, FOR_A_PATCH
 from zabcheck.zookeeper.verdict.judge import Judged
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, issue_named
 
@@ -35,6 +36,7 @@ All looks at all marks of 1,800 runs together are misled so in about one gate of
 """
 MORE = 2.0
 """A fault has to be this many times as frequent: a patch that only takes other times moves the rates a little."""
+SNAPSHOTS = (JvmProperty("zookeeper.forceSnapshotSync", "true"),)
 FIRST_LOOK, BETWEEN_LOOKS = 24, 1.25
 """The number of runs after which rates are compared first; it grows by this factor from look to look."""
 
@@ -70,7 +72,12 @@ class Raised(NamedTuple):
 
 
 def drawn(seed: int) -> EnsembleSchedule:
-    """Draw the schedule of a seed as in the runs that were measured: every second one has threads held."""
+    """Draw the schedule of a seed as in the runs that were measured.
+
+    Every second one has threads held. In one of four leaders bring everybody up to date with a snapshot.
+    """
+    if seed % 4 == 0:
+        return replace(draw(seed, SERVERS, threads=True, tuning=BY_SNAPSHOT), properties=SNAPSHOTS)
     return draw(seed, SERVERS, threads=seed % 2 == 0, tuning=FOR_A_PATCH)
 
 

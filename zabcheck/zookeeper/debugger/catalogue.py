@@ -384,6 +384,10 @@ _LEADER = (
         "leader-newleader-ack", ANY, "the leader counts an ACK of NEWLEADER (ACK-LD, l.2.2)",
         "quorum.Leader.waitForNewLeaderAck",
     ),
+    Point(
+        "leader-request", ANY, "a transaction has its zxid, and is about to go to the leader that the server now has",
+        "quorum.ProposalRequestProcessor.processRequest", "before", _calls("LeaderZooKeeperServer.getLeader"), -1,
+    ),
     Point("leader-propose", ANY, "a transaction is about to be proposed (l.3.1)", "quorum.Leader.propose"),
     Point(
         "leader-propose-send", ANY, "a transaction is outstanding, and its PROPOSAL not queued for anybody (l.3.1)",

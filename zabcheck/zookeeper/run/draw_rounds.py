@@ -53,6 +53,9 @@ class RoundDrawing(Drawing):
 
     def _round(self) -> Iterator[Choice]:
         """Have a write that not every server has; a server that comes back; a crash, and an election."""
+        if self.tuning.slow_quorum and self.often(self.tuning.slow_quorum):
+            yield from self._slow_quorum()
+            return
         if self.often(self.tuning.alone_again if self.led_alone else self.tuning.alone):
             yield from self._alone()
             return
@@ -63,6 +66,21 @@ class RoundDrawing(Drawing):
         if self.often(self.tuning.comes_back):
             yield from self._come_back(behind)
         yield from self._crash()
+
+    def _slow_quorum(self) -> Iterator[Choice]:
+        """Write while a leader and a follower cannot log, and have these two make the next quorum."""
+        yield from self._start([each for each in self.everyone if each not in self.up])
+        behind = self.one(self._followers())
+        logged = self._others(behind)
+        for each in (self.leader, behind):
+            yield self._stop(each, self.tuning.not_logged)
+        yield Write(self.leader, self.one(self.tuning.lacks))
+        yield Settle(self.tuning.lack_settle)
+        for each in logged:
+            self._has(each, 1)
+        yield from self._kill_all()
+        yield from self._elect(self.one(logged))
+        yield from self._write()
 
     def _alone(self) -> Iterator[Choice]:
         """Lose the leader with a write that nobody else hears of; the others go on without it."""
@@ -178,7 +196,10 @@ class RoundDrawing(Drawing):
         """
         voters = [each for each in self.everyone if each != without]
         leader = max(voters, key=lambda each: (self.votes[each], -self.everyone.index(each)))
-        follower, point = self.one([each for each in voters if each != leader]), self.one(self.tuning.coming_back)
+        follower, point = (
+            self.one([each for each in voters if each != leader]),
+            self.one(self.tuning.coming_back),
+        )
         is_interrupted = self.often(self.tuning.interrupted if interrupted is None else interrupted)
         killed = self.often(self.tuning.kills_follower)
         going = [go for each in self.everyone for go in self._let_go(each, 1.0)]

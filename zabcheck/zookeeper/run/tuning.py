@@ -184,6 +184,11 @@ class RoundShares(Struct, frozen=True):
     """Share of these after which it comes back, takes over what the others have, and leads."""
     unheard: str = "follower-log"
     """The point at which a follower is held that is not to log any more."""
+    # A quorum that has not logged what is written; off by default, and nothing is drawn for it then.
+    slow_quorum: float = 0.0
+    """Share of the rounds in which neither the leader nor the follower that elects it next can log a write."""
+    not_logged: str = "sync-append"
+    """The point at which their threads are held."""
     # A server that falls behind.
     down: float = 0.25
     """Share of these servers that are down; the others are slow."""
@@ -302,5 +307,32 @@ class Tuning(Struct, frozen=True):
 
 TUNING = Tuning()
 
-FOR_A_PATCH = replace(TUNING, in_rounds=0.5, threads=replace(TUNING.threads, disks=0.3, write_fails=0.3))
-"""The settings of a gate for a patch: disks lose power more often, as nothing else shows an ACK before its force."""
+FOR_A_PATCH = replace(
+    TUNING,
+    in_rounds=0.5,
+    threads=replace(TUNING.threads, disks=0.3, write_fails=0.3),
+    rounds=replace(TUNING.rounds, slow_quorum=0.15),
+)
+"""The settings of a gate for a patch: disks lose power more often, as nothing else shows an ACK before its force.
+
+So is what was acknowledged before it was logged.
+"""
+
+BY_SNAPSHOT = replace(
+    FOR_A_PATCH,
+    in_rounds=0.8,
+    rounds=replace(
+        FOR_A_PATCH.rounds,
+        slow_quorum=0.0,
+        down=0.7,
+        coming_back=(
+            *("learner-snapshot", "learner-snapshot", "learner-snapped", "log-save-tree", "snapshot-write"),
+            *("learner-epoch", "learner-epoch-written", "learner-ack-newleader", "learner-ack-uptodate"),
+        ),
+        killed=0.5,
+        interrupted=0.5,
+        kills_follower=0.7,
+    ),
+)
+"""The same where leaders bring everybody up to date with a snapshot: servers are interrupted as they take it over.
+"""

@@ -140,6 +140,10 @@ class Leftovers:
         """Leave the leader, with these in memory only: a synchronisation with TRUNC brought them."""
         self._not_logged.update(dict.fromkeys(txn.zxid for txn in brought))
 
+    def is_replaced(self, zxid: Zxid) -> bool:
+        """Return True if a snapshot has replaced the transaction in memory."""
+        return zxid in self._replaced
+
     def may_come_back(self, zxid: Zxid) -> bool:
         """Return True if the server would read the transaction from its log, though a snapshot has replaced it."""
         return self._replaced.get(zxid, False)
@@ -186,6 +190,7 @@ class ObservedServer:
         self._sync: Synchronisation | None = None
         self._file = ""
         self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
+        self._sent: set[Zxid] = set()  # what it proposes to others in this incarnation
 
     def _at(self, number: int) -> Source:
         return LogPlace(self._file, number)
@@ -196,6 +201,11 @@ class ObservedServer:
         """Begin an incarnation with the contents of the disk."""
         self.incarnation = incarnation.number
         self._file = incarnation.log.file
+        self._sent = {
+            Zxid.unpack(moment.what.packet.zxid)
+            for moment in incarnation.moments
+            if isinstance(moment.what, PacketSent) and moment.what.packet.kind == "PROPOSAL"
+        }
         self._delivered = {}
         self._inherited = EMPTY
         self._leftovers.start(incarnation.wiped)
@@ -222,7 +232,9 @@ class ObservedServer:
     def _from_disk(self, disk: Disk) -> Chain:
         """Return the history of a server that starts with this disk: the last snapshot, and the log after it."""
         up_to = _latest(disk)
-        logged = Chain.of(self._ascending(disk))
+        logged = Chain.of(
+            txn for txn in self._ascending(disk) if txn.zxid > up_to or not self._leftovers.is_replaced(txn.zxid)
+        )
         known = max((self.history, self._shown), key=lambda chain: chain.up_to(up_to).zxid).up_to(up_to)
         base = known if known.zxid >= logged.up_to(up_to).zxid else logged.up_to(up_to)
         for txn in logged.after(logged.up_to(base.zxid).length):
@@ -319,6 +331,8 @@ class ObservedServer:
             case Proposing() as proposing:
                 txn = self._names.txn(proposing)
                 epoch = txn.zxid.epoch if iteration.epoch is None else iteration.epoch
+                if txn.zxid.epoch < epoch and txn.zxid not in self._sent:
+                    return  # a thread of a leader that has ended says so: nobody is sent it
                 self._append(txn)
                 self._emit(Broadcast(self.server, self.incarnation, epoch, txn), self._at(proposing.number))
             case Delivering() as delivering:

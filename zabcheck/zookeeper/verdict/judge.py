@@ -20,7 +20,7 @@ from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
 from zabcheck.zookeeper.verdict.findings import Finding, findings
 from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
-from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver
+from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, ProposedLate
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
@@ -114,7 +114,8 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     version = recording.run.zookeeper
     forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
     clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
-    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, list(behind(clients)))
+    older, late = list(behind(clients)), list(proposed_late(observation))
+    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, older, late)
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule, counts = recording.run.schedule, counts_of(recording.records)
@@ -200,6 +201,13 @@ def passed_over(observation: Observation) -> Iterator[PassedOver]:
         for zxid in broadcast.get((own.process, own.incarnation), ()):
             if event.zxid < zxid <= own.zxid and zxid.epoch < event.epoch:
                 yield PassedOver(own.process, zxid, event.epoch, event.process, event.zxid)
+
+
+def proposed_late(observation: Observation) -> Iterator[ProposedLate]:
+    """Find transactions that a leader has broadcast in a later epoch than that of their zxid. O(events)."""
+    for event in observation.events:
+        if isinstance(event, Broadcast) and event.txn.zxid.epoch < event.epoch:
+            yield ProposedLate(event.process, event.txn.zxid, event.epoch)
 
 
 def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:

@@ -18,7 +18,7 @@ from zabcheck.zookeeper.rules.packets import Divergence
 from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.verdict import signatures
 from zabcheck.zookeeper.verdict.findings import Finding
-from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, Signature
+from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, ProposedLate, Signature
 
 NO_NUMBER = "no issue known"
 """The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
@@ -89,9 +89,10 @@ def recognise(
     notes: Sequence[Note] = (),
     passed_over: Sequence[PassedOver] = (),
     behind: Sequence[Behind] = (),
+    proposed_late: Sequence[ProposedLate] = (),
 ) -> list[IssueMatch]:
     """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
-    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind)
+    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind, proposed_late)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
 
@@ -250,6 +251,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a new leader counts as applied what it has only numbered",
         (("3.4.10", "3.5.0"), ("3.5.3", None)),
         signatures.counts_as_applied_what_it_has_numbered,
+        has_number=False,
+    ),
+    KnownIssue(
+        "late-proposal",
+        "the thread that gives zxids outlives its leader, and proposes for the next one of its server",
+        (("3.5.0", None),),
+        signatures.proposes_what_an_ended_leader_has_numbered,
         has_number=False,
     ),
 )

@@ -48,6 +48,14 @@ class PassedOver(NamedTuple):
     brought: Zxid
 
 
+class ProposedLate(NamedTuple):
+    """A server has broadcast `zxid` as leader of epoch `epoch`, which is a later one."""
+
+    server: int
+    zxid: Zxid
+    epoch: int
+
+
 class Behind(NamedTuple):
     """In the end a server has a node as of transaction `has`, and another as of `should`, which both have delivered."""
 
@@ -66,6 +74,7 @@ class Evidence(NamedTuple):
     notes: Sequence[Note]
     passed_over: Sequence[PassedOver] = ()
     behind: Sequence[Behind] = ()
+    proposed_late: Sequence[ProposedLate] = ()
 
 
 Signature = Callable[[Evidence], str | None]
@@ -271,7 +280,8 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
     """A server that leaves its leader loads its log, and does not wait for the thread that delivers.
 
     What it remembers as committed may end with that thread's transaction: as a leader it cuts later ones off. And where
-    that transaction sets the data of a node, it undoes what was set since.
+    that transaction sets the data of a node, it undoes what was set since. From 3.9.4 on the server refuses to remember
+    it out of order, and its main thread ends.
     """
     late_servers = [
         each.server for each in evidence.findings if isinstance(each.fact, OtherDigest) and each.fact.is_late
@@ -288,7 +298,18 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
         for each in evidence.behind
         if any(finding.kind == "digest mismatch" and finding.server == each.server for finding in evidence.findings)
     )
-    return undone if late is None else late + (cut or "")
+    if late is not None:
+        return late + (cut or "")
+    return undone or _said(evidence, "cached out of order", "from thread QuorumPeer")
+
+
+def proposes_what_an_ended_leader_has_numbered(evidence: Evidence) -> str | None:
+    """The thread that gives zxids outlives its leader, and hands a transaction to the one that the server now has."""
+    late = (
+        f"server {each.server} has broadcast {each.zxid} as leader of epoch {each.epoch}"
+        for each in evidence.proposed_late
+    )
+    return _first(late) or _said(evidence, "NullPointerException", "ProposalRequestProcessor.processRequest")
 
 
 def counts_an_ack_of_before_a_trunc(evidence: Evidence) -> str | None:
