@@ -16,7 +16,7 @@ from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.report.bugs import spans
 from zabcheck.zookeeper.serverlogs.problems import Lacks, Problem, Suspect
 from zabcheck.zookeeper.serverlogs.reading import OperatorsLog
-from zabcheck.zookeeper.serverlogs.timeline import Moment, Reign
+from zabcheck.zookeeper.serverlogs.timeline import Reign, TimelineEntry
 from zabcheck.zookeeper.wire.zxids import shown
 
 MOST_MOMENTS = 40
@@ -27,11 +27,11 @@ class Logs(Struct, frozen=True):
     """The logs of servers, what each says by time, who led when, and what is wrong."""
 
     servers: tuple[OperatorsLog, ...]
-    moments: tuple[Moment, ...]
+    moments: tuple[TimelineEntry, ...]
     reigns: tuple[Reign, ...]
     problems: tuple[Problem, ...]
 
-    def name(self, moment: Moment) -> str:
+    def name(self, moment: TimelineEntry) -> str:
         """Return the name of the server that says this."""
         return as_text(self.servers[moment.server].name)
 
@@ -46,7 +46,7 @@ def _zxid(packed: int | None) -> str:
     return "an unknown zxid" if packed is None else shown(packed)
 
 
-def words(moment: Moment) -> str:
+def words(moment: TimelineEntry) -> str:
     """Return what a server says, as a sentence without its subject."""
     times = f" ({moment.count:,} times, until {time_of(moment.until)})" if moment.count > 1 else ""
     zxid, other = _zxid(moment.zxid), _zxid(moment.other)
@@ -93,7 +93,7 @@ def words(moment: Moment) -> str:
     return said + times
 
 
-def _error(moment: Moment) -> str:
+def _error(moment: TimelineEntry) -> str:
     assert moment.error is not None, "an error has one"
     return ": ".join(filter(None, (moment.error.message, moment.error.exception)))
 
@@ -129,7 +129,7 @@ def why(problem: Problem) -> str:
             return said
 
 
-def _before(problem: Problem) -> Moment:
+def _before(problem: Problem) -> TimelineEntry:
     assert problem.before is not None, "this kind has one"
     return problem.before
 
@@ -240,7 +240,7 @@ def _by_server(logs: Logs) -> Sheet:
     return Sheet("timeline", "Timeline", "", ("time", *names), 1 + len(names), rows)
 
 
-def _phrase(moment: Moment) -> Phrase:
+def _phrase(moment: TimelineEntry) -> Phrase:
     bad = moment.kind in ("error", "digest", "gap", "refused")
     return Phrase(words(moment), "bad" if bad else "good" if moment.kind == "established" else "")
 
@@ -304,7 +304,7 @@ def as_json(logs: Logs) -> dict[str, Any]:
     }
 
 
-def _moment_as_json(logs: Logs, moment: Moment) -> dict[str, Any]:
+def _moment_as_json(logs: Logs, moment: TimelineEntry) -> dict[str, Any]:
     is_zxid = moment.kind in ("sends", "refused", "gap")
     return {
         "kind": moment.kind,

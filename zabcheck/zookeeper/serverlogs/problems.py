@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zabcheck.zookeeper.serverlogs.reading import OperatorsLog
-from zabcheck.zookeeper.serverlogs.timeline import Moment, Reign
+from zabcheck.zookeeper.serverlogs.timeline import Reign, TimelineEntry
 from zabcheck.zookeeper.trace.sources import LogPlace
 from zabcheck.zookeeper.verdict.findings import NEVER_EXPECTED, ErrorLogged, Finding
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue, issue_named
@@ -81,8 +81,8 @@ class Problem(Struct, frozen=True):
     """
 
     kind: Kind
-    moment: Moment
-    before: Moment | None = None
+    moment: TimelineEntry
+    before: TimelineEntry | None = None
     suspects: tuple[Suspect, ...] = ()
 
     @property
@@ -92,7 +92,7 @@ class Problem(Struct, frozen=True):
 
 
 def problems(
-    logs: Sequence[OperatorsLog], timelines: Sequence[Sequence[Moment]], led: Sequence[Reign]
+    logs: Sequence[OperatorsLog], timelines: Sequence[Sequence[TimelineEntry]], led: Sequence[Reign]
 ) -> list[Problem]:
     """Find all problems, by kind and server; equal ones are counted. O(moments · kinds)."""
     found = [problem for moments in timelines for look in _LOOKS for problem in look(moments)]
@@ -113,7 +113,7 @@ def problems(
 # What is wrong at one server.
 
 
-def _errors(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _errors(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     """Errors by what they mean. An error that only passes on the one before it is none of its own."""
     for before, moment, after in zip((None, *moments), moments, (*moments[1:], None), strict=False):
         error, last = moment.error, None if before is None else before.error
@@ -139,21 +139,21 @@ def _kind_of(error: ErrorLogged, ends: bool) -> Kind:
     return "fatal error" if named or error.message.startswith("Severe unrecoverable error") else "error"
 
 
-def _digests(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _digests(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     return (Problem("digest", each) for each in moments if each.kind == "digest")
 
 
-def _gaps(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _gaps(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     return (Problem("gap", each) for each in moments if each.kind == "gap")
 
 
-def _slow(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _slow(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     return (Problem("slow disk", each) for each in moments if each.kind == "slow disk")
 
 
-def _refused(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _refused(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     """Refused clients: by what they have seen, and whether the server gets there."""
-    cut: Moment | None = None
+    cut: TimelineEntry | None = None
     vote = 0
     for at, moment in enumerate(moments):
         if moment.kind == "looking":
@@ -170,16 +170,16 @@ def _refused(moments: Sequence[Moment]) -> Iterator[Problem]:
                 yield Problem("behind", moment)
 
 
-def _reaches(moment: Moment, zxid: int) -> bool:
+def _reaches(moment: TimelineEntry, zxid: int) -> bool:
     said = moment.kind in ("looking", "established", "refused") or (moment.kind == "takes over")
     return said and moment.zxid is not None and moment.zxid >= zxid
 
 
-def _votes(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _votes(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     """Votes that are less than what the server had, or name again what it had cut off."""
-    had: Moment | None = None
-    taking: Moment | None = None
-    cut: Moment | None = None
+    had: TimelineEntry | None = None
+    taking: TimelineEntry | None = None
+    cut: TimelineEntry | None = None
     loaded = False
     for moment in moments:
         if moment.kind == "start" and not loaded:
@@ -203,12 +203,12 @@ def _votes(moments: Sequence[Moment]) -> Iterator[Problem]:
             had, taking, cut = (moment if moment.zxid & COUNTER else had), None, None
 
 
-def _without_leader(moments: Sequence[Moment]) -> Iterator[Problem]:
+def _without_leader(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
     if moments and moments[-1].kind == "looking":
         yield Problem("looking", moments[-1])
 
 
-_LOOKS: tuple[Callable[[Sequence[Moment]], Iterator[Problem]], ...] = (
+_LOOKS: tuple[Callable[[Sequence[TimelineEntry]], Iterator[Problem]], ...] = (
     _errors,
     _digests,
     _gaps,
@@ -296,7 +296,7 @@ _CANDIDATES["behind"] = _CANDIDATES["lost"]
 
 
 def _suspects(
-    problem: Problem, logs: Sequence[OperatorsLog], timelines: Sequence[Sequence[Moment]]
+    problem: Problem, logs: Sequence[OperatorsLog], timelines: Sequence[Sequence[TimelineEntry]]
 ) -> tuple[Suspect, ...]:
     """Consider each known issue that looks like a problem. What it takes may be at another server, if that led."""
     candidates = _CANDIDATES.get(problem.kind, ())
@@ -319,7 +319,7 @@ def _suspects(
 
 
 def _lacks(
-    issue: KnownIssue, needs: Sequence[Need], problem: Problem, moments: Sequence[Moment], version: str | None
+    issue: KnownIssue, needs: Sequence[Need], problem: Problem, moments: Sequence[TimelineEntry], version: str | None
 ) -> Lacks:
     """Return why a known issue is out; "" if it is not."""
     own = (problem.moment,)
@@ -329,7 +329,7 @@ def _lacks(
     return lacks or next((need for need in needs if not _is_there(need, issue, (*moments, *own))), "")
 
 
-def _is_there(need: Need, issue: KnownIssue, moments: Sequence[Moment]) -> bool:
+def _is_there(need: Need, issue: KnownIssue, moments: Sequence[TimelineEntry]) -> bool:
     """Return True if what a bug takes is in these lines, of which the last are the problem's own."""
     errors = [each.error for each in moments if each.error is not None]
     last = moments[-1]

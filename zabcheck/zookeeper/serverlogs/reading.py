@@ -29,7 +29,7 @@ class ServerLogError(Exception):
     """A file is no log of a server, or cannot be read. The message is one line."""
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a file, counted from 1."""
 
     file: str
@@ -47,7 +47,7 @@ class OperatorsLog(Struct, frozen=True):
     server: int | None
     files: tuple[str, ...]
     lines: tuple[AnyLine, ...]
-    places: tuple[Place, ...]
+    places: tuple[SourceLine, ...]
     first: int
     last: int
     missing: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class _Line(NamedTuple):
     """A line with its time, for which the lines after it that have none count, too."""
 
     time: int
-    place: Place
+    place: SourceLine
     head: Head | None
     text: str
 
@@ -173,7 +173,7 @@ def _read_file(path: Path, streams: dict[str, _Stream]) -> bool:
         elif key not in times:
             continue  # before the first line of this server
         stream = streams.setdefault(key, _Stream(key, {}, {}))
-        line = _Line(times[key], Place(str(path), number), head, text)
+        line = _Line(times[key], SourceLine(str(path), number), head, text)
         stream.by_file.setdefault(str(path), []).append(line)
         if head is not None and (match := _MY_ID.search(text)):
             stream.ids[int(match[1])] = None
@@ -230,7 +230,7 @@ def _server(key: str | int, parts: Sequence[_Stream]) -> OperatorsLog:
     ordered = merge(*sorted(by_file.values(), key=lambda lines: lines[0].time), key=lambda line: line.time)
     seen: dict[Head, str] = {}
     parser = LogParser(parts[0].name)
-    places: list[Place] = []
+    places: list[SourceLine] = []
     is_copy = False
     for line in ordered:
         if line.head is not None:

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.serverlogs.reading import OperatorsLog, Place
+from zabcheck.zookeeper.serverlogs.reading import OperatorsLog, SourceLine
 from zabcheck.zookeeper.trace.server_log import (
     AnyLine,
     DigestMismatch,
@@ -16,12 +16,12 @@ from zabcheck.zookeeper.trace.server_log import (
     LearnerAt,
     OutOfSequence,
     Sending,
+    ServerStarted,
+    ServerStopped,
     SessionRefused,
     SlowForce,
     SnapshotRead,
-    Started,
     State,
-    Stopped,
     Supporters,
     Synchronising,
     UpToDate,
@@ -51,7 +51,7 @@ Kind = Literal[
 ]
 
 
-class Moment(Struct, frozen=True):
+class TimelineEntry(Struct, frozen=True):
     """Something that the server at position `server` says at `time`, in microseconds since 1970; `until` the last time.
 
     start           its process begins; `text` is the version, if that is said
@@ -76,7 +76,7 @@ class Moment(Struct, frozen=True):
     kind: Kind
     server: int
     time: int
-    place: Place
+    place: SourceLine
     until: int
     zxid: int | None = None
     other: int | None = None
@@ -91,8 +91,8 @@ class Reign(Struct, frozen=True):
 
     server: int
     epoch: int
-    begins: Moment
-    ends: Moment | None
+    begins: TimelineEntry
+    ends: TimelineEntry | None
 
 
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
@@ -103,9 +103,9 @@ _LONG_AGO = 60_000_000
 """Microseconds after which equal moments are told apart."""
 
 
-def timeline(log: OperatorsLog, server: int) -> list[Moment]:
+def timeline(log: OperatorsLog, server: int) -> list[TimelineEntry]:
     """Return what a log says, in order. O(lines)."""
-    told: list[Moment] = []
+    told: list[TimelineEntry] = []
     learners: dict[int, int] = {}
     for line in log.lines:
         if isinstance(line, LearnerAt):
@@ -118,12 +118,12 @@ def timeline(log: OperatorsLog, server: int) -> list[Moment]:
     return told
 
 
-def _moment(line: AnyLine, server: int, place: Place, learners: dict[int, int]) -> Moment | None:
-    def moment(kind: Kind, **fields: object) -> Moment:
-        return replace(Moment(kind, server, line.time, place, line.time), **fields)
+def _moment(line: AnyLine, server: int, place: SourceLine, learners: dict[int, int]) -> TimelineEntry | None:
+    def moment(kind: Kind, **fields: object) -> TimelineEntry:
+        return replace(TimelineEntry(kind, server, line.time, place, line.time), **fields)
 
     match line:
-        case Started():
+        case ServerStarted():
             return moment("start")
         case Version(text=text):
             return moment("start", text=text.partition("-")[0])
@@ -149,7 +149,7 @@ def _moment(line: AnyLine, server: int, place: Place, learners: dict[int, int]) 
             return moment("sends", text=how, zxid=zxid, peer=peer, other=None if peer is None else learners.get(peer))
         case UpToDate():
             return moment("up to date")
-        case Stopped(reason=reason):
+        case ServerStopped(reason=reason):
             return moment("stopped", text=reason)
         case SessionRefused(seen=seen, last=last):
             return moment("refused", zxid=last, other=seen)
@@ -165,7 +165,7 @@ def _moment(line: AnyLine, server: int, place: Place, learners: dict[int, int]) 
     return None
 
 
-def _of_failure(failure: Failure, moment: Moment) -> Moment | None:
+def _of_failure(failure: Failure, moment: TimelineEntry) -> TimelineEntry | None:
     """Tell an error; one that a lost connection or an end explains only if the server loses its leader by it."""
     error = error_logged(failure)
     if reason := _SHUTDOWN.match(error.exception):
@@ -177,7 +177,7 @@ def _of_failure(failure: Failure, moment: Moment) -> Moment | None:
     return None
 
 
-def _joined(before: Moment, moment: Moment) -> Moment | None:
+def _joined(before: TimelineEntry, moment: TimelineEntry) -> TimelineEntry | None:
     """Join two moments that are one; None if they are two."""
     if before.kind != moment.kind or moment.kind in ("sends", "established", "following", "leading", "observing"):
         return None
@@ -194,9 +194,9 @@ def _joined(before: Moment, moment: Moment) -> Moment | None:
 _ENDS_A_REIGN = ("start", "looking", "following", "leading", "observing", "stopped", "left")
 
 
-def reigns(moments: Sequence[Moment]) -> Iterator[Reign]:
+def reigns(moments: Sequence[TimelineEntry]) -> Iterator[Reign]:
     """Yield who led when, from what one server says."""
-    begins: Moment | None = None
+    begins: TimelineEntry | None = None
     for moment in moments:
         if begins is not None and moment.kind in (*_ENDS_A_REIGN, "established"):
             yield _reign(begins, moment)
@@ -207,6 +207,6 @@ def reigns(moments: Sequence[Moment]) -> Iterator[Reign]:
         yield _reign(begins, None)
 
 
-def _reign(begins: Moment, ends: Moment | None) -> Reign:
+def _reign(begins: TimelineEntry, ends: TimelineEntry | None) -> Reign:
     assert begins.zxid is not None, "a leader names its epoch"
     return Reign(begins.server, epoch_of(begins.zxid), begins, ends)

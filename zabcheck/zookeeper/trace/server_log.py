@@ -139,11 +139,11 @@ class DigestMismatch(LogLine, frozen=True):
     message: str
 
 
-class Started(LogLine, frozen=True):
+class ServerStarted(LogLine, frozen=True):
     """The process of a server begins."""
 
 
-class Stopped(LogLine, frozen=True):
+class ServerStopped(LogLine, frozen=True):
     """The server stops leading or following, for this reason in its own words."""
 
     reason: str
@@ -210,8 +210,8 @@ AnyLine = (
     | Version
     | Failure
     | DigestMismatch
-    | Started
-    | Stopped
+    | ServerStarted
+    | ServerStopped
     | Synchronising
     | Sending
     | LearnerAt
@@ -406,9 +406,9 @@ class LogParser:
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, _OLD_MODE.sub(r"\1", message.removeprefix("Peer state changed: ")))
             case "QuorumPeerMain" if message.startswith("Starting quorum peer"):
-                return Started(number, time)
+                return ServerStarted(number, time)
             case "Leader" | "Follower" | "Observer" if message.startswith(_REASON):
-                return Stopped(number, time, message.removeprefix(_REASON))
+                return ServerStopped(number, time, message.removeprefix(_REASON))
             case "ZooKeeperServer" if match := _REFUSED.match(message):
                 return SessionRefused(number, time, int(match[1], 16), int(match[2], 16))
             case "FileTxnLog" if match := _SLOW_FORCE.match(message):
