@@ -282,7 +282,7 @@ def at_once(name: str, events: list[Event], judge: Judge) -> list[str]:
 
 
 def only_first_broadcasts_before_deliveries(events: list[Event]) -> bool:
-    """Whether no transaction is broadcast after it was delivered, or broadcast by somebody else."""
+    """Return True if no transaction is broadcast after it was delivered, or broadcast by somebody else."""
     delivered = set()
     primaries: dict[object, tuple[int, int, int]] = {}
     for event in events:
