@@ -87,7 +87,10 @@ class Reword(ast.NodeTransformer):
         if name in _LOOKS or name in _OF_OTHERS or of_re:
             if not (isinstance(function, ast.Attribute) and _is_text(function.value)):  # "epoch txn".split() has names
                 node.func = self.visit(function)
-            node.args = [each if _is_text(each) else self.visit(each) for each in node.args]
+            node.args = [
+                each if _is_text(each) or (of_re and isinstance(each, ast.JoinedStr)) else self.visit(each)
+                for each in node.args
+            ]
             return node
         return self._inside(node)
 

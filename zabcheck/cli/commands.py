@@ -63,7 +63,7 @@ EXAMPLES = {
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "clients": "zabcheck clients check history.jsonl",
     "clients check": "zabcheck clients check history.jsonl --promise 'own writes'",
-    "clients record": "zabcheck clients record --connect 127.0.0.1:2181,127.0.0.1:2182,127.0.0.1:2183",
+    "clients record": "zabcheck clients record --connect 127.0.0.1:2181",
     "clients proxy": "zabcheck clients proxy --listen 127.0.0.1:3181 --to 127.0.0.1:2181",
     "evaluate": "zabcheck evaluate --servers 3,5 --disk none",
     "db19": "zabcheck db19 --seed 1 --nodes 3 --rounds 1000 --proposals 5",
