@@ -41,6 +41,8 @@ class Served:
         self.fault = fault
         self.leader, self.tree = Leader(), DataTree()
         self.sessions: dict[int, bool] = {}
+        self.owners: dict[str, Link] = {}
+        """The latest connection of each session: what comes on an earlier one has no effect any more."""
         self.lock = RLock()
         self.ids = count(1)
         self.links: list[Link] = []
@@ -124,7 +126,7 @@ class Link:
         with self.service.lock:
             if isinstance(line, Connect):
                 return self._greet(int(line.session, 16))
-            return self._answer(line)
+            return self.service.owners[self.session] is self and self._answer(line)
 
     def _greet(self, asked: int) -> bool:
         sessions = self.service.sessions
@@ -138,6 +140,7 @@ class Link:
         self._send(hello)
         if is_served:
             self.service.links.append(self)
+            self.service.owners[self.session] = self
         return is_served
 
     def _answer(self, request: Request) -> bool:
