@@ -296,7 +296,7 @@ def only_first_broadcasts_before_deliveries(events: list[Event]) -> bool:
 
 
 def zxids_ascend(reading: Reading) -> bool:
-    """Whether what is delivered was broadcast, in the epoch of its zxid, and is delivered in ascending order."""
+    """Return True if each delivery was broadcast, in the epoch of its zxid, and zxids ascend."""
     broadcast = {cast.txn for cast in reading.casts if cast.event.epoch == cast.txn.zxid.epoch}
     return all(
         broadcast.issuperset(sequence) and all(a.zxid < b.zxid for a, b in pairwise(sequence))

@@ -7,7 +7,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 @dataclass
 class InAscii:
-    """What is drawn as on a console that can encode nothing but ASCII."""
+    """A drawing as on a console that can encode nothing but ASCII."""
 
     drawn: RenderableType
 

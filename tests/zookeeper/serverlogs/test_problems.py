@@ -1,4 +1,4 @@
-"""What is wrong by logs of real servers at level INFO: lines of executions of the catalogue, on 3.8.0 and 3.9.5."""
+"""Problems in logs of real servers at level INFO: lines of executions of the catalogue, on 3.8.0 and 3.9.5."""
 
 from collections.abc import Iterator
 from pathlib import Path

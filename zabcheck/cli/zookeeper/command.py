@@ -1,4 +1,4 @@
-"""`zabcheck zookeeper`: starts a real ensemble, breaks it on purpose, and judges what it does."""
+"""`zabcheck zookeeper`: breaks an ensemble of real servers, simulated or processes, and judges what it does."""
 
 import shutil
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ zookeeper = typer.Typer(
     cls=Commands,
     invoke_without_command=True,
     epilog=example_of("zookeeper"),
-    help="Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does.",
+    help="Break an ensemble of unmodified ZooKeeper servers on purpose, and judge what it does.",
 )
 app.add_typer(zookeeper, name="zookeeper")
 
@@ -106,7 +106,7 @@ def ensemble(
     ] = False,
     format: Formats = Format.text,
 ) -> int:
-    """Start a real ZooKeeper ensemble on this machine, break it on purpose, and judge what it does."""
+    """Break an ensemble of unmodified ZooKeeper servers on purpose, and judge what it does."""
     if context.invoked_subcommand is not None:
         for option in context.command.params:
             source = context.get_parameter_source(option.name or "")

@@ -385,7 +385,7 @@ class Recorder:
             self._send(other, wire.sync(self.root))
         self._send(other, wire.get_data(self._random.choice(self._registers)))
 
-    # What is asked.
+    # The requests.
 
     @property
     def _registers(self) -> list[str]:

@@ -60,7 +60,7 @@ class RoundDrawing(Drawing):
             yield from self._alone()
             return
         self.led_alone = False
-        yield from self._start([each for each in self.everyone if each not in self.up])
+        yield from self._start_all()
         behind = self.one(self._followers())
         yield from self._lack(behind)
         if self.often(self.tuning.comes_back):
@@ -69,7 +69,7 @@ class RoundDrawing(Drawing):
 
     def _slow_quorum(self) -> Iterator[Choice]:
         """Write while a leader and a follower cannot log, and have these two make the next quorum."""
-        yield from self._start([each for each in self.everyone if each not in self.up])
+        yield from self._start_all()
         behind = self.one(self._followers())
         logged = self._others(behind)
         for each in (self.leader, behind):
@@ -222,6 +222,9 @@ class RoundDrawing(Drawing):
             yield from self._elect(leader)
         else:
             yield Elected(self.tuning.elects)
+
+    def _start_all(self) -> Iterator[Choice]:
+        yield from self._start([each for each in self.everyone if each not in self.up])
 
     def _start(self, servers: list[Role]) -> Iterator[Choice]:
         self.random.shuffle(servers)

@@ -1,4 +1,4 @@
-"""What is wrong by the logs of servers, and which known bug it may be.
+"""Finds problems in the logs of servers, and the known bugs that they may be.
 
 A problem is one that the lines say, or that follows from what they say; what they leave open is none. For each the bugs
 that look like it are considered: one is out if the version is not affected, or if what it takes is not in the lines.
@@ -42,7 +42,7 @@ NOTES: tuple[Kind, ...] = ("emptied", "lags", "slow disk", "error", "looking")
 Need = Literal[
     "error", "hole", "said", "failed write", "DIFF", "SNAP", "TRUNC", "digest", "newer", "older", "broken off", ""
 ]
-"""What a bug takes.
+"""The evidence that a bug needs.
 
 error         this error; "hole": an error that tells of a hole in the log
 said          the bug's own error, before; "failed write": one of a write to the log
@@ -110,7 +110,7 @@ def problems(
     return [replace(each, suspects=_suspects(each, logs, timelines)) for each in ordered]
 
 
-# What is wrong at one server.
+# Problems at one server.
 
 
 def _errors(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
@@ -259,6 +259,7 @@ _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
         ("ZOOKEEPER-4394", ("error",)),
         ("ZOOKEEPER-4409", ("error",)),
         ("ZOOKEEPER-4882", ("error",)),
+        ("late-proposal", ("error",)),
     ),
     "digest": (
         ("ZOOKEEPER-2832", ("SNAP",)),

@@ -1,4 +1,4 @@
-"""What the log of a server says, in order: starts, elections, who led in which epoch, synchronisations, errors."""
+"""The timeline of a server, from its log: starts, elections, who led in which epoch, synchronisations, errors."""
 
 import re
 from collections.abc import Iterator, Sequence
