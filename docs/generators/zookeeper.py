@@ -20,8 +20,6 @@ from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import Crash, Truncate
-from zabcheck.text.pen import text_of
-from zabcheck.zookeeper.report.packets import render_divergence
 from zabcheck.zookeeper.verdict.judge import judge
 
 RECORDINGS = ROOT / "tests/zookeeper"
@@ -53,20 +51,18 @@ FOUND = "docs/examples/zookeeper-lost-write-found.schedule.json"
 """What was recorded is what the search found; the other schedule shows the same each time."""
 PAGE = DOCS / "zookeeper-findings.md"
 PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
-SHOWN = {PAGE: (0, 1, 2, 3), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
+SHOWN = {PAGE: (0, 1, 2), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
 """Which paragraphs of the text each file shows: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
 RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
 """The steps of the run; what is shown begins with the broadcast of the write, ends where its last copy is cut off."""
 BEGIN, END = "broadcasts c3.1", "truncates its history"
-PACKETS = re.compile(r"```text\nPacket \d+ of server (?:.*\n)*?```\n")
 
 
 def made() -> dict[Path, str]:
     """Return the pages and the picture. `README.md` is made by its own module too, which leaves this block alone."""
     judged = judge(LOST_WRITE)
     story = story_of(judged)
-    packets = block(text_of(render_divergence(judged.steps.divergences[0]), 100))
     told = {
         PICTURE: to_svg(decisive(story), labels_by_step(story)),
         EXAMPLES / "zookeeper-lost-write.html": page(story, SCHEDULE),
@@ -80,7 +76,7 @@ def made() -> dict[Path, str]:
     begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
     run = block("\n".join([head, *rows[begin : end + 1]]))
     for document, chosen in SHOWN.items():
-        told[document] = with_blocks(read(document), block("\n\n".join(paragraphs[n] for n in chosen)), run, packets)
+        told[document] = with_blocks(read(document), block("\n\n".join(paragraphs[n] for n in chosen)), run)
     return told
 
 
@@ -89,9 +85,9 @@ def block(text: str) -> str:
     return "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
 
 
-def with_blocks(text: str, summary: str, run: str, packets: str) -> str:
+def with_blocks(text: str, summary: str, run: str) -> str:
     """Return a page with these blocks in their places, as far as it has such places."""
-    for place, content in ((BLOCK, summary), (RUN, run), (PACKETS, packets)):
+    for place, content in ((BLOCK, summary), (RUN, run)):
         text = content.join(place.split(text))
     return text
 

@@ -7,10 +7,9 @@ from typing import get_args
 import pytest
 from msgspec import Struct
 
-from docs.generators import commands, properties, reference
+from docs.generators import commands, reference
 from docs.generators.__main__ import QUICK, SLOW, main
 from docs.generators.output import DOCS, read
-from invariants import PROPERTIES
 from invariants.events import EVENTS, End, Header
 from tests.cli.test_help import parsed
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -50,13 +49,6 @@ def test_the_reference_on_the_site_has_every_command_choice_switch_and_event() -
     assert fields_in(choices) == fields_of(get_args(AnyChoice))
     assert fields_in(pages[EVENTS_OF_TRACES]) == fields_of((Header, End, *EVENTS))
     assert [name for name in ZooKeeperSwitches.__struct_fields__ if f"\n| `{name}` | " not in switches] == []
-
-
-def test_every_property_is_in_the_overview() -> None:
-    """As a row, or as one of several in a row: "invariants 1 to 5, epoch and zxid uniqueness"."""
-    overview = properties.PAGE.read_text(encoding="utf-8").partition("<!-- properties -->")[0].lower()
-    words = {word for name in PROPERTIES for word in name.split() if not word.isdigit()}
-    assert [word for word in sorted(words) if word not in overview] == []
 
 
 def test_the_page_on_detection_knows_every_bug() -> None:
