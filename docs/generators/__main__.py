@@ -10,6 +10,7 @@ from pathlib import Path
 from docs.generators import (
     any_language,
     campaigns,
+    clients,
     commands,
     counterexamples,
     evaluation,
@@ -39,6 +40,7 @@ from docs.generators.output import ROOT
 Made = Callable[[], dict[Path, str]]
 QUICK: dict[str, Made] = {
     "any-language": any_language.made,
+    "clients": clients.made,
     "commands": commands.made,
     "counterexamples": counterexamples.made,
     "explore": explore.made,

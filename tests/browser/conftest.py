@@ -56,9 +56,11 @@ def made(name: str) -> str:
     from tests.campaign.report.campaigns import REPORT, worst
     from tests.counterexample.induction import states
     from tests.counterexample.pages import STORIES
+    from tests.zookeeper.clients.broken import PROMISES_BROKEN, broken
     from zabcheck.campaign.report import page as campaign_page
     from zabcheck.counterexample.forms import page
     from zabcheck.counterexample.induction.page import page as refused_page
+    from zabcheck.zookeeper.report import clients
 
     if name == "campaign":
         return campaign_page.page(REPORT)
@@ -66,6 +68,8 @@ def made(name: str) -> str:
         return campaign_page.page(worst())
     if name == "refused":
         return refused_page([states.stale_proposal(), states.new_history(), states.two_leaders()])
+    if name == "promises":
+        return clients.page("history.jsonl", broken(*PROMISES_BROKEN))
     return page.page(STORIES[name](), "x.schedule.json")
 
 

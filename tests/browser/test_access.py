@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-INSPECTED = ("usual", "own", "hostile", "raised", "trace", "empty", "seven processes", "campaign")
+INSPECTED = ("usual", "own", "hostile", "raised", "trace", "empty", "seven processes", "campaign", "promises")
 
 
 def everything_open(page: "Page") -> None:
@@ -88,6 +88,22 @@ def test_one_gets_everywhere_by_tab_in_the_order_of_the_page(opened: Opened) -> 
         order = [focused.index(each) for each in ("first", "next", "witness", "diagram", "trace")]
         assert order == sorted(order)
         assert len(focused) < 40, "the steps are not all in the way"
+
+
+def test_the_witness_of_a_broken_promise_leads_to_its_row_and_its_picture_is_reached_by_tab(opened: Opened) -> None:
+    with opened("promises", 360) as page:
+        link = page.get_by_role("region", name="multi is broken").get_by_role("link", name="W2").last
+        link.focus()
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.tagName") == "FIGURE"
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Enter")
+        row = page.locator(".row:target")
+        assert row.inner_text().startswith("W2 wrong:")
+        box = row.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] <= 740
+        assert page.get_by_role("group", name="By zxid").count() == 7
 
 
 @pytest.mark.parametrize("name", ["usual", "seven processes"])

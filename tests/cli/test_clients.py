@@ -36,7 +36,11 @@ def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, bro
     result = zabcheck("clients", "check", broken, "--promise", "multi")
     assert result.code == 1
     assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in result.out
-    assert "line 10    client 2 sends 2: getData /a" in result.out
+    assert "W2 line 10    client 2 sends 2: getData /a" in result.out
+    assert "  2 getData /a: `old`       ──────────────────○     ◀W2 wrong\n" in result.out
+    [page] = Path("reports").iterdir()
+    assert f"\nwrote {page}\n" in result.out
+    assert "<h1>multi is broken</h1>" in page.read_text(encoding="utf-8")
     assert result.out.endswith("\nFAIL: multi is broken\n")
 
 
@@ -50,6 +54,7 @@ def test_a_sound_history_is_exit_code_0(zabcheck: Command, sound: Path) -> None:
     result = zabcheck("clients", "check", sound)
     assert result.code == 0
     assert result.out.splitlines()[-1].startswith("PASS: the history breaks none of ")
+    assert not Path("reports").exists()
 
 
 def test_the_worst_of_several_decides(zabcheck: Command, sound: Path, broken: Path) -> None:
@@ -85,7 +90,9 @@ def test_a_service_is_recorded_and_judged(
     result = zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out)
     served.close()
     assert (result.code, result.out.splitlines()[-1][:6]) == (code, verdict)
-    assert zabcheck("clients", "check", out).out == result.out
+    again = zabcheck("clients", "check", out, "--out", out.parent)
+    assert again.out == result.out
+    assert len([*tmp_path.glob("history-*.html")]) == code
 
 
 def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
@@ -97,6 +104,7 @@ def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
     same.write_bytes(b"".join(dump(lines)))
     told = [json.loads(zabcheck("clients", "check", each, "--format", "json").out)["histories"] for each in (out, same)]
     assert [each.pop("history") for [each] in told] == [str(out), str(same)]
+    assert all(Path(each.pop("page")).is_file() for [each] in told)
     assert told[0] == told[1]
     assert pq.read_table(out, columns=["mzxid"]).column(0).null_count < len(lines)
 
@@ -109,7 +117,7 @@ def test_a_history_of_jepsen_is_judged(zabcheck: Command, tmp_path: Path) -> Non
     result = zabcheck("clients", "check", register)
     assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
     assert "sends 0: setData /register, data `1`" in result.out
-    assert "\n  client 0 is answered 2: done, data `2`\n" in result.out
+    assert "\n  W2 client 0 is answered 2: done, data `2`\n" in result.out
     register.write_text(asked + read.replace("2", "1"))
     assert zabcheck("clients", "check", register).code == 0
     register.write_text(asked.replace("write", "enqueue"))

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
+from hashlib import sha256
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
@@ -17,7 +18,7 @@ import msgspec
 import typer
 
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
-from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, opened
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, check_out, opened, writing
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.runs import MAGIC
 from zabcheck.cli.tables import render_promises
@@ -25,16 +26,18 @@ from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.explore.states.memory import rare_collections
 from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import like
+from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
-from zabcheck.zookeeper.clients.promise import Breach
+from zabcheck.zookeeper.clients.picture import marks_of, pictures
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
+from zabcheck.zookeeper.report.clients import Shown, page, render
 
 _EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
 """The beginnings of a history of Jepsen."""
@@ -55,6 +58,8 @@ class JudgedHistory(NamedTuple):
     judgements: list[Judgement]
     lines: dict[Record | InitialNode, int]
     """Empty for a history of Jepsen, whose operations are numbered."""
+    records: Sequence[HistoryLine]
+    """All lines."""
 
 
 @command_of(clients)
@@ -66,6 +71,9 @@ def check(
     promise: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Judge only this promise; repeat it for more.")
     ] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the page of a history that breaks a promise is written.")
+    ] = Path("reports"),
     format: Formats = Format.text,
 ) -> int:
     """Judge histories: what clients asked, were answered and heard (docs/clients.md)."""
@@ -75,29 +83,46 @@ def check(
     for name in histories:
         if name == STDIN and histories.count(name) > 1:
             raise BadInput(f"{name}: named more than once, expected at most once")
-    return _tell("clients check", [_judged(name, promise or ()) for name in histories], format)
+    check_out(out)
+    return _tell("clients check", [_judged(name, promise or ()) for name in histories], out, format)
 
 
-def _tell(command: str, judged: list[JudgedHistory], format: Format) -> int:
-    """Print the verdicts on histories, and return the exit code."""
+def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format) -> int:
+    """Print the verdicts on histories, write the pages of broken promises into `out`, and return the exit code."""
     codes = [_outcome(each)[0] for each in judged]
     code = VIOLATED if VIOLATED in codes else max(codes)
+    broken = [[*_broken(each)] for each in judged]
+    pages: list[Path | None] = [None] * len(judged)
+    with writing("--out", out):
+        for number, (each, findings) in enumerate(zip(judged, broken, strict=True)):
+            if findings:
+                pages[number] = _write_page(each.name, findings, out)
     if format is Format.json:
-        print_json(command, histories=[_as_json(each) for each in judged])
+        print_json(command, histories=[_as_json(each, file) for each, file in zip(judged, pages, strict=True)])
         return code
     console = make_console()
-    for each in judged:
+    for each, findings, file in zip(judged, broken, pages, strict=True):
         print_path(console, each.name, style="bold")
-        for breach, promises in _broken(each):
-            print_path(console, f"{_are_broken(promises)}: {breach.summary}", style="red")
-            for record in breach.witness:
-                print_path(console, f"  {_line(each, record)}")
+        for shown in findings:
+            print_path(console, f"{shown.heading}: {shown.summary}", style="red")
+            for mark, place, said in shown.witness:
+                print_path(console, f"  {mark} {place:<11}{said}" if place else f"  {mark} {said}")
+            console.print(render(shown))
         console.print(render_promises(each.judgements))
+        if file is not None:
+            print_path(console, f"wrote {file}")
     why = _outcome(judged[codes.index(code)])[1]
     if len(judged) > 1:
         first, how_many = judged[codes.index(code)].name, counted(len(judged), "history", "histories")
         why = f"{codes.count(code):,} of {how_many}, the first of them {first}: {why}"
     return conclude(console, code, why)
+
+
+def _write_page(name: str, broken: Sequence[Shown], out: Path) -> Path:
+    """Write the page of a history, whose name ends with the start of the page's SHA-256."""
+    made = page(Path(name).name, broken).encode()
+    stem = re.sub(r"[^\w-]+", "-", Path(name).stem).strip("-")
+    return write_all(out, {f"{stem}-{sha256(made).hexdigest()[:8]}.html": made})[0]
 
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written, as JSON Lines.")]
@@ -134,7 +159,7 @@ def record(
                     parquet.dump(load(target, str(out)), file)
             else:
                 copyfileobj(target, file)
-    return _tell("clients record", [_judged(str(out), ())], format)
+    return _tell("clients record", [_judged(str(out), ())], out.parent, format)
 
 
 @command_of(clients)
@@ -162,7 +187,7 @@ def proxy(
             out.unlink()
             raise
         history.close()
-    return _tell("clients proxy", [_judged(str(out), ())], format)
+    return _tell("clients proxy", [_judged(str(out), ())], out.parent, format)
 
 
 def _listens(listening: Sequence[Target], ports: Sequence[int]) -> None:
@@ -188,7 +213,7 @@ def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
         lines = [*_load(source, begins, shown)]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
-    return JudgedHistory(shown, judgements, {} if _EDN.match(begins) else _found(lines, wanted))
+    return JudgedHistory(shown, judgements, {} if _EDN.match(begins) else _found(lines, wanted), lines)
 
 
 def _load(source: BinaryIO, begins: bytes, shown: str) -> Iterator[HistoryLine]:
@@ -221,25 +246,33 @@ def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[
     return found
 
 
-def _broken(judged: JudgedHistory) -> Iterator[tuple[Breach, list[str]]]:
+def _broken(judged: JudgedHistory) -> Iterator[Shown]:
     """Yield each breach once, with the promises that it breaks."""
-    found: dict[tuple[object, ...], tuple[Breach, list[str]]] = {}
+    found: dict[tuple[object, ...], list[Judgement]] = {}
     for each in judged.judgements:
         if each.breach is not None:
-            key = each.breach.summary, each.breach.witness
-            found.setdefault(key, (each.breach, []))[1].append(each.promise.name)
-    yield from found.values()
+            found.setdefault((each.breach.summary, each.breach.witness), []).append(each)
+    for several in found.values():
+        breach, names = several[0].breach, [each.promise.name for each in several]
+        assert breach is not None
+        marks = marks_of(breach.witness)
+        yield Shown(
+            heading=_are_broken(names),
+            summary=breach.summary,
+            promises=tuple((each.promise.statement, each.promise.source) for each in several),
+            witness=tuple((mark, *_line(judged, each)) for mark, each in zip(marks, breach.witness, strict=True)),
+            pictures=tuple(pictures(judged.records, breach, names)),
+        )
 
 
 def _are_broken(promises: Sequence[str]) -> str:
     return f"{named(promises)} {'is' if len(promises) == 1 else 'are'} broken"
 
 
-def _line(judged: JudgedHistory, record: Record | InitialNode) -> str:
-    """Return a record of a witness as text, with its line."""
+def _line(judged: JudgedHistory, record: Record | InitialNode) -> tuple[str, str]:
+    """Return the line of a record of a witness, and the record as text."""
     who = f"client {record.client} " if isinstance(record, Record) else ""
-    place = f"line {judged.lines[record]:<5} " if record in judged.lines else ""
-    return f"{place}{who}{words(record)}"
+    return f"line {judged.lines[record]}" if record in judged.lines else "", f"{who}{words(record)}"
 
 
 def _outcome(judged: JudgedHistory) -> tuple[int, str]:
@@ -257,8 +290,9 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"
 
 
-def _as_json(judged: JudgedHistory) -> dict[str, Any]:
-    return {"history": judged.name, "promises": [_promise_as_json(judged, each) for each in judged.judgements]}
+def _as_json(judged: JudgedHistory, file: Path | None) -> dict[str, Any]:
+    promises = [_promise_as_json(judged, each) for each in judged.judgements]
+    return {"history": judged.name, "promises": promises, "page": file and as_text(file)}
 
 
 def _promise_as_json(judged: JudgedHistory, judgement: Judgement) -> dict[str, Any]:

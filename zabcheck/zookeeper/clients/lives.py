@@ -94,7 +94,7 @@ def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"session {session} lives as of {shown(life.last_write.zxid)}, and its {path} is gone as of "
                     f"{shown(gone.start)}"
                 )
-                found.breach(gone.start, text, created, gone.by, life.last_write)
+                found.breach(gone.start, text, created, life.last_write, gone.by)
 
 
 def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:

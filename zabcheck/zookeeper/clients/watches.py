@@ -175,7 +175,7 @@ class _Stream:
                     f"{arm.path} changed as {shown(last.start)} while client {self.connection.client} was away with "
                     f"{shown(since)}, and nothing told it before setWatches was answered as of {shown(zxid)}"
                 )
-                self.found.rearming.breach(last.start, text, arm.by, last.by)
+                self.found.rearming.breach(last.start, text, last.by, arm.by)
                 arm.is_armed = False
             else:
                 self._expect(arm, zxid)

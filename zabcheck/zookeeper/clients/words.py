@@ -42,6 +42,24 @@ def words(record: Record | InitialNode) -> str:
             raise AssertionError(f"{record} is no witness")
 
 
+def brief(request: Request, answer: Answer | None) -> str:
+    """Return a request and its outcome in a few words."""
+    paths = [part.path for part in request.parts] if request.path is None else [request.path]
+    said = " ".join([f"{request.xid} {request.op}", ", ".join(dict.fromkeys(paths))]).rstrip()
+    if request.version >= 0:
+        said += f" if version {request.version}"
+    if request.watch == "standard":
+        said += ", watch"
+    if answer is None:
+        return f"{said}: no answer"
+    error = answer.error or next((result.error for result in answer.results if result.error), "")
+    if error or answer.data is not None:
+        return f"{said}: {error or _data(answer.data or '')}"
+    if answer.path not in (None, request.path):
+        return f"{said}: {answer.path}"
+    return f"{said}: version {answer.stat.version}" if request.op == "setData" and answer.stat is not None else said
+
+
 def _request(request: Request) -> str:
     parts = f" of {len(request.parts)} parts" if request.parts else ""
     path = f" {request.path}" if request.path is not None else ""
