@@ -13,7 +13,7 @@ The logs of several processes need not be merged into one file first: `merge` re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from io import BytesIO
-from typing import BinaryIO, get_args
+from typing import BinaryIO, TypeVar, get_args
 
 import msgspec
 from msgspec.structs import replace
@@ -35,6 +35,11 @@ from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 
 MAX_LINE = 16 * 1024 * 1024
 """The longest line that is read, in bytes. A longer one is no event, and must not fill the memory."""
+
+BLOCK = 2 * 1024 * 1024
+"""Bytes that are read at once, where lines are not read one by one."""
+
+T = TypeVar("T")
 
 Line = AnyEvent | Header | End
 """A line of a trace."""
@@ -80,6 +85,17 @@ def _lines(source: BinaryIO, name: str) -> Iterator[Event]:
         if number == 1 and isinstance(event, Header) and event.ignores:
             ignored = ignored_fields(event.ignores, name)
         yield event
+
+
+def decode_block(decoder: msgspec.json.Decoder[T], data: bytes) -> list[T] | None:
+    """Decode lines; None if one of them is not, or may not be, an object of its own that the decoder takes."""
+    try:
+        lines = decoder.decode_lines(data)
+    except NOT_DECODED:
+        return None
+    # The decoder looks for objects. Each line has one if there are as many as lines, and each line feed is between two.
+    between = data.count(b"}\n{") + (data.count(b"}\r\n{") if b"\r" in data else 0)
+    return lines if len(lines) == between + 1 == data.count(b"\n") and data.startswith(b"{") else None
 
 
 def ignored_fields(names: Collection[str], name: str) -> Collection[str]:

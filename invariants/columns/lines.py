@@ -20,13 +20,9 @@ from zabcheck.invariants.base import Invariant, Verdict
 from zabcheck.invariants.columns.beside import Beside, Refuted
 from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
 from zabcheck.invariants.columns.verdicts import Selection, verdicts
-from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised, TraceError
 from zabcheck.invariants.quorums import Quorums, quorums_of
-from zabcheck.invariants.trace import MAX_LINE, Line, ignored_fields, without, wrong_quorum
-
-BLOCK = 2 * 1024 * 1024
-"""Bytes that are read at once."""
+from zabcheck.invariants.trace import BLOCK, MAX_LINE, Line, decode_block, ignored_fields, without, wrong_quorum
 
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
 
@@ -186,13 +182,8 @@ def _decode(data: bytes, ignored: Collection[str] = ()) -> list[Event]:
     """Decode the lines in `data`, which ends with a line feed, without the fields that are to be ignored."""
     if ignored:
         data = b"".join(without(line, ignored) for line in data.splitlines(keepends=True))
-    try:
-        lines = _DECODER.decode_lines(data)
-    except NOT_DECODED:
-        raise Refuted from None
-    # The decoder looks for objects. Each line has one if there are as many as lines, and each line feed is between two.
-    between = data.count(b"}\n{") + data.count(b"}\r\n{")
-    if not len(lines) == between + 1 == data.count(b"\n") or not data.startswith(b"{"):
+    lines = decode_block(_DECODER, data)
+    if lines is None:
         raise Refuted
     return lines
 

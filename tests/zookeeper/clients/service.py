@@ -27,6 +27,8 @@ from zabcheck.zookeeper.clients.history import (
 
 NOBODY = "0x0"
 SERVERS = 3
+MOST_QUEUED = 30
+"""Sequential nodes, beyond which the first is deleted: a long history is no other than a short one."""
 
 
 @dataclass(slots=True)
@@ -452,7 +454,11 @@ class World:
                 mode = ("ephemeral",) if path.startswith("/e") else ()
                 client.ask("create", path, data=data, mode=mode)
             case 8:
-                client.ask("create", "/q/n", data=data, mode=("sequential",))
+                queue = self.leader.tree.nodes.get("/q")
+                if queue is not None and len(queue.names) > MOST_QUEUED:
+                    client.ask("delete", f"/q/{min(queue.names)}")
+                else:
+                    client.ask("create", "/q/n", data=data, mode=("sequential",))
             case 9:
                 client.ask("delete", path, version=random.choice((-1, 0)))
             case 10:

@@ -4,9 +4,13 @@ Also the rules that lines must keep together to be a history: one answer a reque
 connection, and so on.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from itertools import chain, repeat
+from typing import Any
+
+from msgspec import Struct
 
 from zabcheck.zookeeper.clients.history import (
     Answer,
@@ -30,14 +34,13 @@ from zabcheck.zookeeper.clients.history import (
 
 BESIDE_THE_ORDER = ("ping", "auth")
 """The operations that a server may answer out of turn."""
-WRITES = ("create", "delete", "setData", "setACL", "multi", "reconfig", "closeSession")
+WRITES = frozenset(("create", "delete", "setData", "setACL", "multi", "reconfig", "closeSession"))
 """The operations that become a transaction."""
 UNKNOWN = ("ConnectionLoss", "OperationTimeout")
 """The errors after which nobody knows whether a request was done."""
 
 
-@dataclass(slots=True, eq=False)
-class Exchanged:
+class Exchanged(Struct, eq=False):
     """A request and its answer, or the answer alone if it is stray.
 
     `sent` and `answered` are places in the stream of the connection, in records; None where there is none. `zxid` is
@@ -59,10 +62,12 @@ class Exchanged:
     def take(self, answer: Answer, answered: int) -> None:
         """Take the answer, which came at this place in the stream."""
         self.answer, self.answered = answer, answered
-        self.zxid = max(0, answer.zxid)
+        if answer.zxid > 0:
+            self.zxid = answer.zxid
         self.is_known = answer.error not in UNKNOWN
-        is_refused = self.request.op == "multi" and any(result.error for result in answer.results)
-        self.is_done = not answer.error and not is_refused
+        self.is_done = not answer.error and not (
+            self.request.op == "multi" and any(result.error for result in answer.results)
+        )
 
     @property
     def session(self) -> str:
@@ -89,68 +94,63 @@ class Connection:
     """One connection of a client, from `connect` to its end. `received` is in the order in which it came."""
 
     connect: Connect
+    client: int
+    session: str
+    """The session that it has, or that it asked for as long as it has no answer."""
+    time: int
     connected: Connected | None = None
     operations: list[Exchanged] = field(default_factory=list)
     received: list[Item] = field(default_factory=list)
+    answers: list[Exchanged] = field(default_factory=list)
+    """The answers that tell a zxid."""
+    strays: list[Exchanged] = field(default_factory=list)
+    """The answers to nothing that waited for one."""
     lost: Lost | None = None
     length: int = 0
-    time: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
-
-    @property
-    def client(self) -> int:
-        return self.connect.client
-
-    @property
-    def session(self) -> str:
-        """The session that it has, or that it asked for as long as it has no answer."""
-        return self.connect.session if self.connected is None else self.connected.session
 
     @property
     def name(self) -> str:
         return f"connection {self.connect.connection} of client {self.client}"
 
 
-class Effect(NamedTuple):
+class Effect(Struct, frozen=True, eq=False, gc=False):
     """A change that an operation makes, if it is done, or a part of it that fails."""
 
     op: str
     path: str
+    created: str
+    """The path, with the number of a sequential node."""
     version: int
     content: Content | None
     mode: tuple[str, ...]
     result: Answer | Result | None
     """The answer, or the part of it that is about this request; None if it has none."""
 
-    @property
-    def created(self) -> str:
-        """The path, with the number of a sequential node."""
-        return self.result.path if self.result is not None and self.result.path is not None else self.path
-
 
 def effects_of(operation: Exchanged) -> tuple[Effect, ...]:
     """Return the requests that an operation consists of: its parts if it is a multi, or itself."""
     if operation.effects is None:
-        operation.effects = tuple(_effects(operation))
+        operation.effects = _effects(operation)
     return operation.effects
 
 
-def _effects(operation: Exchanged) -> Iterator[Effect]:
+def _effects(operation: Exchanged) -> tuple[Effect, ...]:
     request, answer = operation.request, operation.answer
     if request.op in ("multi", "multiRead"):
         results = answer.results if answer is not None else ()
-        for number, part in enumerate(request.parts):
-            yield _effect(part, results[number] if number < len(results) else None)
-    elif request.path is not None:
-        yield _effect(request, answer)
+        return tuple(map(_effect, request.parts, chain(results, repeat(None))))
+    return (_effect(request, answer),) if request.path is not None else ()
 
 
 def _effect(asked: Request | Part, result: Answer | Result | None) -> Effect:
-    assert asked.path is not None
-    return Effect(asked.op, asked.path, asked.version, content_of(asked.data), asked.mode, result)
+    path = asked.path
+    assert path is not None
+    created = path if result is None else result.path or path
+    return Effect(asked.op, path, created, asked.version, content_of(asked.data), asked.mode, result)
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Exchange:
     """A whole history. `operations` are in the order of their requests in the file."""
 
@@ -161,95 +161,137 @@ class Exchange:
     told: list[Told] = field(default_factory=list)
     is_whole: bool = False
 
+    @cached_property
+    def writes(self) -> list[Exchanged]:
+        """The operations that become a transaction if they are done."""
+        return [each for each in self.operations if each.is_write]
+
+    @cached_property
+    def done(self) -> list[Exchanged]:
+        """The writes that were done, as a zxid that is known."""
+        return [each for each in self.writes if each.is_done and each.zxid]
+
+
+class _Contradiction(ValueError):
+    """A line that contradicts another. As text it follows the name of the file and the number of the line."""
+
 
 def read(lines: Iterable[HistoryLine], name: str) -> Exchange:
     """Read the lines of a history. HistoryError, with name, line and field, at the first that contradicts another.
 
     O(lines) time and memory.
     """
-    found: Exchange | None = None
-    for number, line in enumerate(lines, 1):
-        where = f"{name}, line {number}"
-        if found is None:
-            if not isinstance(line, HistoryHeader):
-                raise HistoryError(f"{where}, field `record`: expected `header`, found `{_tag(line)}`")
-            found = Exchange(line)
-            continue
-        if found.is_whole:
-            raise HistoryError(f"{where}: expected nothing after `end`")
-        match line:
-            case HistoryHeader():
-                raise HistoryError(f"{where}, field `record`: a second header")
-            case HistoryEnd():
+    source = iter(lines)
+    number = 1
+    try:
+        found = Exchange(_header(next(source)))
+        for number, line in enumerate(source, 2):
+            if found.is_whole:
+                raise _Contradiction(": expected nothing after `end`")
+            if isinstance(line, HistoryEnd):
                 if line.count != number - 2:
-                    raise HistoryError(f"{where}, field `count`: expected {number - 2}, found {line.count}")
+                    raise _Contradiction(f", field `count`: expected {number - 2}, found {line.count}")
                 found.is_whole = True
-            case InitialNode():
-                if found.header.initial != "given":
-                    raise HistoryError(f"{where}, field `record`: a node, and the header does not say initial: given")
-                found.nodes.append(line)
-            case Told():
-                found.told.append(line)
-            case _:
-                _take(found, line, where)
-    assert found is not None, "the reader tells an empty file"
+            else:
+                _TAKE[type(line)](found, line)
+    except _Contradiction as contradiction:
+        raise HistoryError(f"{name}, line {number}{contradiction}") from None
     return found
 
 
-def _tag(line: HistoryLine) -> str:
-    return str(type(line).__struct_config__.tag)
+def _header(line: HistoryLine) -> HistoryHeader:
+    if not isinstance(line, HistoryHeader):
+        raise _Contradiction(f", field `record`: expected `header`, found `{line.__struct_config__.tag}`")
+    return line
 
 
-def _take(found: Exchange, line: Record, where: str) -> None:
-    """Add a record of a connection."""
-    if isinstance(line, Connect):
-        if line.connection in found.connections:
-            raise HistoryError(f"{where}, field `connection`: connection {line.connection} was opened before")
-        found.connections[line.connection] = Connection(line, time=line.time or 0)
-        return
-    connection = _of(found, line, where)
-    match line:
-        case Connected():
-            if connection.connected is not None:
-                raise HistoryError(f"{where}: connection {line.connection} was answered before")
-            connection.connected = line
-        case Request():
-            operation = Exchanged(connection, line, connection.length, line.op in WRITES)
-            if line.xid in connection.open and line.op != "ping":
-                raise HistoryError(f"{where}, field `xid`: request {line.xid} has no answer yet")
-            connection.open[line.xid] = operation
-            connection.operations.append(operation)
-            found.operations.append(operation)
-        case Answer():
-            answered = connection.open.pop(line.xid, None)
-            if answered is None and not line.stray:
-                raise HistoryError(f"{where}, field `xid`: no request {line.xid} waits for an answer")
-            if answered is None:
-                asked = Request(client=line.client, connection=line.connection, xid=line.xid, op="other")
-                answered = Exchanged(connection, asked, -1, is_write=False)
-            answered.take(line, connection.length)
-            connection.received.append(answered)
-        case WatchEvent():
-            connection.received.append(line)
-        case Lost():
-            connection.lost = line
-    connection.length += 1
+def _take_header(found: Exchange, line: HistoryHeader) -> None:
+    raise _Contradiction(", field `record`: a second header")
 
 
-def _of(found: Exchange, line: Record, where: str) -> Connection:
-    """Return the connection of a record, which must be open, of that client, and not be in the future."""
+def _take_node(found: Exchange, line: InitialNode) -> None:
+    if found.header.initial != "given":
+        raise _Contradiction(", field `record`: a node, and the header does not say initial: given")
+    found.nodes.append(line)
+
+
+def _take_told(found: Exchange, line: Told) -> None:
+    found.told.append(line)
+
+
+def _take_connect(found: Exchange, line: Connect) -> None:
+    if line.connection in found.connections:
+        raise _Contradiction(f", field `connection`: connection {line.connection} was opened before")
+    found.connections[line.connection] = Connection(line, line.client, line.session, line.time or 0)
+
+
+def _take_connected(found: Exchange, line: Connected) -> None:
+    connection = _of(found, line)
+    if connection.connected is not None:
+        raise _Contradiction(f": connection {line.connection} was answered before")
+    connection.connected, connection.session = line, line.session
+
+
+def _take_request(found: Exchange, line: Request) -> None:
+    connection = _of(found, line)
+    if line.xid in connection.open and line.op != "ping":
+        raise _Contradiction(f", field `xid`: request {line.xid} has no answer yet")
+    operation = Exchanged(connection, line, connection.length, line.op in WRITES)
+    connection.open[line.xid] = operation
+    connection.operations.append(operation)
+    found.operations.append(operation)
+
+
+def _take_answer(found: Exchange, line: Answer) -> None:
+    connection = _of(found, line)
+    answered = connection.open.pop(line.xid, None)
+    if answered is None:
+        if not line.stray:
+            raise _Contradiction(f", field `xid`: no request {line.xid} waits for an answer")
+        asked = Request(client=line.client, connection=line.connection, xid=line.xid, op="other")
+        answered = Exchanged(connection, asked, -1, is_write=False)
+        connection.strays.append(answered)
+    answered.take(line, connection.length)
+    connection.received.append(answered)
+    if answered.zxid:
+        connection.answers.append(answered)
+
+
+def _take_event(found: Exchange, line: WatchEvent) -> None:
+    _of(found, line).received.append(line)
+
+
+def _take_lost(found: Exchange, line: Lost) -> None:
+    _of(found, line).lost = line
+
+
+_TAKE: dict[type[HistoryLine], Callable[[Exchange, Any], None]] = {
+    HistoryHeader: _take_header,
+    InitialNode: _take_node,
+    Connect: _take_connect,
+    Connected: _take_connected,
+    Request: _take_request,
+    Answer: _take_answer,
+    WatchEvent: _take_event,
+    Lost: _take_lost,
+    Told: _take_told,
+}
+
+
+def _of(found: Exchange, line: Record) -> Connection:
+    """Return the connection of a record, one longer. It must be open, of that client, and not be in the future."""
     connection = found.connections.get(line.connection)
     if connection is None:
-        raise HistoryError(f"{where}, field `connection`: connection {line.connection} was not opened")
+        raise _Contradiction(f", field `connection`: connection {line.connection} was not opened")
     if connection.client != line.client:
-        raise HistoryError(
-            f"{where}, field `client`: connection {line.connection} is of client {connection.client}, "
-            f"found {line.client}"
+        raise _Contradiction(
+            f", field `client`: connection {line.connection} is of client {connection.client}, found {line.client}"
         )
     if connection.lost is not None:
-        raise HistoryError(f"{where}: connection {line.connection} was lost")
+        raise _Contradiction(f": connection {line.connection} was lost")
     if line.time is not None:
         if line.time < connection.time:
-            raise HistoryError(f"{where}, field `time`: expected {connection.time} or later, found {line.time}")
+            raise _Contradiction(f", field `time`: expected {connection.time} or later, found {line.time}")
         connection.time = line.time
+    connection.length += 1
     return connection

@@ -15,13 +15,15 @@ field, and the expected value.
 import zlib
 from base64 import b64decode
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from io import BytesIO
 from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_no_line
-from zabcheck.invariants.trace import MAX_LINE
+from zabcheck.invariants.trace import BLOCK, MAX_LINE, decode_block
 
 HISTORY_VERSION = 1
 NOBODY = "0x0"
@@ -72,17 +74,25 @@ class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     digest: Annotated[str, Meta(pattern="^(crc32|xxh3):[0-9a-f]+$")] | None = None
     length: Count | None = None
 
+    def __post_init__(self) -> None:
+        """Check that it is complete. ValueError, which a decoder tells with the field."""
+        if self.base64 is not None:
+            b64decode(self.base64, validate=True)
+        elif self.digest is None or self.length is None:
+            raise ValueError("expected text, `base64`, or a `digest` and the `length` in bytes")
 
+
+@lru_cache(maxsize=1 << 16)
 def content_of(data: str | Data | None) -> Content | None:
-    """Return the content of a field `data`; None if there is none. ValueError if it is incomplete."""
+    """Return the content of a field `data`; None if there is none."""
     if data is None:
         return None
     if isinstance(data, str):
         return _digested(data.encode())
     if data.base64 is not None:
-        return _digested(b64decode(data.base64, validate=True))
-    if data.digest is None or data.length is None:
-        raise ValueError("expected text, `base64`, or a `digest` and the `length` in bytes")
+        return _digested(b64decode(data.base64))
+    assert data.digest is not None
+    assert data.length is not None
     return Content(data.digest, data.length)
 
 
@@ -284,37 +294,30 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     HistoryError, with name, line and field, for anything that is no history. A missing end is no error.
     """
     number = 0
-    while data := source.readline(MAX_LINE + 1):
-        number += 1
-        if len(data) > MAX_LINE:
-            raise HistoryError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
-        yield decoded(data, name, number)
+    while block := source.read(BLOCK):
+        if not block.endswith(b"\n"):
+            block += source.readline(MAX_LINE + 1)
+        lines = decoded_lines(block, name, number)
+        number += len(lines)
+        yield from lines
     if not number:
         raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
 
 
-def decoded(raw: bytes, name: str, number: int) -> HistoryLine:
-    """Decode a line. HistoryError, with its number and field, if it is none."""
+def decoded_lines(block: bytes, name: str, before: int) -> list[HistoryLine]:
+    """Decode lines, which follow `before` others. HistoryError, with number and field, at the first that is none."""
+    lines = decode_block(_DECODER, block) if len(block) <= MAX_LINE else None
+    if lines is not None:
+        return lines
+    return [_decoded(line, name, number) for number, line in enumerate(BytesIO(block), before + 1)]
+
+
+def _decoded(raw: bytes, name: str, number: int) -> HistoryLine:
+    if len(raw) > MAX_LINE:
+        raise HistoryError(f"{name}, line {number}: expected at most {MAX_LINE} bytes in a line")
     try:
-        line = _DECODER.decode(raw)
+        return _DECODER.decode(raw)
     except NOT_DECODED as error:
         other = foreign(raw) if number == 1 else None
         why = f": expected {other}" if other is not None else why_no_line(error, raw, HistoryLine)
         raise HistoryError(f"{name}, line {number}{why}") from None
-    if isinstance(line, InitialNode | Request | Answer):
-        try:
-            _check_data(line)
-        except ValueError as error:
-            raise HistoryError(f"{name}, line {number}, field `data`: {error}") from None
-    return line
-
-
-def _check_data(line: InitialNode | Request | Answer) -> None:
-    """ValueError if data that is no text is incomplete."""
-    if isinstance(line.data, Data):
-        content_of(line.data)
-    if isinstance(line, InitialNode):
-        return
-    for part in line.parts if isinstance(line, Request) else line.results:
-        if isinstance(part.data, Data):
-            content_of(part.data)

@@ -31,9 +31,7 @@ def _lives(exchange: Exchange) -> dict[str, Life]:
     for connection in exchange.connections.values():
         if connection.session != NOBODY:
             lives[connection.session].connections.append(connection)
-    for operation in exchange.operations:
-        if not (operation.is_write and operation.is_done and operation.zxid):
-            continue
+    for operation in exchange.done:
         life = lives[operation.session]
         if operation.request.op == "closeSession":
             life.closed = operation
@@ -48,7 +46,7 @@ def _lives(exchange: Exchange) -> dict[str, Life]:
 @lru_cache(maxsize=1)
 def _deletable(exchange: Exchange) -> set[str]:
     """Return the paths that some request may have deleted."""
-    writes = (each for each in exchange.operations if each.is_write and (each.is_done or not each.is_known))
+    writes = (each for each in exchange.writes if each.is_done or not each.is_known)
     return {effect.path for write in writes for effect in effects_of(write) if effect.op == "delete"}
 
 
@@ -103,6 +101,8 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
     ended: dict[str, Connection | Exchanged] = {}
     timeouts: dict[str, int] = {}
     heard: dict[str, tuple[int, Exchanged]] = {}
+    closes = (each for each in exchange.writes if each.request.op == "closeSession" and each.is_done)
+    closed = {each.connection: each for each in closes}
     for connection in exchange.connections.values():
         asked, given = connection.connect, connection.connected
         if given is None:
@@ -134,11 +134,12 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
         if given.session != NOBODY:
             holders[given.session] = asked.client
             timeouts[given.session] = given.timeout
-        for operation in connection.operations:
+        for operation in reversed(connection.operations):
             if operation.answer is not None and operation.request.time is not None:
                 heard[connection.session] = operation.request.time, operation
-            if operation.request.op == "closeSession" and operation.is_done:
-                ended[connection.session] = operation
+                break
+        if connection in closed:
+            ended[connection.session] = closed[connection]
         _answered_without_a_session(connection, found)
 
 
@@ -179,11 +180,11 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for containers that were deleted with a child in them, and for nodes that were deleted before their time."""
     made: dict[str, tuple[Exchanged, bool, int]] = {}
     written: dict[str, Exchanged] = {}
-    for operation in exchange.operations:
-        if operation.is_write and operation.is_done:
+    for operation in exchange.writes:
+        if operation.is_done:
             for effect in effects_of(operation):
                 written[effect.created] = operation
-                if effect.op == "create" and {"container", "ttl"} & set(effect.mode):
+                if effect.op == "create" and effect.mode and {"container", "ttl"} & set(effect.mode):
                     ttl = max((operation.request.ttl, *(part.ttl for part in operation.request.parts)))
                     made[effect.created] = operation, "container" in effect.mode, ttl
     deletable = _deletable(exchange)

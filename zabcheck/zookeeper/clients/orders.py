@@ -3,24 +3,27 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import Content
 from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.wire.zxids import shown
+
+_ZXID = attrgetter("zxid")
+_TIME = itemgetter(0)
 
 
 def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the order of the answers on each connection with that of the requests."""
     for connection in exchange.connections.values():
         waiting: Exchanged | None = None
-        for stray in connection.received:
-            if isinstance(stray, Exchanged) and stray.sent < 0:
-                which = f"request {stray.request.xid}, which it had not sent, or twice"
-                text = f"client {connection.client} was answered {which}"
-                found.breach(stray.zxid, text, stray)
+        for stray in connection.strays:
+            which = f"request {stray.request.xid}, which it had not sent, or twice"
+            text = f"client {connection.client} was answered {which}"
+            found.breach(stray.zxid, text, stray)
         latest: Exchanged | None = None
         for operation in connection.operations:
             if operation.request.op in BESIDE_THE_ORDER:
@@ -46,62 +49,74 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
 def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at the zxids of the answers of each connection, in the order in which they came."""
     for connection in exchange.connections.values():
-        highest: Exchanged | None = None
-        for answer in _answers(connection):
-            if highest is not None:
-                found.case()
-                if answer.zxid < highest.zxid:
-                    text = (
-                        f"client {connection.client} was answered as of {shown(highest.zxid)}, and then as of "
-                        f"{shown(answer.zxid)} by the same server"
-                    )
-                    found.breach(answer.zxid, text, highest, answer)
-            if highest is None or answer.zxid > highest.zxid:
+        if not connection.answers:
+            continue
+        found.case(len(connection.answers) - 1)
+        highest = connection.answers[0]
+        for answer in connection.answers:
+            if answer.zxid < highest.zxid:
+                text = (
+                    f"client {connection.client} was answered as of {shown(highest.zxid)}, and then as of "
+                    f"{shown(answer.zxid)} by the same server"
+                )
+                found.breach(answer.zxid, text, highest, answer)
+            elif answer.zxid > highest.zxid:
                 highest = answer
-
-
-def _answers(connection: Connection) -> Iterator[Exchanged]:
-    return (each for each in connection.received if isinstance(each, Exchanged) and each.zxid)
 
 
 def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the first answers after a session was resumed with the last zxid that it had seen."""
     highest: dict[str, Exchanged] = {}
     for connection in exchange.connections.values():
-        before = highest.get(connection.session)
+        answers, before = connection.answers, highest.get(connection.session)
         seen = connection.connect.seen if connection.connected is not None else 0
-        for answer in _answers(connection):
-            least = max(seen, before.zxid if before is not None and before.connection is not connection else 0)
-            if least and answer.answered is not None:
-                found.case()
-                if answer.zxid < least:
-                    by = "" if before is None or before.zxid < least else f", by {before.name}"
-                    text = (
-                        f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
-                        f"answered as of {shown(answer.zxid)}"
-                    )
-                    found.breach(answer.zxid, text, before, connection.connect, answer)
-                    break
-            if connection.session not in highest or answer.zxid > highest[connection.session].zxid:
-                highest[connection.session] = answer
+        least = max(seen, before.zxid if before is not None else 0)
+        if least:
+            wrong = next((number for number, answer in enumerate(answers) if answer.zxid < least), None)
+            found.case(len(answers) if wrong is None else wrong + 1)
+            if wrong is not None:
+                by = "" if before is None or before.zxid < least else f", by {before.name}"
+                text = (
+                    f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
+                    f"answered as of {shown(answers[wrong].zxid)}"
+                )
+                found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
+                answers = answers[:wrong]
+        latest = max(answers, key=_ZXID, default=None)
+        if latest is not None and (before is None or latest.zxid > before.zxid):
+            highest[connection.session] = latest
 
 
 def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each read with the writes that its session had sent before it."""
     latest: dict[str, Exchanged] = {}
+    stale: list[tuple[Exchanged, Exchanged]] = []
+    cases = 0
     for operation in exchange.operations:
-        if operation.is_write and operation.is_done and operation.zxid:
-            if operation.session not in latest or operation.zxid > latest[operation.session].zxid:
-                latest[operation.session] = operation
-        elif operation.zxid and operation.request.op not in BESIDE_THE_ORDER and operation.session in latest:
-            write = latest[operation.session]
-            found.case()
-            if operation.zxid < write.zxid:
-                text = (
-                    f"{write.name} was done as {shown(write.zxid)}, and {operation.name}, sent after it, is as of "
-                    f"{shown(operation.zxid)}"
-                )
-                found.breach(operation.zxid, text, write, operation)
+        zxid = operation.zxid
+        if not zxid:
+            continue
+        session = operation.connection.session
+        write = latest.get(session)
+        if operation.is_write and operation.is_done:
+            if write is None or zxid > write.zxid:
+                latest[session] = operation
+        elif write is not None and operation.request.op not in BESIDE_THE_ORDER:
+            cases += 1
+            if zxid < write.zxid:
+                stale.append((write, operation))
+    found.case(cases)
+    for write, operation in stale:
+        text = (
+            f"{write.name} was done as {shown(write.zxid)}, and {operation.name}, sent after it, is as of "
+            f"{shown(operation.zxid)}"
+        )
+        found.breach(operation.zxid, text, write, operation)
+    _own_writes_in_nodes(tree, found)
+
+
+def _own_writes_in_nodes(tree: Tree, found: Found) -> None:
+    """Look for a node that was read, on the connection of a write, as it was before that."""
     for conflict in tree.conflicts:
         change, stale = conflict.change.by, conflict.stale.by
         if not (conflict.change.is_change and isinstance(change, Exchanged) and isinstance(stale, Exchanged)):
@@ -117,10 +132,7 @@ def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
 def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxids of each session's writes, and look for those of unknown outcome where they must not be."""
     latest: dict[str, Exchanged] = {}
-    writers = _writers(exchange)
-    for operation in exchange.operations:
-        if not (operation.is_write and operation.is_done and operation.zxid):
-            continue
+    for operation in exchange.done:
         before = latest.get(operation.session)
         if before is not None:
             found.case()
@@ -136,14 +148,15 @@ def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
         if unknown.connection is later.connection:
             _look_for_a_hole(unknown, later, tree, found)
         else:
-            _look_for_a_late_one(unknown, later, writers, tree, found)
+            _look_for_a_late_one(unknown, later, exchange, tree, found)
 
 
+@lru_cache(maxsize=1)
 def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
     """Return the writes by what they write."""
     writers: dict[tuple[str, Content], list[Exchanged]] = defaultdict(list)
-    for operation in exchange.operations:
-        for effect in effects_of(operation) if operation.is_write else ():
+    for operation in exchange.writes:
+        for effect in effects_of(operation):
             if effect.content is not None:
                 writers[effect.path, effect.content].append(operation)
     return writers
@@ -152,9 +165,7 @@ def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
 def _given_up(exchange: Exchange) -> Iterator[tuple[Exchanged, Exchanged]]:
     """Yield each write of unknown outcome with the next one of its session that was done."""
     waiting: dict[str, list[Exchanged]] = defaultdict(list)
-    for operation in exchange.operations:
-        if not operation.is_write:
-            continue
+    for operation in exchange.writes:
         if not operation.is_known:
             waiting[operation.session].append(operation)
         elif operation.is_done and operation.zxid:
@@ -163,7 +174,8 @@ def _given_up(exchange: Exchange) -> Iterator[tuple[Exchanged, Exchanged]]:
 
 def _look_for_a_hole(unknown: Exchanged, later: Exchanged, tree: Tree, found: Found) -> None:
     """Tell a write that was passed over: a later one on its connection was done, and its node has not changed."""
-    least = max((each.zxid for each in _answers(unknown.connection) if (each.answered or 0) < unknown.sent), default=0)
+    answers = unknown.connection.answers
+    least = max((each.zxid for each in answers if (each.answered or 0) < unknown.sent), default=0)
     for effect in effects_of(unknown):
         if effect.op != "setData" or effect.version >= 0 or unknown.request.op == "multi":
             continue
@@ -176,19 +188,14 @@ def _look_for_a_hole(unknown: Exchanged, later: Exchanged, tree: Tree, found: Fo
             found.breach(later.zxid, text, unknown, later, seen.by)
 
 
-def _look_for_a_late_one(
-    unknown: Exchanged,
-    later: Exchanged,
-    writers: dict[tuple[str, Content], list[Exchanged]],
-    tree: Tree,
-    found: Found,
-) -> None:
+def _look_for_a_late_one(unknown: Exchanged, later: Exchanged, exchange: Exchange, tree: Tree, found: Found) -> None:
     """Tell a write that took effect after a later one of its session, on another connection."""
     for effect in effects_of(unknown):
-        if effect.content is None or len(writers[effect.path, effect.content]) > 1:
+        if effect.content is None:
             continue
-        for seen in tree.with_content.get((effect.path, effect.content), ()):
-            if seen.start > later.zxid:
+        what = effect.path, effect.content
+        for seen in tree.with_content.get(what, ()):
+            if seen.start > later.zxid and len(_writers(exchange)[what]) == 1:
                 text = (
                     f"client {unknown.connection.client} gave up request {unknown.request.xid}, was told that "
                     f"{later.request.xid} is done ({shown(later.zxid)}), and {unknown.request.xid} took effect as "
@@ -210,7 +217,7 @@ class Earlier(NamedTuple):
 
 @lru_cache(maxsize=1)
 def in_real_time(exchange: Exchange) -> list[Earlier]:
-    """Return each write and sync that is known to have been sent after another operation was answered.
+    """Return each write that was done, and each sync, that is known to have been sent after another was answered.
 
     O(operations · log).
     """
@@ -218,25 +225,31 @@ def in_real_time(exchange: Exchange) -> list[Earlier]:
 
 
 def _by_clock(exchange: Exchange) -> Iterator[Earlier]:
-    points: list[tuple[int, int, int, Exchanged]] = []
-    if exchange.header.clock == "one":
-        for number, operation in enumerate(exchange.operations):
-            if operation.request.time is not None:
-                points.append((operation.request.time, 0, number, operation))
-            if operation.answer is not None and operation.answer.time is not None and operation.zxid:
-                points.append((operation.answer.time + exchange.header.clock_error, 1, number, operation))
+    if exchange.header.clock != "one":
+        return
+    asked: list[tuple[int, Exchanged]] = []
+    told: list[tuple[int, Exchanged]] = []
+    for each in exchange.operations:
+        if not each.zxid or each.answer is None:
+            continue
+        if each.request.time is not None and (each.request.op == "sync" or (each.is_write and each.is_done)):
+            asked.append((each.request.time, each))
+        if each.answer.time is not None:
+            told.append((each.answer.time + exchange.header.clock_error, each))
+    asked.sort(key=_TIME)
+    told.sort(key=_TIME)
+    place = 0
     best: Exchanged | None = None
     best_write: Exchanged | None = None
-    points.sort()
-    for _, is_answer, _, operation in points:
-        if not is_answer:
-            if operation.is_write or operation.request.op == "sync":
-                yield Earlier(operation, best, best_write)
-            continue
-        if best is None or operation.zxid > best.zxid:
-            best = operation
-        if operation.is_write and operation.is_done and (best_write is None or operation.zxid > best_write.zxid):
-            best_write = operation
+    for sent, operation in asked:
+        while place < len(told) and told[place][0] < sent:
+            answered = told[place][1]
+            place += 1
+            if best is None or answered.zxid > best.zxid:
+                best = answered
+            if answered.is_write and answered.is_done and (best_write is None or answered.zxid > best_write.zxid):
+                best_write = answered
+        yield Earlier(operation, best, best_write)
 
 
 def _told(exchange: Exchange) -> Iterator[Earlier]:
@@ -250,9 +263,7 @@ def _told(exchange: Exchange) -> Iterator[Earlier]:
 def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxids of writes with each other, and with those of all that was answered before they were sent."""
     holders: dict[int, Exchanged] = {}
-    for operation in exchange.operations:
-        if not (operation.is_write and operation.is_done and operation.zxid):
-            continue
+    for operation in exchange.done:
         other = holders.setdefault(operation.zxid, operation)
         if other is not operation:
             found.breach(

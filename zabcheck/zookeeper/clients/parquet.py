@@ -12,9 +12,10 @@ from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, decoded
+from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, decoded_lines
 
 _COLUMNS = {
     "record": pa.string(),
@@ -36,6 +37,8 @@ SCHEMA = pa.schema(
     ]
 )
 """The columns of a history."""
+_READ = pa.schema([SCHEMA.field(name) for name in (*_COLUMNS, "rest")])
+"""The columns that a line is made of."""
 BATCH = 1 << 16
 """Rows that are read or written at once."""
 
@@ -78,11 +81,37 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
         if missing := [column for column in SCHEMA.names if column not in file.schema_arrow.names]:
             raise HistoryError(f"{name}: expected the columns of a history, `{missing[0]}` is not there")
         number = 0
-        for batch in file.iter_batches(BATCH, columns=[*_COLUMNS, "rest"]):
-            for row in batch.to_pylist():
-                number += 1
-                rest = row.pop("rest")
-                fields = {key: value for key, value in row.items() if value is not None}
-                yield decoded(_encode(fields | (_fields(rest) if rest else {})), name, number)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, msgspec.DecodeError) as error:
+        for batch in file.iter_batches(BATCH, columns=_READ.names):
+            yield from decoded_lines(_text(batch.select(_READ.names).cast(_READ)), name, number)
+            number += len(batch)
+        if not number:
+            raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
+    except (pa.ArrowException, msgspec.DecodeError) as error:
         raise HistoryError(f"{name}: a Parquet file that cannot be read: {error}") from None
+
+
+def _text(batch: pa.RecordBatch) -> bytes:
+    """Return rows as JSON Lines."""
+    rest = batch.column("rest")
+    strings = [batch.column(name).unique() for name, kind in _COLUMNS.items() if kind == pa.string()]
+    is_escaped = any(pc.any(pc.match_substring_regex(each, r'["\\\x00-\x1f]')).as_py() for each in strings)
+    if is_escaped or pc.all(pc.starts_with(rest, '{"')).as_py() is False:
+        return b"".join(map(_line, batch.to_pylist()))
+    fields = [_field(name, batch.column(name)) for name in _COLUMNS]
+    others = pc.coalesce(pc.binary_replace_slice(rest.cast(pa.binary()), 0, 1, b",").cast(pa.string()), "}")
+    lines = pc.binary_join_element_wise("{", *fields, others, "\n", "", null_handling="replace")
+    return bytes(lines.buffers()[2])[: pc.sum(pc.binary_length(lines)).as_py()]
+
+
+def _field(name: str, column: pa.Array) -> pa.Array:
+    """Return a field of each row as JSON; null where there is none. What is alike is made once."""
+    values = column.dictionary_encode()
+    quote = '"' if column.type == pa.string() else ""
+    begin = f'{"" if name == "record" else ","}"{name}":{quote}'
+    return pc.binary_join_element_wise(begin, values.dictionary.cast(pa.string()), quote, "").take(values.indices)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    rest = row.pop("rest")
+    fields = {key: value for key, value in row.items() if value is not None}
+    return _encode(fields | (_fields(rest) if rest else {})) + b"\n"

@@ -113,19 +113,18 @@ class _Search:
 def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for an order of the operations on each node whose answers have neither zxids nor counters."""
     steps: dict[str, dict[str, list[_Step]]] = defaultdict(lambda: defaultdict(list))
-    with_zxids: set[str] = set()
-    for operation in exchange.operations:
+    accesses = [each for each in exchange.operations if each.request.op in ("getData", "setData")]
+    with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
+    for operation in accesses:
         request, answer = operation.request, operation.answer
-        if request.path is None or request.op not in ("getData", "setData"):
+        if request.path is None or request.path in with_zxids:
             continue
-        if operation.zxid or (answer is not None and answer.stat is not None):
-            with_zxids.add(request.path)
         sees, writes = content_of(request.expects), content_of(request.data)
         if request.op == "getData":
             sees = content_of(answer.data) if answer is not None and operation.is_done else None
         if operation.is_done or (writes is not None and not operation.is_known):
             steps[request.path][operation.session].append(_Step(operation, sees, writes))
-    for path in sorted(steps.keys() - with_zxids):
+    for path in sorted(steps):
         _judge([*steps[path].values()], found)
 
 

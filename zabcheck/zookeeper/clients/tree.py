@@ -7,21 +7,26 @@ and two that overlap and differ contradict each other, whoever saw them: one loo
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
-from zabcheck.zookeeper.clients.history import NOBODY, Content, InitialNode, Stat, content_of
+from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Result, Stat, content_of
 
 ROOT = "/"
 UNKNOWN_VERSION = -1
 """The version of a node after a set that was answered without a Stat; its czxid, pzxid and owner are unknown too."""
+_SPAN = attrgetter("start", "until")
 _READS = ("getData", "exists", "getChildren", "getACL")
 
 
-class Seen(NamedTuple):
+class Seen(Struct, frozen=True, eq=False):
     """A node as an operation showed it, or its absence if `stat` is None, from zxid `start` to `until`.
 
     `content` and `children` are None where the operation does not show them.
@@ -81,6 +86,7 @@ class Tree:
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
         self.complete = exchange.header.complete
+        self._complete = tuple(top.rstrip("/") + "/" for top in self.complete)
         for node in exchange.nodes:
             self._look(node.path, node.stat, node.zxid, content_of(node.data), None, node)
         for operation in exchange.operations:
@@ -90,7 +96,7 @@ class Tree:
                 self.unsettled.update(each.path for each in effects_of(operation))
         for lists in (self.data, self.children):
             for sightings in lists.values():
-                sightings.sort(key=lambda seen: (seen.start, seen.until))
+                sightings.sort(key=_SPAN)
         self._changes = {path: Changes([*filter(is_state, sightings)]) for path, sightings in self.data.items()}
         self._longest = {path: _running(changes.states) for path, changes in self._changes.items()}
         self._below: dict[str, Changes] = {}
@@ -101,15 +107,21 @@ class Tree:
                 for effect in _last_effects(operation):
                     self._change(operation, effect)
             return
-        for effect in effects_of(operation):
-            result = effect.result
-            if effect.op not in _READS or result is None:
-                continue
-            if result.error == "NoNode" and operation.zxid:
-                self.data[effect.path].append(Seen(operation.zxid, operation.zxid, None, None, None, operation, False))
-            elif result.error == "" and result.stat is not None:
-                content = content_of(result.data) if effect.op == "getData" else None
-                self._look(effect.path, result.stat, operation.zxid, content, result.children, operation)
+        request = operation.request
+        if request.op == "multiRead":
+            for effect in effects_of(operation):
+                self._read(effect.op, effect.path, effect.result, operation)
+        elif request.path is not None:
+            self._read(request.op, request.path, operation.answer, operation)
+
+    def _read(self, op: str, path: str, result: Answer | Result | None, by: Exchanged) -> None:
+        if op not in _READS or result is None:
+            return
+        if result.error == "NoNode" and by.zxid:
+            self.data[path].append(Seen(by.zxid, by.zxid, None, None, None, by, False))
+        elif result.error == "" and result.stat is not None:
+            content = content_of(result.data) if op == "getData" else None
+            self._look(path, result.stat, by.zxid, content, result.children, by)
 
     def _change(self, operation: Exchanged, effect: Effect) -> None:
         zxid, path, stat = operation.zxid, effect.created, getattr(effect.result, "stat", None)
@@ -117,7 +129,7 @@ class Tree:
             if stat is None and zxid:
                 owner = operation.session if "ephemeral" in effect.mode else NOBODY
                 stat = Stat(zxid, zxid, zxid, 0, 0, ephemeral_owner=owner)
-            if {"ephemeral", "container", "ttl"} & set(effect.mode) and path not in self._lasting:
+            if effect.mode and {"ephemeral", "container", "ttl"} & set(effect.mode) and path not in self._lasting:
                 self.unsettled.add(path)
         elif effect.op == "setData" and stat is None and zxid:
             version = UNKNOWN_VERSION if effect.version < 0 else effect.version + 1
@@ -144,8 +156,14 @@ class Tree:
         children: tuple[str, ...] | None,
         by: Exchanged | InitialNode,
     ) -> None:
-        self.data[path].append(Seen(stat.mzxid, max(stat.mzxid, zxid), stat, content, children, by, False))
-        self.children[path].append(Seen(stat.pzxid, max(stat.pzxid, zxid), stat, None, children, by, False))
+        changed, below = stat.mzxid, stat.pzxid
+        self.data[path].append(Seen(changed, zxid if zxid > changed else changed, stat, content, children, by, False))
+        self.children[path].append(Seen(below, zxid if zxid > below else below, stat, None, children, by, False))
+
+    @cached_property
+    def reads(self) -> list[tuple[str, list[Seen]]]:
+        """By path, what was read of each node, not what was written."""
+        return [(path, [seen for seen in self.data[path] if not seen.is_change]) for path in sorted(self.data)]
 
     @cached_property
     def with_content(self) -> dict[tuple[str, Content], list[Seen]]:
@@ -159,7 +177,7 @@ class Tree:
 
     def is_complete(self, path: str) -> bool:
         """Return True if all who write this node are recorded."""
-        return any(path == top or path.startswith(top.rstrip("/") + "/") for top in self.complete)
+        return path.startswith(self._complete) or path in self.complete
 
     @cached_property
     def _unsettled_or_above(self) -> set[str]:
@@ -171,11 +189,12 @@ class Tree:
 
     def state_at(self, path: str, zxid: int) -> Seen | None:
         """Return the sighting that shows the node as of `zxid`; None if nothing proves how it was. O(log sightings)."""
-        index = bisect_right(self.changes(path).starts, zxid) - 1
+        changes = self._changes.get(path)
+        index = bisect_right(changes.starts, zxid) - 1 if changes is not None else -1
         if index < 0:
             return None
         seen = self._longest[path][index]
-        lasts = seen.until >= zxid or (self.is_complete(path) and path not in self.unsettled)
+        lasts = seen.until >= zxid or (path not in self.unsettled and self.is_complete(path))
         return seen if lasts else None
 
     def changes(self, path: str) -> Changes:
@@ -243,15 +262,17 @@ def ancestors(path: str) -> Iterator[str]:
         yield path
 
 
-def _last_effects(operation: Exchanged) -> list[Effect]:
+def _last_effects(operation: Exchanged) -> Iterable[Effect]:
     """Return the effects of a write; of those of a multi on one node, the last, which alone can be seen."""
+    if operation.request.op != "multi":
+        return effects_of(operation)
     last: dict[str, Effect] = {}
     for effect in effects_of(operation):
         if effect.op == "check":
             continue
         before = last.get(effect.created)
         if before is not None and before.op == "create" and effect.op == "setData":
-            effect = effect._replace(mode=before.mode)
+            effect = replace(effect, mode=before.mode)
         last[effect.created] = effect
     return [*last.values()]
 
@@ -270,10 +291,12 @@ def _running(sightings: list[Seen]) -> list[Seen]:
 def _conflicts(path: str, sightings: list[Seen]) -> Iterator[Conflict]:
     reaching: Seen | None = None  # of those that began before, the one that lasts longest
     candidate: Seen | None = None  # the same, with those that began as this one
+    reach = begun = last = -1  # until when, since when and until when they last
     for seen in sightings:
-        if candidate is not None and candidate.start < seen.start:
-            reaching = candidate
-        if reaching is not None and reaching.until >= seen.start and not (reaching.stat is None and seen.stat is None):
+        start = seen.start
+        if begun < start:
+            reaching, reach = candidate, last
+        if reaching is not None and reach >= start and not (reaching.stat is None and seen.stat is None):
             yield Conflict(path, reaching, seen)
-        if candidate is None or seen.until > candidate.until:
-            candidate = seen
+        if seen.until > last:
+            candidate, begun, last = seen, start, seen.until

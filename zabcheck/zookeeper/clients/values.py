@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zabcheck.zookeeper.clients.exchange import WRITES, Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
 from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
 from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, Conflict, Seen, Tree, parent
@@ -12,12 +12,6 @@ from zabcheck.zookeeper.wire.zxids import shown
 
 _OF_NO_PART = "RuntimeInconsistency"
 """The result of the parts after the one for which a multi is refused."""
-
-
-def _reads(tree: Tree) -> Iterator[tuple[str, Seen]]:
-    """Yield what was read of each node, not what was written."""
-    for path in sorted(tree.data):
-        yield from ((path, seen) for seen in tree.data[path] if not seen.is_change)
 
 
 def _name(by: Exchanged | InitialNode) -> str:
@@ -41,34 +35,35 @@ def _has_its_data(conflict: Conflict) -> bool:
 
 def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each read with the tree as of its zxid, as far as the history proves how that was."""
-    for path, seen in _reads(tree):
+    for path, sightings in tree.reads:
         if len(tree.data[path]) > 1:
-            found.case()
-        stat = seen.stat
-        zxid = seen.by.zxid
-        if stat is not None and 0 < zxid < max(stat.mzxid, stat.czxid):
-            text = f"{_name(seen.by)}, as of {shown(zxid)}, shows {path} as of {shown(max(stat.mzxid, stat.czxid))}"
-            found.breach(zxid, text, seen.by)
-        if stat is None:
-            known = tree.state_at(path, zxid)
-            if known is not None and known.stat is not None and known is not seen:
-                found.breach(
-                    zxid,
-                    f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)} "
-                    f"({_name(known.by)})",
-                    known.by,
-                    seen.by,
-                )
+            found.case(len(sightings))
+        for seen in sightings:
+            _look_at_a_read(path, seen, tree, found)
     for conflict in tree.conflicts:
         if not _has_its_data(conflict):
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
 
 
+def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:
+    stat, zxid = seen.stat, seen.by.zxid
+    if stat is not None:
+        if 0 < zxid < stat.mzxid or 0 < zxid < stat.czxid:
+            text = f"{_name(seen.by)}, as of {shown(zxid)}, shows {path} as of {shown(max(stat.mzxid, stat.czxid))}"
+            found.breach(zxid, text, seen.by)
+        return
+    known = tree.state_at(path, zxid)
+    if known is not None and known.stat is not None and known is not seen:
+        text = (
+            f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)} "
+            f"({_name(known.by)})"
+        )
+        found.breach(zxid, text, known.by, seen.by)
+
+
 def reliability(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for later views that lack what was acknowledged, or read by anybody."""
-    for _, seen in _reads(tree):
-        if seen.until > seen.start:
-            found.case()
+    found.case(sum(seen.until > seen.start for _, sightings in tree.reads for seen in sightings))
     for conflict in tree.conflicts:
         if not _has_its_data(conflict) and conflict.change.by is not conflict.stale.by:
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
@@ -80,6 +75,8 @@ def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
         for first, second in pairwise(tree.data[path]):
             if first.start == second.start and first.stat is not None and second.stat is not None:
                 found.case()
+                if first.stat == second.stat and first.content == second.content:
+                    continue
                 differ = _difference(first, second)
                 if differ:
                     text = (
@@ -128,7 +125,7 @@ def _difference(first: Seen, second: Seen) -> str:
 def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at the results of each multi, and for views that have a part of it only."""
     refused: dict[tuple[str, Content], Exchanged] = {}
-    for operation in exchange.operations:
+    for operation in exchange.writes:
         if operation.request.op == "multi":
             found.case()
             if operation.answer is not None and operation.answer.error == "":
@@ -138,13 +135,12 @@ def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
     paths = {path for path, _ in refused}
     others = [
         each
-        for each in exchange.operations
-        if each.is_write
-        and (each.request.op != "multi" or each.is_done or not each.is_known)
+        for each in exchange.writes
+        if (each.request.op != "multi" or each.is_done or not each.is_known)
         and any(effect.path in paths for effect in effects_of(each))
     ]
     written = {each for operation in others for each in _written(operation)} & refused.keys()
-    for path, seen in _reads(tree):
+    for path, seen in ((path, seen) for path, sightings in tree.reads if path in paths for seen in sightings):
         source = refused.get((path, seen.content)) if seen.content is not None else None
         if source is not None and (path, seen.content) not in written:
             found.breach(
@@ -182,10 +178,10 @@ def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None
 
 def multi_read(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for a multi whose reads are of different trees."""
-    for operation in exchange.operations:
-        if operation.request.op == "multiRead" and operation.is_known:
-            found.case()
-    for path, seen in _reads(tree):
+    found.case(sum(each.is_known and each.request.op == "multiRead" for each in exchange.operations))
+    if not found.judged:
+        return
+    for path, seen in ((path, seen) for path, sightings in tree.reads for seen in sightings):
         if _is_multi_read(seen) and seen.stat is not None and 0 < seen.by.zxid < seen.stat.mzxid:
             text = f"{_name(seen.by)}, as of {shown(seen.by.zxid)}, shows {path} as of {shown(seen.stat.mzxid)}"
             found.breach(seen.by.zxid, text, seen.by)
@@ -203,17 +199,17 @@ def _is_multi_read(seen: Seen) -> bool:
 
 def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare what was done and what was refused with the node as it was before, where that is known."""
-    for operation in exchange.operations:
-        if not operation.is_write or not operation.is_known or not operation.zxid or operation.answer is None:
+    for operation in exchange.writes:
+        if not operation.is_known or not operation.zxid or operation.answer is None:
             continue
         if operation.request.op == "multi" and len(operation.request.parts) != len(operation.answer.results):
             continue
-        touched: set[str] = set()
-        for effect in effects_of(operation):
+        effects = effects_of(operation)
+        for number, effect in enumerate(effects):
             error = effect.result.error if effect.result is not None else ""
-            if effect.created not in touched and error != _OF_NO_PART and effect.op != "closeSession":
+            is_first = not number or all(before.created != effect.created for before in effects[:number])
+            if is_first and error != _OF_NO_PART and effect.op != "closeSession":
                 _judge_condition(operation, effect, error, tree, found)
-            touched.add(effect.created)
 
 
 def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
@@ -269,12 +265,13 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
 def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the counters of nodes with each other, with the data, and with the known changes."""
     for path in sorted(tree.data):
-        for seen in tree.data[path]:
-            if seen.stat is not None:
-                found.case()
-                wrong = _impossible(seen.stat, seen)
-                if wrong:
-                    found.breach(seen.until, f"{_name(seen.by)} shows of {path} {wrong}", seen.by)
+        shown_to = [seen for seen in tree.data[path] if seen.stat is not None]
+        found.case(len(shown_to))
+        for seen in shown_to:
+            assert seen.stat is not None
+            wrong = _impossible(seen.stat, seen)
+            if wrong:
+                found.breach(seen.until, f"{_name(seen.by)} shows of {path} {wrong}", seen.by)
     for conflict in tree.conflicts:
         if _has_its_data(conflict):
             text = (
@@ -296,8 +293,8 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
             assert second.stat is not None
             if (
                 first.start == second.start
-                and _czxid(first) == _czxid(second)
                 and first.stat.cversion != second.stat.cversion
+                and first.stat.czxid == second.stat.czxid
             ):
                 text = (
                     f"{path} has pzxid {shown(first.start)} with cversion {first.stat.cversion} for "
@@ -309,7 +306,7 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def _impossible(stat: Stat, seen: Seen) -> str:
     """Return as text what no node can have; "" if a node can be so."""
-    if stat.czxid > min(stat.mzxid, stat.pzxid):
+    if stat.czxid > stat.mzxid or stat.czxid > stat.pzxid:
         return f"czxid {shown(stat.czxid)}, and mzxid {shown(stat.mzxid)}, pzxid {shown(stat.pzxid)}"
     if (stat.version == 0) != (stat.mzxid == stat.czxid) and stat.version <= 0:
         return f"version {stat.version}, and mzxid {shown(stat.mzxid)} that is not its czxid {shown(stat.czxid)}"
@@ -325,16 +322,15 @@ def _impossible(stat: Stat, seen: Seen) -> str:
 
 def _owners(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the owner of each node with the session that created it."""
-    created: dict[tuple[str, int], tuple[Exchanged, str]] = {}
-    for operation in exchange.operations:
-        if operation.is_write and operation.is_done and operation.zxid:
-            for effect in effects_of(operation):
-                if effect.op == "create":
-                    owner = operation.session if "ephemeral" in effect.mode else NOBODY
-                    created[effect.created, operation.zxid] = operation, owner
-    for path in sorted(tree.data):
+    created: dict[str, dict[int, tuple[Exchanged, str]]] = defaultdict(dict)
+    for operation in exchange.done:
+        for effect in effects_of(operation):
+            if effect.op == "create":
+                owner = operation.session if "ephemeral" in effect.mode else NOBODY
+                created[effect.created][operation.zxid] = operation, owner
+    for path in sorted(created):
         for seen in tree.data[path]:
-            by = created.get((path, seen.stat.czxid)) if seen.stat is not None else None
+            by = created[path].get(seen.stat.czxid) if seen.stat is not None else None
             if by is not None and seen.stat is not None and seen.stat.ephemeral_owner != by[1]:
                 text = (
                     f"{by[0].name} created {path} with the owner {by[1]}, and {_name(seen.by)} shows "
@@ -347,9 +343,7 @@ def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the numbers of sequential nodes below each parent, in the order of their zxids."""
     below: dict[str, list[tuple[int, Effect, Exchanged]]] = defaultdict(list)
     uncertain: set[str] = set()
-    for operation in exchange.operations:
-        if operation.request.op not in WRITES:
-            continue
+    for operation in exchange.writes:
         for effect in effects_of(operation):
             if effect.op == "create":
                 if operation.is_done and operation.zxid:

@@ -34,6 +34,8 @@ _REMOVED: dict[str, tuple[Kind, ...]] = {
     "recursive": ("recursive",),
 }
 """The kinds that removeWatches takes away, by its own; any other takes all."""
+_ABOUT = frozenset(("addWatch", "removeWatches", "setWatches"))
+"""The operations that are about watches alone."""
 _NEVER = 1 << 63
 
 
@@ -92,7 +94,7 @@ class _Stream:
         for item in self.connection.received:
             if isinstance(item, WatchEvent):
                 self._hear(item)
-            else:
+            elif item.request.watch or item.request.op in _ABOUT or (self.heap and self.heap[0][0] <= item.zxid):
                 self._answer(item)
 
     def _arm(self, path: str, kind: Kind, since: int, by: Exchanged, is_due: bool = True) -> Arm:
@@ -108,8 +110,11 @@ class _Stream:
     def _expect(self, arm: Arm, after: int) -> None:
         """Look up the change that a watch has to tell next."""
         arm.since = after
-        changes = [seen for each in self._changes(arm) if (seen := each.next(after)) is not None]
-        arm.change = min(changes, key=lambda seen: seen.start, default=None)
+        arm.change = None
+        for each in self._changes(arm):
+            seen = each.next(after)
+            if seen is not None and (arm.change is None or seen.start < arm.change.start):
+                arm.change = seen
         arm.due = arm.change.start if arm.change is not None else _NEVER
         if arm.change is not None:
             heappush(self.heap, (arm.due, next(self.numbers), arm))
