@@ -75,10 +75,9 @@ def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> 
 
 def test_it_is_said_what_nobody_checks_of_nodes_of_maelstrom(zabcheck: Command) -> None:
     of = f"{PYTHON} {ROOT / 'tests/protocols/external/log_of_maelstrom.py'} one"
-    result = zabcheck("run", "--maelstrom", of, "--runs", "1", "--steps", "5", "--processes", "2", "--seed", "1")
+    few = ("--runs", "1", "--steps", "5", "--processes", "2", "--seed", "1")
+    result = zabcheck("run", "--exec", f"maelstrom:{of}", *few)
     assert result.err.startswith("nodes of Maelstrom keep their own time: nobody checks")
-    both = zabcheck("run", "--maelstrom", of, "--exec", KIT)
-    assert (both.code, both.err) == (2, "zabcheck: --maelstrom: expected no --exec, there is one command\n")
 
 
 def test_no_file_starts_a_command(zabcheck: Command, tmp_path: Path) -> None:

@@ -429,10 +429,11 @@ def test_one_of_a_thing_is_said_in_the_singular(zabcheck: Command) -> None:
 
 
 def test_each_transition_is_checked_to_be_a_step_of_what_is_proved(zabcheck: Command) -> None:
-    result = zabcheck("explore", "--refines", "--processes", "2", "--epochs", "1", "--txns", "1", "--crashes", "0")
+    refines = ("explore", "--property", "refinement", "--processes", "2")
+    result = zabcheck(*refines, "--epochs", "1", "--txns", "1", "--crashes", "0")
     assert result.code == 0
     assert words(result.out).startswith("proved: zab does not violate refinement in any state within the bounds")
-    wrong = zabcheck("explore", "--refines", "--mutant", "commit-on-own-ack", "--processes", "2")
+    wrong = zabcheck(*refines, "--mutant", "commit-on-own-ack")
     assert wrong.code == 1
     assert "refinement is violated" in wrong.out
     assert "that is no instance of step l.3.2 (commit)" in words(wrong.out)

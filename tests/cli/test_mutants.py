@@ -3,17 +3,13 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from invariants import PROPERTIES
 from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.zab.messages import Ack
-from zabcheck.simulation.schedule import load
 
 SOON = ("mutants", "--mutant", "commit-on-own-ack", "--mutant", "promise-not-durable", "--seeds", "2")
 SOONER = ("mutants", "--mutant", "promise-not-durable")
@@ -195,86 +191,3 @@ def test_bad_usage_is_one_line(arguments: str, expected: str, zabcheck: Command,
     assert (result.code, result.out) == (2, "")
     assert re.fullmatch(r"zabcheck: .*\n", result.err)
     assert result.err.removeprefix("zabcheck: ").startswith(expected)
-
-
-# What is recorded.
-
-RECORD = ("mutants", "--record", "commit-on-own-ack", "--property", "chosen", "--seeds", "1", "--runs", "500")
-
-
-def folders(at: Path) -> tuple[str, ...]:
-    return "--schedules", str(at / "schedules"), "--gallery", str(at / "gallery")
-
-
-def test_the_schedules_and_pages_of_a_bug_are_recorded(zabcheck: Command, tmp_path: Path) -> None:
-    for name in ("schedules", "gallery"):
-        (tmp_path / name).mkdir()
-    first = zabcheck(*RECORD, *folders(tmp_path))
-    assert first.err == ""
-    assert first.code == 1, "one schedule does not tell this bug from all others"
-    assert "not told apart from " in first.out
-    assert re.match(r"chosen: [0-9]+ steps, new\nwrote ", first.out)
-    schedule = tmp_path / "schedules/commit-on-own-ack.chosen.json"
-    assert load(schedule.read_bytes(), "schedule").violates == "chosen"
-    names = {path.name for path in (tmp_path / "gallery").iterdir()}
-    assert names == {"commit-on-own-ack.html", "commit-on-own-ack.schedule.json", "index.html"}
-    kept = schedule.read_bytes()
-    again = zabcheck(*RECORD, *folders(tmp_path))
-    assert re.match(r"chosen: [0-9]+ steps, as it was\nwrote ", again.out)
-    assert schedule.read_bytes() == kept
-
-
-def test_what_a_checkout_has_of_a_bug_stays_and_nothing_is_said_against_it(zabcheck: Command, tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    copytree(root / "tests/schedules", tmp_path / "schedules")
-    copytree(root / "reports/gallery", tmp_path / "gallery")
-    result = zabcheck(*RECORD[:-1], "1", *folders(tmp_path))
-    assert (result.code, result.err) == (0, "")
-    for name, original in (("schedules", "tests/schedules"), ("gallery", "reports/gallery")):
-        for path in sorted((tmp_path / name).iterdir()):
-            assert path.read_bytes() == (root / original / path.name).read_bytes(), path.name
-
-
-def test_what_is_not_found_is_said(zabcheck: Command, tmp_path: Path) -> None:
-    for name in ("schedules", "gallery"):
-        (tmp_path / name).mkdir()
-    result = zabcheck(*RECORD[:5], "--seeds", "1", "--runs", "1", "--steps", "1", *folders(tmp_path))
-    assert (result.code, result.err) == (1, "")
-    assert "not found: chosen; try more --seeds, or leave them out of `breaks`" in " ".join(result.out.split())
-    assert list((tmp_path / "schedules").iterdir()) == []
-
-
-def test_a_bug_whose_code_raises_is_told_with_its_run(
-    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def wrong(leader: Any, sender: int, message: Ack) -> list[Any]:
-        raise KeyError(sender)
-
-    entry = structs.replace(CATALOGUE["commit-on-own-ack"], steps={Ack: wrong})
-    monkeypatch.setitem(CATALOGUE, entry.name, entry)
-    for name in ("schedules", "gallery"):
-        (tmp_path / name).mkdir()
-    result = zabcheck(*RECORD, *folders(tmp_path))
-    assert (result.code, result.out) == (2, "")
-    assert result.err.startswith("the protocol's own code raised an exception; no property was judged\nKeyError: ")
-    assert result.err.splitlines()[-1].startswith("ERROR: the protocol's own code raised KeyError: ")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--record", "nope"), "no mutant `nope`; expected one of: "),
-        (
-            ("--record", "no-truncation"),
-            "--schedules tests/schedules: no such directory; run in a checkout of zabcheck",
-        ),
-        (
-            ("--record", "no-truncation", "--out", "x"),
-            "--record cannot be combined with --mutant, --exec, --out or --format",
-        ),
-    ],
-)
-def test_what_cannot_be_recorded_is_said(zabcheck: Command, arguments: tuple[str, ...], said: str) -> None:
-    result = zabcheck("mutants", *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"zabcheck: {said}")

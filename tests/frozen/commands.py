@@ -80,7 +80,7 @@ def explorations() -> Parts:
         "zookeeper, snapshots": "--protocol zookeeper --processes 2 --epochs 1 --txns 1 --snapshots 1",
         "zab, no symmetry": "--processes 2 --epochs 2 --no-symmetry",
         "zab, no reduction": "--processes 2 --epochs 2 --no-por",
-        "zab, refines": "--processes 2 --epochs 2 --refines",
+        "zab, refines": "--processes 2 --epochs 2 --property refinement",
         "zab, 3": "--processes 3 --epochs 1 --txns 1",
         "ladis": "--protocol ladis --processes 2 --epochs 2",
         "ladis-2008": "--protocol ladis-2008 --processes 3 --epochs 1 --txns 1",

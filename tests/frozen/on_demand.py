@@ -21,7 +21,7 @@ def explorations() -> Parts:
         "zab": "",
         "zab, two crashes": "--epochs 1 --crashes 2",
         "zab, time-outs": "--epochs 1 --timeouts 1 --cuts 1",
-        "zab, refines": "--refines --epochs 1",
+        "zab, refines": "--property refinement --epochs 1",
         "zab, no symmetry": "--epochs 1 --no-symmetry",
         "ladis": "--protocol ladis",
         "ladis-2008": "--protocol ladis-2008",

@@ -79,7 +79,7 @@ def test_some_runs_break_nothing_that_its_entry_does_not_name(mutant: str) -> No
     protocol = mutated(CATALOGUE[mutant].protocol, mutant)
     others = tuple(kind.name for kind in select(protocol.properties) if kind.name not in CATALOGUE[mutant].breaks)
     found = find(Search(protocol, None, others, runs=40, rng=1))
-    assert found is None, f"{found.property}, with seed {found.seed}: zabcheck mutants --record {mutant}"
+    assert found is None, f"{found.property}, with seed {found.seed}: python -m tests.record {mutant}"
 
 
 def detected_in(replayed: Replay) -> dict[str, int]:

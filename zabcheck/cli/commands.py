@@ -239,15 +239,6 @@ def look_here() -> None:
         sys.path.append("")
 
 
-def of_maelstrom(command: str | None, exec: str | None) -> str | None:
-    """Return the command of `--exec` that does as `--maelstrom`, or else that of `exec`. BadInput if both are given."""
-    if command is None:
-        return exec
-    if exec is not None:
-        raise BadInput("--maelstrom: expected no --exec, there is one command")
-    return NodeCommand.for_maelstrom(command).text
-
-
 def known_bugs(incomplete: str) -> list[str]:
     """Return the mutants whose names begin so, for the completion of a shell."""
     from zabcheck.mutants.catalogue import CATALOGUE
@@ -301,7 +292,8 @@ Exec = Annotated[
     typer.Option(
         "--exec",
         metavar="COMMAND",
-        help="Check the nodes that this command starts, in any language (docs/any-language.md).",
+        help="Check the nodes that this command starts, in any language; those of Maelstrom as maelstrom:COMMAND "
+        "(docs/any-language.md).",
     ),
 ]
 Mutants = Annotated[

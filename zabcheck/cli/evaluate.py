@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -26,6 +26,30 @@ NO_HISTORY = "none"
 
 _PLAN = Plan()
 _COSTS = _PLAN.costs
+
+
+class Setting(NamedTuple):
+    """A cost that `--setting` changes: from `least` to `most` of a unit, which is `of` of the plan's own."""
+
+    default: int
+    unit: str
+    of: int
+    least: int
+    most: int
+
+
+_SETTINGS = {
+    "size": Setting(_COSTS.size, "bytes of an operation", 1, 1, 2**20),
+    "bandwidth": Setting(_COSTS.bandwidth, "Mbit/s of each network card", 10**6, 1, 1_000_000),
+    "ping": Setting(_COSTS.ping, "microseconds of a round trip", MICROSECOND, 0, 10_000_000),
+    "header": Setting(_COSTS.header, "bytes of a message besides its operations", 1, 1, 2**16),
+    "cpu": Setting(_COSTS.cpu, "nanoseconds to handle a message", 1, 0, 10**9),
+    "cached-sync": Setting(_PLAN.cached_sync, "microseconds of a sync with write cache", MICROSECOND, 0, 10_000_000),
+    "uncached-sync": Setting(_PLAN.uncached_sync, "microseconds of one without", MICROSECOND, 0, 10_000_000),
+    "disk-rate": Setting(_PLAN.disk_rate, "MB a second that a disk writes", 10**6, 1, 1_000_000),
+    "detect": Setting(_PLAN.detect, "milliseconds until a crash is noticed", MILLISECOND, 0, 1_000_000),
+}
+SETTINGS = ", ".join(f"{name} ({each.unit}; {each.default // each.of})" for name, each in _SETTINGS.items())
 _SERVERS, _DISKS, _HISTORIES = (",".join(map(str, each)) for each in (_PLAN.servers, _PLAN.disks, _PLAN.histories))
 
 Servers = Annotated[
@@ -43,36 +67,13 @@ Operations = Annotated[
 Outstanding = Annotated[
     int, typer.Option("--outstanding", min=1, max=100_000, help="How many operations are under way at any time.")
 ]
-Size = Annotated[int, typer.Option("--size", min=1, max=2**20, help="Bytes of an operation.")]
-Bandwidth = Annotated[
-    int,
-    typer.Option("--bandwidth", min=1, max=1_000_000, help="Bandwidth of each server's network card, in Mbit/s."),
-]
-Ping = Annotated[
-    int, typer.Option("--ping", min=0, max=10_000_000, help="Round-trip time between two servers, in microseconds.")
-]
-MessageHeader = Annotated[
-    int, typer.Option("--header", min=1, max=2**16, help="Bytes of a message in addition to its operations.")
-]
-Cpu = Annotated[int, typer.Option("--cpu", min=0, max=10**9, help="Time to handle a message, in nanoseconds.")]
-CachedSync = Annotated[
-    int,
-    typer.Option("--cached-sync", min=0, max=10_000_000, help="Time of a sync with write cache, in microseconds."),
-]
-UncachedSync = Annotated[
-    int,
-    typer.Option("--uncached-sync", min=0, max=10_000_000, help="Time of a sync without write cache, in microseconds."),
-]
-DiskRate = Annotated[
-    int, typer.Option("--disk-rate", min=1, max=1_000_000, help="How fast a disk writes, in MB a second.")
-]
 History = Annotated[
     str,
     typer.Option("--history", metavar="N,…", help="Numbers of transactions in every log before a recovery; or `none`."),
 ]
-Detect = Annotated[
-    int,
-    typer.Option("--detect", min=0, max=1_000_000, help="Milliseconds until the survivors notice a leader's crash."),
+Given = Annotated[
+    list[str] | None,
+    typer.Option("--setting", metavar="NAME=N", help=f"A cost (may be repeated): {SETTINGS}."),
 ]
 Out = Annotated[
     Path | None,
@@ -86,16 +87,8 @@ def evaluate(
     disk: Disks = _DISKS,
     operations: Operations = _PLAN.operations,
     outstanding: Outstanding = _PLAN.outstanding,
-    size: Size = _COSTS.size,
-    bandwidth: Bandwidth = _COSTS.bandwidth // 10**6,
-    ping: Ping = _COSTS.ping // MICROSECOND,
-    header: MessageHeader = _COSTS.header,
-    cpu: Cpu = _COSTS.cpu,
-    cached_sync: CachedSync = _PLAN.cached_sync // MICROSECOND,
-    uncached_sync: UncachedSync = _PLAN.uncached_sync // MICROSECOND,
-    disk_rate: DiskRate = _PLAN.disk_rate // 10**6,
     history: History = _HISTORIES,
-    detect: Detect = _PLAN.detect // MILLISECOND,
+    setting: Given = None,
     out: Out = None,
     format: Formats = Format.text,
 ) -> int:
@@ -103,17 +96,15 @@ def evaluate(
 
     The network, the disks and the processors are simulated, each with its costs.
     """
+    costs = _settings(setting or ())
     plan = Plan(
         servers=numbers("--servers", servers, FEWEST_SERVERS, MOST_SERVERS),
         disks=_disks(disk),
         histories=() if history == NO_HISTORY else numbers("--history", history, 0, MOST_TRANSACTIONS),
         operations=operations,
         outstanding=outstanding,
-        detect=detect * MILLISECOND,
-        costs=Costs(size=size, header=header, bandwidth=bandwidth * 10**6, ping=ping * MICROSECOND, cpu=cpu),
-        cached_sync=cached_sync * MICROSECOND,
-        uncached_sync=uncached_sync * MICROSECOND,
-        disk_rate=disk_rate * 10**6,
+        costs=Costs(**{name: costs.pop(name) for name in Costs.__struct_fields__}),
+        **{name.replace("-", "_"): value for name, value in costs.items()},
     )
     draw = None
     if out is not None:
@@ -181,6 +172,20 @@ def numbers(option: str, text: str, least: int, most: int) -> tuple[int, ...]:
             )
         found.add(int(digits))
     return tuple(sorted(found))
+
+
+def _settings(given: Sequence[str]) -> dict[str, int]:
+    """Return every cost by its name, in the plan's units; those in `given`, NAME=N, in place of the defaults."""
+    values = {name: each.default for name, each in _SETTINGS.items()}
+    for text in given:
+        name, _, value = text.partition("=")
+        if name not in _SETTINGS:
+            raise BadInput(f"--setting: expected one of {', '.join(_SETTINGS)}, as in ping=100; found `{name}`")
+        number, *others = numbers(f"--setting {name}", value, _SETTINGS[name].least, _SETTINGS[name].most)
+        if others:
+            raise BadInput(f"--setting {name}: expected one number, found `{value}`")
+        values[name] = number * _SETTINGS[name].of
+    return values
 
 
 def _disks(text: str) -> tuple[str, ...]:

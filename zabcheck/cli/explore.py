@@ -45,7 +45,6 @@ from zabcheck.explore.states.checkpoint import CheckpointError
 from zabcheck.explore.states.memory import CannotSpill, used
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.proof.monitors import Refinement
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.protocols.switches import completed
@@ -135,9 +134,6 @@ Coarse = Annotated[
         help="Set a switch; defaults here: sync=atomic, closing=abrupt, and where processes vote elections=oracle.",
     ),
 ]
-Refines = Annotated[
-    bool, typer.Option("--refines", help="Judge by `refinement`: each transition is a step of what is proved.")
-]
 Symmetry = Annotated[
     bool,
     typer.Option(
@@ -188,7 +184,6 @@ def explore(
     quorums: Quorums = None,
     switch: Coarse = None,
     property: Properties = None,
-    refines: Refines = False,
     symmetry: Symmetry = True,
     por: PartialOrder = True,
     certify: Certified = None,
@@ -201,7 +196,6 @@ def explore(
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
     _check_files(out, checkpoint, resume)
     limits = _limits(epochs, txns, timeouts, crashes, cuts, snapshots)
-    judged = [*(property or ()), Refinement.name] if refines else property
     bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **limits)
     question = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
     with (
@@ -213,7 +207,7 @@ def explore(
         interrupts() as look_for_interrupt,
     ):
         how: dict[str, Any] = {
-            "properties": judged,
+            "properties": property,
             "symmetry": symmetry,
             "memory": memory * GIB,
             "folder": out,

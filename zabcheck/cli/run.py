@@ -26,7 +26,6 @@ from zabcheck.cli.commands import (
     Settings,
     Steps,
     command,
-    of_maelstrom,
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out, writing
@@ -57,14 +56,6 @@ from zabcheck.simulation.processes import in_the_middle_of
 from zabcheck.text.nodes import command_of
 from zabcheck.text.words import as_text, counted
 
-Maelstrom = Annotated[
-    str | None,
-    typer.Option(
-        "--maelstrom",
-        metavar="COMMAND",
-        help="Check nodes that were written for Maelstrom's workload `kafka`: as --exec 'maelstrom:COMMAND'.",
-    ),
-]
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The same seed gives the same search.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, help="At least how many runs.")]
 Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is written.")]
@@ -74,7 +65,6 @@ Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is writ
 def run(
     protocol: Protocols = None,
     exec: Exec = None,
-    maelstrom: Maelstrom = None,
     mutant: Mutants = None,
     engine: Engines = DEFAULT,
     processes: Processes = None,
@@ -88,7 +78,7 @@ def run(
     format: Formats = Format.text,
 ) -> int:
     """Search for a run that breaks a property, minimise it, and explain it."""
-    protocol = named_protocol(protocol, of_maelstrom(maelstrom, exec))
+    protocol = named_protocol(protocol, exec)
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
         kinds = select(property or checked.properties)

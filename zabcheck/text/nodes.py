@@ -16,11 +16,6 @@ class NodeCommand(NamedTuple):
 
     text: str
 
-    @classmethod
-    def for_maelstrom(cls, program: str) -> "NodeCommand":
-        """Return the command that starts the nodes of this program, which were written for Maelstrom."""
-        return cls(f"{_OF_MAELSTROM}{program}")
-
     @property
     def protocol(self) -> str:
         """The name of the protocol of these nodes, as schedules have it: "exec:go run ."."""

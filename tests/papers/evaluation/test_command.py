@@ -19,7 +19,7 @@ SHORT = ("evaluate", "--operations", "20", "--outstanding", "10", "--history", "
 
 
 def test_what_is_printed(zabcheck: Command) -> None:
-    result = zabcheck(*SHORT, "--servers", "5,3", "--size", "2048")
+    result = zabcheck(*SHORT, "--servers", "5,3", "--setting", "size=2048")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     assert lines[0].startswith("Zab in simulated time: 16 runs, ")
@@ -67,7 +67,7 @@ def test_two_servers_do_not_recover(zabcheck: Command) -> None:
     assert (result.code, result.json["recovery"], result.json["runs"]) == (0, [], 2)
 
 
-def test_every_option_of_the_costs_counts(zabcheck: Command) -> None:
+def test_every_setting_counts(zabcheck: Command) -> None:
     options = {
         "bandwidth": ("100", "bandwidth", 10**8),
         "ping": ("7", "ping_ns", 7_000),
@@ -78,7 +78,7 @@ def test_every_option_of_the_costs_counts(zabcheck: Command) -> None:
         "disk-rate": ("5", "disk_rate", 5_000_000),
         "detect": ("2", "detect_ns", 2_000_000),
     }
-    given = [word for name, (value, *_) in options.items() for word in (f"--{name}", value)]
+    given = [word for name, (value, *_) in options.items() for word in ("--setting", f"{name}={value}")]
     told = zabcheck(*SHORT, "--servers", "3", *given, "--format", "json").json
     assert [told["settings"][field] for _, field, _ in options.values()] == [value for *_, value in options.values()]
     [network, cached, uncached] = told["latency"]
@@ -92,9 +92,8 @@ def test_every_option_of_the_costs_counts(zabcheck: Command) -> None:
 def test_a_violation_is_exit_code_1(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = partial(plans.evaluate, protocol=mutated("zab", "commit-on-own-ack"))
     monkeypatch.setattr(command.plans, "evaluate", broken)
-    result = zabcheck(
-        "evaluate", "--servers", "5", "--outstanding", "100", "--operations", "10", "--detect", "0", "--history", "9"
-    )
+    load = ("--servers", "5", "--outstanding", "100", "--operations", "10", "--history", "9")
+    result = zabcheck("evaluate", *load, "--setting", "detect=0")
     assert result.code == 1
     assert ": violated, exercised in" in result.out
 
@@ -110,8 +109,10 @@ def test_a_violation_is_exit_code_1(zabcheck: Command, monkeypatch: pytest.Monke
         ("--disk", "none,ssd", "--disk: expected some of none, cache, no-cache, found `ssd`"),
         ("--history", "-1", "--history: expected numbers from 0 to 1000000, as in 0,1; found `-1`"),
         ("--operations", "0", "Invalid value for '--operations': "),
-        ("--bandwidth", "x", "Invalid value for '--bandwidth': "),
-        ("--ping", "-1", "Invalid value for '--ping': "),
+        ("--setting", "bandwidth=x", "--setting bandwidth: expected numbers from 1 to 1000000, as in 1,2; found `x`"),
+        ("--setting", "ping=-1", "--setting ping: expected numbers from 0 to 10000000, as in 0,1; found `-1`"),
+        ("--setting", "ping=1,2", "--setting ping: expected one number, found `1,2`"),
+        ("--setting", "speed=1", "--setting: expected one of size, bandwidth, "),
         ("--out", "file/x", "--out file/x: expected a directory, "),
     ],
 )

@@ -5,25 +5,25 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.search.builders import RECORDED
-from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.search.engines import Engine
-from zabcheck.search.hunt import Budget
-from zabcheck.search.kept_schedules import (
+from docs.generators.recorded import FOLDER
+from tests.record import (
     Recorded,
     also_broken,
     break_first,
     broken_without,
     file_name,
+    keep,
     not_told_apart,
     record,
     recorded,
 )
+from tests.search.builders import RECORDED
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.search.hunt import Budget
 from zabcheck.search.minimise import breaks
 from zabcheck.search.run import named_by
 from zabcheck.simulation.schedule import Schedule, ScheduleError, load
 
-FOLDER = Path(__file__).parents[1] / "schedules"
 EARLY = CATALOGUE["commit-on-own-ack"]
 BUDGET = Budget(2000, 100, 30.0)
 
@@ -33,7 +33,7 @@ def of(mutant: str) -> dict[str, Schedule]:
 
 
 def found(known: dict[str, Schedule], *properties: str, budget: Budget = BUDGET) -> list[Recorded]:
-    return list(record(EARLY, known, properties, [1], Engine.swarm, budget, lambda _: None))
+    return list(record(EARLY, known, properties, [1], budget))
 
 
 def steps(schedule: Schedule) -> int:
@@ -117,5 +117,22 @@ def test_what_schedules_say_against_an_entry() -> None:
     assert not_told_apart(unnamed, of(narrow.name).values(), lambda other: of(other.name).values()) == list(
         narrow.within
     )
-    flawed = Path(__file__).parents[1] / "protocols/db19/schedules/db19.chosen.json"
+    flawed = Path(__file__).parent / "protocols/db19/schedules/db19.chosen.json"
     assert broken_without([*schedules, load(flawed.read_bytes(), flawed.name)]) == ["chosen"]
+
+
+def test_the_schedules_of_a_bug_are_kept_and_what_they_say_against_its_entry_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    budget = Budget(500, 200, 30.0)
+    [said] = keep(EARLY, ["chosen"], [1], budget, tmp_path)
+    assert said.startswith("not told apart from "), "one schedule does not tell this bug from all others"
+    [file] = tmp_path.iterdir()
+    assert load(file.read_bytes(), "schedule").violates == "chosen"
+    assert f"wrote {file}" in capsys.readouterr().out
+    kept = file.read_bytes()
+    assert list(keep(EARLY, ["chosen"], [1], budget, tmp_path)) == [said]
+    assert file.read_bytes() == kept
+    assert "wrote" not in capsys.readouterr().out
+    lost, *_ = keep(EARLY, ["agreement"], [1], Budget(1, 1, 1.0), tmp_path)
+    assert lost.startswith("not found: agreement; ")

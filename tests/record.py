@@ -1,19 +1,30 @@
-"""The schedules that are kept of a known bug: for each property that it breaks, the shortest run that shows it."""
+"""Keeps of a known bug the shortest run found for each property that it breaks, and its pages in the gallery.
 
+    python -m tests.record no-truncation                       each property of its entry in the catalogue
+    python -m tests.record no-truncation --property agreement  this one
+
+Then it says what is wrong with the entry, as far as these schedules show it; the exit code is 1 if anything is.
+"""
+
+import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct, structs
 
+from docs.generators import gallery
+from docs.generators.recorded import FOLDER
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
-from zabcheck.search.engines import Engine
+from zabcheck.search.engines import DEFAULT
 from zabcheck.search.hunt import Budget, hunt
 from zabcheck.search.minimise import Failure, breaks
 from zabcheck.search.run import Run, named_by, replay
-from zabcheck.simulation.schedule import Schedule, load
+from zabcheck.simulation.schedule import Schedule, dump, load
+from zabcheck.text.files import write
 
 
 class Recorded(Struct, frozen=True):
@@ -46,9 +57,7 @@ def record(
     known: Mapping[str, Schedule],
     properties: Iterable[str],
     seeds: Sequence[int],
-    engine: Engine,
     budget: Budget,
-    on_run: Callable[[Run], None],
 ) -> Iterator[Recorded]:
     """Search with each of `seeds` for a run in which `mutant` breaks each of `properties`, and yield the shortest.
 
@@ -60,7 +69,7 @@ def record(
         failure = None if kept is None or kept.mutant != mutant.name else _breaks(kept, name)
         best = None if kept is None or failure is None else _Candidate(kept, failure.steps)
         for seed in seeds:
-            found = hunt(mutant, seed, engine, budget, (name,), on_run)
+            found = hunt(mutant, seed, DEFAULT, budget, (name,), _pass)
             if found.schedule is not None and found.minimised is not None:
                 candidate = _Candidate(found.schedule, found.minimised)
                 best = candidate if best is None else min(best, candidate, key=_Candidate.rank)
@@ -135,3 +144,64 @@ def also_broken(mutant: Mutant, schedules: Iterable[Schedule]) -> list[str]:
     verdicts = [verdict for schedule in schedules for verdict in replay(schedule).verdicts]
     broken = dict.fromkeys(verdict.property for verdict in verdicts if verdict.status == "violated")
     return [name for name in broken if name not in mutant.breaks]
+
+
+def keep(
+    mutant: Mutant, properties: Sequence[str], seeds: Sequence[int], budget: Budget, folder: Path
+) -> Iterator[str]:
+    """Write the schedules of one bug into `folder`; say what was written, and what its entry in the catalogue lacks."""
+    known = recorded(folder, mutant)
+    for each in record(mutant, known, properties, seeds, budget):
+        if each.schedule is None:
+            yield f"not found: {each.property}; try more --seeds, or leave it out of `breaks`"
+            continue
+        known[each.property] = each.schedule
+        if each.is_new:
+            file = write(folder / file_name(mutant.name, each.property), dump(each.schedule))
+            print(f"{each.property}: {each.steps} steps, wrote {file}")
+    more = also_broken(mutant, known.values())
+    if more:
+        print(f"these break as well, and `breaks` does not name them: {', '.join(more)}")
+    yield from _shortcomings(mutant, list(known.values()), folder)
+
+
+def _shortcomings(mutant: Mutant, schedules: Sequence[Schedule], folder: Path) -> Iterator[str]:
+    """Describe what is wrong with the entry of a bug, as far as its schedules show it."""
+    for name in broken_without(schedules):
+        yield f"the schedule of {name} breaks it without the bug as well"
+    first = break_first(schedules)
+    if first and mutant.breaks[0] not in first:
+        yield f"what breaks first in the shortest run: {', '.join(first)}; name one of them first in `breaks`"
+    alike = not_told_apart(mutant, schedules, lambda other: recorded(folder, other).values())
+    if alike:
+        yield (
+            f"not told apart from {', '.join(alike)}; record with another --seed, or name a bug that breaks more in "
+            "`within`"
+        )
+
+
+def _pass(run: Run) -> None:
+    pass
+
+
+def main() -> int:
+    """Record one bug, and make its pages and the index of the gallery."""
+    parser = argparse.ArgumentParser("python -m tests.record", description=__doc__)
+    parser.add_argument("bug", choices=list(CATALOGUE), metavar="BUG")
+    parser.add_argument("--property", action="append", help="only this one of those that it breaks; may be repeated")
+    parser.add_argument("--seeds", type=int, default=5, help="how many searches for each property")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the first search; the others follow it")
+    options = parser.parse_args()
+    mutant = CATALOGUE[options.bug]
+    seeds = range(options.seed, options.seed + options.seeds)
+    wrong = list(keep(mutant, options.property or mutant.breaks, seeds, Budget(20_000, 200, 60.0), FOLDER))
+    if (FOLDER / file_name(mutant.name, mutant.breaks[0])).exists():
+        for name, content in gallery.files_of(mutant.name).items():
+            write(gallery.FOLDER / name, content)
+        write(gallery.FOLDER / "index.html", gallery.index_page())
+    print("\n".join(wrong) or f"the entry of {mutant.name} says what its schedules show")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
