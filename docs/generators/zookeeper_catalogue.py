@@ -108,6 +108,7 @@ RECORDED: dict[str, dict[str, str]] = {
         "3.9.5": "total order",
     },
     "late-proposal": {},
+    "snapshot-digest": {},
 }
 """For each bug and version what the run of the model breaks that explains the recording of an execution.
 

@@ -22,6 +22,7 @@ from invariants import (
     Truncate,
     Zxid,
 )
+from invariants.chain import Chain
 from invariants.events import Header, Local
 from invariants.trace import loads
 from tests.zookeeper.recordings import Recording, create, zxid
@@ -255,19 +256,62 @@ def test_an_epoch_on_the_disk_without_its_initial_history_is_noted(
     assert (without in observe(recording.folder).notes) == (epoch == 2 and not logged)
 
 
+@pytest.mark.parametrize("killed", [False, True])
 def test_what_a_synchronisation_brought_that_broke_off_is_not_accepted_in_the_epoch_before(
-    recording: Recording,
+    recording: Recording, killed: bool
 ) -> None:
-    """Server 1 has B in memory when it leaves; it has promised epoch 2, in which B came to it."""
+    """Server 1 has B in memory when it leaves, or in its log; it has promised epoch 2, in which B came to it."""
     send_what_server_1_lacks(recording)
-    recording.kill(2)
     recording.disks[1].append(B)
-    recording.epochs[1] = 2
-    recording.look(1, reach=B.zxid)
-    recording.end(1)
+    if killed:
+        recording.kill(1)
+        recording.end(2)
+    else:
+        recording.kill(2)
+        recording.epochs[1] = 2
+        recording.look(1, reach=B.zxid)
+        recording.end(1)
     found = observe(recording.folder)
     assert Accept(1, 1, 1, txn(B)) not in found.events
     assert "invariant 3" not in broken(found)
+
+
+def test_what_is_numbered_for_an_ended_leader_is_in_no_history(recording: Recording) -> None:
+    """A thread of the leader that server 3 was goes on while it looks for the next one: nobody is sent B."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.look(1, 2, 3, reach=A.zxid)
+    recording.propose(3, B)
+    recording.discover(3, [1, 2], 2, A.zxid)
+    for follower in (1, 2):
+        recording.diff(3, follower, 2, up_to=A.zxid)
+    recording.establish(3, 2)
+    for follower in (1, 2):
+        recording.up_to_date(3, follower, 2)
+    recording.write(3, [1, 2], E, 2)
+    found = finish(recording, A, E)
+    assert delivered(found, 3) == txns(A, E)
+    assert broken(found) == {}
+
+
+def test_a_leader_that_ends_before_its_log_tells_that_it_leads_has_provided_its_history(recording: Recording) -> None:
+    """Server 2 has sent NEWLEADER, so a quorum had sent ACK-E; server 1 takes over B, which was with server 2 alone."""
+    recording.start(1, 2, 3)
+    recording.lead(3, [1, 2], 1)
+    recording.write(3, [1, 2], A, 1)
+    recording.accept(3, [2], B)
+    recording.kill(3)
+    recording.look(2, reach=B.zxid)
+    recording.look(1, reach=A.zxid)
+    recording.line(2, "quorum.QuorumPeer", "LEADING")
+    recording.discover(2, [1], 2, A.zxid, rejoin=True)
+    recording.diff(2, 1, 2, [B], B.zxid)
+    recording.kill(2)
+    recording.end(1)
+    found = observe(recording.folder)
+    assert AckEpoch(2, 0, 2, 1, Zxid(1, 2), 2, Chain.of(txns(A, B)).hash) in found.events
+    assert broken(found) == {}
 
 
 def test_what_nobody_committed_is_delivered_as_initial_history_of_a_leader_that_has_it(recording: Recording) -> None:

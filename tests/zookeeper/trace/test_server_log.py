@@ -6,6 +6,7 @@ import pytest
 
 from zabcheck.zookeeper.trace.server_log import (
     AnyLine,
+    CommitterEnded,
     Delivering,
     DigestMismatch,
     Election,
@@ -193,6 +194,7 @@ def test_what_363_prints_of_a_digest_that_does_not_fit_is_one_line_with_the_data
             Version(1, TIME, version),
             DigestMismatch(4, TIME, "Message:Digests are not matching. Value is Zxid. Value:4294967373"),
             DigestMismatch(5, TIME, "First digest mismatch on txn: 216,54,4294967373,1795348929597,15"),
+            CommitterEnded(9, TIME),
         ),
     )
 

@@ -12,7 +12,7 @@ from zabcheck.zookeeper.trace.observe import observe
 from zabcheck.zookeeper.trace.server_log import Failure
 from zabcheck.zookeeper.trace.sources import LogPlace
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
-from zabcheck.zookeeper.verdict.findings import EXPECTED, LATE, Finding, OtherDigest, findings, is_expected
+from zabcheck.zookeeper.verdict.findings import EXPECTED, Ahead, Finding, OtherDigest, findings, is_expected
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
 
@@ -29,9 +29,9 @@ def of(folder: Path, kind: str) -> list[tuple[int, str]]:
     return [(each.server, each.text) for each in found(folder) if each.kind == kind]
 
 
-def late(folder: Path) -> list[bool]:
-    """For each digest that does not fit, whether the server had only loaded its log further already."""
-    return [each.fact.is_late for each in found(folder) if isinstance(each.fact, OtherDigest)]
+def ahead(folder: Path) -> list[Ahead | None]:
+    """For each digest that does not fit, why the tree was ahead, if it was."""
+    return [each.fact.ahead for each in found(folder) if isinstance(each.fact, OtherDigest)]
 
 
 def test_nothing_is_wrong_in_a_healthy_run(recording: Recording) -> None:
@@ -122,63 +122,60 @@ def test_an_error_is_told_with_the_step_of_zab_and_counted(recording: Recording)
     assert wrong[0].source == LogPlace("server-2.0.log", 1)
 
 
-def leaves(recording: Recording, *, delivers: LoggedTxn, reach: int, looks_first: bool = False) -> None:
-    """Server 1 delivers while it leaves its leader; its memory reaches up to ⟨1,`reach`⟩ by then, says its election."""
+def mismatch(recording: Recording, server: int, txn: LoggedTxn) -> None:
+    recording.line(server, "DataTree", f"First digest mismatch on txn: 7,1,{txn.zxid},5,15", "ERROR")
 
-    def deliver() -> None:
-        recording.deliver(1, txn=delivers)
-        recording.line(1, "DataTree", f"Message:Digests are not matching. Value is Zxid. Value:{delivers.zxid}", "WARN")
-        recording.line(1, "DataTree", f"First digest mismatch on txn: 7,1,{delivers.zxid},5,15", "ERROR")
 
+@pytest.fixture
+def committing(recording: Recording) -> Recording:
+    """Server 3 leads, and ⟨1,1⟩ to ⟨1,3⟩ are accepted by all; ⟨1,1⟩ is delivered."""
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)
     for each in (A, B, C):
         recording.accept(3, [1, 2], each)
     recording.deliver(1, 2, 3, txn=A)
-    if not looks_first:
-        deliver()
-    recording.look(1, 2, reach=zxid(1, reach))
-    if looks_first:
-        deliver()
+    return recording
 
 
 @pytest.mark.parametrize("looks_first", [False, True])
 def test_a_digest_of_what_is_delivered_when_the_log_was_loaded_further_is_told_from_others(
-    recording: Recording, looks_first: bool
+    committing: Recording, looks_first: bool
 ) -> None:
     """As 3.6.3 was seen to do it: the thread that delivers is slower than the one that loads the log."""
-    leaves(recording, delivers=B, reach=3, looks_first=looks_first)
-    recording.end(1, 2, 3)
-    told = of(recording.folder, "digest mismatch")
-    assert told == [
-        (1, f"Message:Digests are not matching. Value is Zxid. Value:{B.zxid}: {LATE}"),
-        (1, f"First digest mismatch on txn: 7,1,{B.zxid},5,15: {LATE}"),
-    ]
+    committing.line(1, "quorum.CommitProcessor", "Shutting down")
+    if looks_first:
+        committing.look(1, 2, reach=C.zxid)
+    committing.deliver(1, txn=B)
+    mismatch(committing, 1, B)
+    committing.line(1, "quorum.CommitProcessor", "CommitProcessor exited loop!")
+    committing.end(1, 2, 3)
+    told = of(committing.folder, "digest mismatch")
+    assert told == [(1, f"First digest mismatch on txn: 7,1,{B.zxid},5,15: {Ahead.LOG.value}")]
 
 
-@pytest.mark.parametrize("looks_first", [False, True])
-def test_a_digest_of_the_last_that_a_server_has_is_no_such_one(recording: Recording, looks_first: bool) -> None:
-    leaves(recording, delivers=B, reach=2, looks_first=looks_first)
-    recording.end(1, 2, 3)
-    assert late(recording.folder) == [False, False]
-
-
-def test_a_server_whose_digest_goes_on_not_to_fit_has_another_history(recording: Recording) -> None:
-    leaves(recording, delivers=B, reach=3)
-    recording.line(1, "DataTree", f"[2 times] Message: Digests are not matching. Last value:{C.zxid}", "WARN")
-    recording.end(1, 2, 3)
-    assert late(recording.folder) == [False, False, False]
-
-
-def test_a_digest_in_the_middle_of_what_a_server_delivers_is_no_such_one(recording: Recording) -> None:
+def test_a_digest_of_what_a_snapshot_had_already_is_told_from_others(recording: Recording) -> None:
+    """The leader went on while it sent the snapshot: what it proposed meanwhile is in it, and comes again."""
     recording.start(1, 2, 3)
-    recording.lead(3, [1, 2], 1)
-    recording.deliver(1, txn=A)
-    recording.line(1, "DataTree", f"Message:Digests are not matching. Value is Zxid. Value:{A.zxid}", "WARN")
-    recording.deliver(1, txn=B)
-    recording.look(1, reach=C.zxid)
+    recording.line(2, "quorum.Learner", "Getting a snapshot from leader 0x100000001")
+    mismatch(recording, 2, B)
+    recording.line(2, "quorum.Learner", "Learner received UPTODATE message")
+    recording.line(2, "quorum.QuorumPeer", "Peer state changed: following - broadcast")
+    mismatch(recording, 2, C)
     recording.end(1, 2, 3)
-    assert late(recording.folder) == [False]
+    assert ahead(recording.folder) == [Ahead.SNAPSHOT, None]
+
+
+@pytest.mark.parametrize("how", ["diff from the leader", "snapshot from leader"])
+def test_a_digest_of_another_history_has_no_such_reason(committing: Recording, how: str) -> None:
+    """Neither in the middle of what is delivered, nor what follows such a one."""
+    mismatch(committing, 1, B)
+    committing.line(1, "quorum.CommitProcessor", "Shutting down")
+    mismatch(committing, 1, C)
+    committing.line(2, "quorum.Learner", f"Getting a {how} 0x100000001")
+    if how.startswith("diff"):
+        mismatch(committing, 2, B)
+    committing.end(1, 2, 3)
+    assert not any(ahead(committing.folder))
 
 
 def test_a_server_that_cannot_start_is_told_from_one_that_ends(recording: Recording) -> None:

@@ -17,7 +17,7 @@ from zabcheck.zookeeper.trace.notes import (
     SnapshotTakenOver,
 )
 from zabcheck.zookeeper.trace.sources import LogPlace
-from zabcheck.zookeeper.verdict.findings import LATE, ErrorLogged, ExitedByItself, Finding, OtherDigest
+from zabcheck.zookeeper.verdict.findings import Ahead, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
 from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver, ProposedLate
 
@@ -27,8 +27,8 @@ def said(server: int, *words: str) -> Finding:
     return Finding("error", server, 0, "", ErrorLogged(*words), NOWHERE)
 
 
-def digest(server: int, *, late: bool = False) -> Finding:
-    fact = OtherDigest("Digests are not matching. Value is Zxid. Value:4294967373", late)
+def digest(server: int, ahead: Ahead | None = None) -> Finding:
+    fact = OtherDigest("Digests are not matching. Value is Zxid. Value:4294967373", ahead)
     return Finding("digest mismatch", server, 0, "", fact, NOWHERE)
 
 
@@ -296,10 +296,17 @@ def test_5094_is_also_a_server_that_does_not_start_with_its_hole() -> None:
 
 
 def test_a_transaction_is_applied_again_by_a_server_that_leaves_its_leader() -> None:
-    found = looks_like("3.6.3", findings=(digest(1), digest(2, late=True)))
-    assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit, of one transaction only: {LATE}"}
+    found = looks_like("3.6.3", findings=(digest(1), digest(2, Ahead.LOG)))
+    assert found == {"ZOOKEEPER-3598": f"the digest of server 2 does not fit: {Ahead.LOG.value}"}
     assert looks_like("3.6.3", findings=(digest(2),)) == {}
-    assert looks_like("3.5.9", findings=(digest(2, late=True),)) == {}
+    assert looks_like("3.5.9", findings=(digest(2, Ahead.LOG),)) == {}
+
+
+def test_digests_are_compared_of_what_a_snapshot_has_already() -> None:
+    found = looks_like("3.9.4", findings=(digest(1), digest(2, Ahead.SNAPSHOT)))
+    assert found == {NO_NUMBER: f"the digest of server 2 does not fit: {Ahead.SNAPSHOT.value}"}
+    assert looks_like("3.9.4", findings=(digest(2, Ahead.LOG), digest(2))).keys() == {"ZOOKEEPER-3598"}
+    assert looks_like("3.9.3", findings=(digest(2, Ahead.SNAPSHOT),)) == {}
 
 
 def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
@@ -319,13 +326,13 @@ def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> Non
     """As it was seen in a run of 3.8.0: it has acknowledged ⟨1,5⟩ itself, and cuts a follower that has ⟨1,4⟩."""
     before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
     cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
-    why = f"the digest of server 1 does not fit, of one transaction only: {LATE}"
-    found = looks_like("3.8.0", *before, *cut, findings=(digest(1, late=True),))
+    why = f"the digest of server 1 does not fit: {Ahead.LOG.value}"
+    found = looks_like("3.8.0", *before, *cut, findings=(digest(1, Ahead.LOG),))
     assert found == {
         "ZOOKEEPER-3598": f"{why}; as a leader it brings one up to ⟨1,1⟩ instead of a history up to ⟨1,4⟩, which "
         "server 2 told with f.a = 1"
     }
-    other = looks_like("3.8.0", *before, *cut, findings=(digest(3, late=True),))
+    other = looks_like("3.8.0", *before, *cut, findings=(digest(3, Ahead.LOG),))
     assert other == {"ZOOKEEPER-3598": why.replace("server 1", "server 3")}
     assert looks_like("3.8.0", *before, *cut) == {}
 
@@ -352,7 +359,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 6
+    assert len(keys) == len(ISSUES) - 7
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)

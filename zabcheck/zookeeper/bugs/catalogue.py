@@ -292,6 +292,14 @@ BUGS = (
         "`Committing zxid … but next pending txn …`",
         "none is known; empty the servers that have ended, they then take the leader's history (not tried)",
     ),
+    Bug(
+        "snapshot-digest",
+        "zookeeper-snapshot-digest",
+        "a follower is brought up to date with a snapshot while clients write",
+        "nothing: the digest is compared too early, and `digest_mismatches_count` rises though the data are right",
+        "none is needed; do not take a mismatch that a follower logs between `Getting a snapshot from leader` and "
+        "`Learner received UPTODATE` for damage",
+    ),
 )
 """In the order of the known issues."""
 

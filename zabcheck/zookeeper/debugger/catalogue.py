@@ -351,6 +351,10 @@ _HANDLERS = (
         "quorum.LearnerHandler.syncFollower", "before", _calls("LearnerMaster.startForwarding"),
     ),
     Point(
+        "handler-snap", HANDLER, "SNAP was sent, and the leader's tree is about to follow (l.2.1)",
+        _HANDLE, "before", _calls("ZKDatabase.serializeSnapshot"),
+    ),
+    Point(
         "handler-newleader-ack", HANDLER, "the ACK of NEWLEADER was read, and the leader not told (ACK-LD, l.2.2)",
         _HANDLE, "before", _calls("LearnerMaster.waitForNewLeaderAck"),
     ),

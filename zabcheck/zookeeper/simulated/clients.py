@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 
 EXPIRED = "SessionExpired"
+READINGS = 10
+"""The number of readings that may be begun before a server counts as not read: virtual time costs little."""
 
 
 def _milliseconds(seconds: float) -> int:
@@ -122,22 +124,24 @@ class SimulatedClient:
             self._ensemble.record(Acknowledged(now, self.number, pending.write, answer.zxid, self.number))
 
     def read_all(self, seconds: float) -> Read | NotRead:
-        until = self._ensemble.clock() + seconds
+        # Each answer may take `seconds`, and a server may leave its leader meanwhile: threads stand still at times.
+        until = self._ensemble.clock() + READINGS * seconds
         error = LOST
         while self._ensemble.clock() < until:
             try:
-                return self._read(until)
+                return self._read(seconds)
             except _NoAnswer as failure:
                 error = str(failure)
                 self._ensemble.pass_time()
         return NotRead(self._ensemble.now(), self.number, error)
 
-    def _read(self, until: float) -> Read:
-        reached = self._ask(wire.sync("/"), until).zxid
-        names = sorted(name for name in wire.children_of(self._ask(wire.get_children("/"), until)) if OURS.match(name))
+    def _read(self, seconds: float) -> Read:
+        reached = self._ask(wire.sync("/"), seconds).zxid
+        root = self._ask(wire.get_children("/"), seconds)
+        names = sorted(name for name in wire.children_of(root) if OURS.match(name))
         states = []
         for name in names:
-            answer = self._ask(wire.get_data(f"/{name}"), until, may_lack=True)
+            answer = self._ask(wire.get_data(f"/{name}"), seconds, may_lack=True)
             if not answer.error:
                 data, stat = wire.data_of(answer)
                 state = NodeState(f"/{name}", stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner)
@@ -145,12 +149,11 @@ class SimulatedClient:
         nodes = tuple((state.path, state.created) for state in states if state.path.startswith("/c"))
         return Read(self._ensemble.now(), self.number, nodes, tuple(states), reached)
 
-    def _ask(self, part: wire.Part, until: float, may_lack: bool = False) -> wire.Answered:
+    def _ask(self, part: wire.Part, seconds: float, may_lack: bool = False) -> wire.Answered:
         """Send a request, and wait for its answer. _NoAnswer if there is none, or it is an error."""
         if not self.connected:
             raise _NoAnswer(LOST)
         xid = self._send(part)
-        seconds = max(0.0, until - self._ensemble.clock())
         self._ensemble.await_all(
             seconds, lambda: xid in self._answers or all(each.xid != xid for each in self._pending)
         )

@@ -191,6 +191,7 @@ class ObservedServer:
         self._file = ""
         self._proposed: dict[Zxid, Txn] = {}  # what it was asked to accept
         self._sent: set[Zxid] = set()  # what it proposes to others in this incarnation
+        self._led: set[int | None] = set()  # the epochs in which it leads in this incarnation, by its log
 
     def _at(self, number: int) -> Source:
         return LogPlace(self._file, number)
@@ -205,6 +206,13 @@ class ObservedServer:
             Zxid.unpack(moment.what.packet.zxid)
             for moment in incarnation.moments
             if isinstance(moment.what, PacketSent) and moment.what.packet.kind == "PROPOSAL"
+        }
+        self._led = {
+            moment.what.iteration.epoch
+            for moment in incarnation.moments
+            if isinstance(moment.what, LineLogged)
+            and isinstance(moment.what.line, Phase)
+            and moment.what.line.text == LEADING_SYNCHRONIZATION
         }
         self._delivered = {}
         self._inherited = EMPTY
@@ -284,7 +292,7 @@ class ObservedServer:
             if sync is not None and sync.adopted is not None and sync.adopted.zxid > durable.zxid:
                 self._note(EpochWithoutHistory(self.server, packets.epoch, durable.zxid))
             self._adopt(packets.epoch, durable, source)
-        elif disk.current_epoch == self._current_epoch:
+        elif disk.current_epoch == self._current_epoch and not self._unsettled:
             self._accept_up_to(durable, source)
 
     def _accept_up_to(self, durable: Chain, source: Source) -> None:
@@ -331,8 +339,9 @@ class ObservedServer:
             case Proposing() as proposing:
                 txn = self._names.txn(proposing)
                 epoch = txn.zxid.epoch if iteration.epoch is None else iteration.epoch
-                if txn.zxid.epoch < epoch and txn.zxid not in self._sent:
-                    return  # a thread of a leader that has ended says so: nobody is sent it
+                has_ended = iteration.role != "leading" or txn.zxid.epoch < epoch
+                if has_ended and txn.zxid not in self._sent:
+                    return  # a thread of a leader that has ended says so: nobody is sent it, nor is it logged
                 self._append(txn)
                 self._emit(Broadcast(self.server, self.incarnation, epoch, txn), self._at(proposing.number))
             case Delivering() as delivering:
@@ -444,6 +453,10 @@ class ObservedServer:
         if sync is None or sync.iteration.connection != packet.connection:
             if packet.kind == "LEADERINFO":
                 self._promise(epoch_of(packet.zxid), self.server, source)
+            elif packet.kind == "NEWLEADER" and epoch_of(packet.zxid) not in self._led:
+                # It ends before its log can say that a quorum has sent ACK-E.
+                self._led.add(epoch_of(packet.zxid))
+                self._provide_own(epoch_of(packet.zxid), source)
             return
         epoch = sync.packets.epoch
         if packet.kind == "ACKEPOCH" and epoch is not None:
@@ -519,9 +532,12 @@ class ObservedServer:
             self._note(EpochUnknown(self.server, source, leads=True))
             return
         self._promise(epoch, self.server, source)
+        self._provide_own(epoch, source)
+        self._take_epoch(epoch, self.history, source)
+
+    def _provide_own(self, epoch: int, source: Source) -> None:
         if not self._ack_epoch(epoch, self._current_epoch, source):
             self.silent_epochs.append(epoch)
-        self._take_epoch(epoch, self.history, source)
 
     def _establish(self, epoch: int, source: Source) -> None:
         self._emit(Establish(self.server, self.incarnation, epoch), source)

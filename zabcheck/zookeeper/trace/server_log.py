@@ -139,6 +139,14 @@ class DigestMismatch(LogLine, frozen=True):
     message: str
 
 
+class CommitterStops(LogLine, frozen=True):
+    """The thread that applies committed transactions is told to end, with the iteration that it belongs to."""
+
+
+class CommitterEnded(LogLine, frozen=True):
+    """The thread that applies committed transactions has ended."""
+
+
 class ServerStarted(LogLine, frozen=True):
     """The process of a server begins."""
 
@@ -210,6 +218,8 @@ AnyLine = (
     | Version
     | Failure
     | DigestMismatch
+    | CommitterStops
+    | CommitterEnded
     | ServerStarted
     | ServerStopped
     | Synchronising
@@ -405,6 +415,10 @@ class LogParser:
                 return State(number, time, _ROLES[message])
             case "QuorumPeer" if message.startswith("Peer state changed: "):
                 return Phase(number, time, _OLD_MODE.sub(r"\1", message.removeprefix("Peer state changed: ")))
+            case "CommitProcessor" if message == "Shutting down":
+                return CommitterStops(number, time)
+            case "CommitProcessor" if message == "CommitProcessor exited loop!":
+                return CommitterEnded(number, time)
             case "QuorumPeerMain" if message.startswith("Starting quorum peer"):
                 return ServerStarted(number, time)
             case "Leader" | "Follower" | "Observer" if message.startswith(_REASON):

@@ -9,6 +9,7 @@ contradiction between them is a finding, whatever the properties say.
 
 import re
 from collections.abc import Iterator
+from enum import Enum
 from typing import Literal
 
 from msgspec import Struct
@@ -18,7 +19,16 @@ from zabcheck.invariants.events import ClientAck, Deliver, FinalRead, Restore, T
 from zabcheck.zookeeper.recording.records import Acknowledged, Asked, Exited, NotRead
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.zookeeper.trace.observe import Observation
-from zabcheck.zookeeper.trace.server_log import Delivering, DigestMismatch, Election, Failure, Phase, State
+from zabcheck.zookeeper.trace.server_log import (
+    CommitterEnded,
+    CommitterStops,
+    DigestMismatch,
+    Failure,
+    Phase,
+    State,
+    Synchronising,
+    UpToDate,
+)
 from zabcheck.zookeeper.trace.sources import AnswerTo, FinalReading, LogPlace, LogWhole, Source
 
 EXPECTED = (
@@ -48,10 +58,6 @@ _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exce
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
 _CAUSE = "Caused by: "
 _NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
-_DIGEST_OF = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
-"""The transaction after which a digest does not fit, in a server's message; a message may have none."""
-LATE = "it was delivered when its server left its leader, and had loaded its log further already"
-"""The words for a digest mismatch that does not mean that the server's history is wrong."""
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
 
@@ -87,17 +93,24 @@ class ErrorLogged(Fact, frozen=True):
         return self.message, self.exception, self.cause, self.where
 
 
+class Ahead(Enum):
+    """A reason why the tree was ahead of the transaction after which it was compared, as text."""
+
+    LOG = "it was delivered when its server left its leader, and had loaded its log further already"
+    SNAPSHOT = "it came again, after a snapshot that had it already"
+
+
 class OtherDigest(Fact, frozen=True):
     """A digest that does not fit, in the server's words.
 
-    `is_late`: the transaction was delivered when the tree was ahead of it, so the history need not be wrong.
+    If the tree was `ahead` of the transaction, the history need not be wrong.
     """
 
     message: str
-    is_late: bool
+    ahead: Ahead | None
 
     def words(self) -> str:
-        return self.message + (f": {LATE}" if self.is_late else "")
+        return self.message + (f": {self.ahead.value}" if self.ahead else "")
 
     def server_said(self) -> tuple[str, ...]:
         return (self.message,)
@@ -228,7 +241,7 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
     """Find the errors that no fault explains; equal ones are counted."""
     found: dict[tuple[object, ...], Finding] = {}
     step = "start"
-    late = _is_late(incarnation)
+    ahead = _trees_ahead(incarnation)
     for line in incarnation.log.lines:
         if isinstance(line, State):
             step = "election" if line.role == "looking" else "discovery"
@@ -238,7 +251,9 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
             if isinstance(line, Failure) and is_expected(line):
                 continue
             kind: Kind = "error" if isinstance(line, Failure) else "digest mismatch"
-            fact: Fact = error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, late)
+            fact: Fact = (
+                error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, ahead.get(line.number))
+            )
             key = kind, step, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
             known = found.get(key)
             source = LogPlace(incarnation.log.file, line.number)
@@ -247,32 +262,33 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
     yield from found.values()
 
 
-def _is_late(incarnation: Incarnation) -> bool:
-    """Return True if all digest mismatches are of one transaction, delivered when the tree was ahead of it.
+def _trees_ahead(incarnation: Incarnation) -> dict[int, Ahead]:
+    """Find the digest mismatches that are explained by a tree that was ahead, by the number of their line.
 
     A server that leaves its leader loads its log up to the end (ZooKeeperServer.shutdown), while the thread that
-    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). The tree has that
-    transaction by then, and later ones, but is compared with the digest right after it. The log shows this as follows:
-    the last transaction that is delivered before or during an election is earlier than the zxid that the server names
-    in the election.
+    delivers may be about to apply a transaction (CommitProcessor.shutdown does not wait for it). And the leader goes on
+    while it sends a snapshot, which then has transactions that are proposed after it. The tree has the transaction by
+    then, and later ones, but is compared with the digest right after it.
+
+    Behind a mismatch that is not explained none is: the history is wrong.
     """
-    late: dict[int, bool] = {}
-    last = reach = 0
-    looking = False
+    found: dict[int, Ahead] = {}
+    committer_stops = follows_snapshot = False
     for line in incarnation.log.lines:
-        if isinstance(line, State):
-            looking = line.role == "looking"
-            if not looking:
-                last = reach = 0
-        elif isinstance(line, Delivering):
-            last = line.zxid
-        elif isinstance(line, Election):
-            reach = line.zxid
-        if looking and last:
-            late[last] = last < reach
-    digests = [_DIGEST_OF.search(line.message) for line in incarnation.log.lines if isinstance(line, DigestMismatch)]
-    zxids = dict.fromkeys(int(match[1] or match[2]) for match in digests if match is not None)
-    return len(zxids) == 1 and late.get(next(iter(zxids)), False)
+        match line:
+            case CommitterStops() | CommitterEnded():
+                committer_stops = isinstance(line, CommitterStops)
+            case Synchronising(how=how):
+                follows_snapshot = how == "SNAP"
+            case State() | UpToDate():
+                follows_snapshot = False
+            case DigestMismatch(number) if committer_stops:
+                found[number] = Ahead.LOG
+            case DigestMismatch(number) if follows_snapshot:
+                found[number] = Ahead.SNAPSHOT
+            case DigestMismatch():
+                break
+    return found
 
 
 def _step(phase: str) -> str:

@@ -260,5 +260,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.proposes_what_an_ended_leader_has_numbered,
         has_number=False,
     ),
+    KnownIssue(
+        "snapshot-digest",
+        "a follower compares the digests of transactions that the snapshot from its leader has already",
+        (("3.9.4", None),),
+        signatures.compares_digests_behind_a_snapshot,
+        has_number=False,
+    ),
 )
 """In the order of their numbers; those without one come last."""

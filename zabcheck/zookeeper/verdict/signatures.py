@@ -18,7 +18,7 @@ from zabcheck.zookeeper.trace.notes import (
     SnapshotLost,
     SnapshotTakenOver,
 )
-from zabcheck.zookeeper.verdict.findings import LATE, Finding, OtherDigest
+from zabcheck.zookeeper.verdict.findings import Ahead, Finding, OtherDigest
 from zabcheck.zookeeper.wire.zxids import shown
 
 
@@ -283,10 +283,8 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
     that transaction sets the data of a node, it undoes what was set since. From 3.9.4 on the server refuses to remember
     it out of order, and its main thread ends.
     """
-    late_servers = [
-        each.server for each in evidence.findings if isinstance(each.fact, OtherDigest) and each.fact.is_late
-    ]
-    late = _first(f"the digest of server {each} does not fit, of one transaction only: {LATE}" for each in late_servers)
+    late_servers = _servers_ahead(evidence, Ahead.LOG)
+    late = _first(f"the digest of server {each} does not fit: {Ahead.LOG.value}" for each in late_servers)
     cut = _first(
         f"; as a leader it brings {each.seen} instead of {each.expected}"
         for each in _diverges(evidence, _FORGETS[1], "newleader_has_the_best_history")
@@ -301,6 +299,17 @@ def applies_a_transaction_again(evidence: Evidence) -> str | None:
     if late is not None:
         return late + (cut or "")
     return undone or _said(evidence, "cached out of order", "from thread QuorumPeer")
+
+
+def compares_digests_behind_a_snapshot(evidence: Evidence) -> str | None:
+    """A leader goes on while it sends a snapshot, and digests of what that already has are compared nevertheless."""
+    servers = _servers_ahead(evidence, Ahead.SNAPSHOT)
+    return _first(f"the digest of server {each} does not fit: {Ahead.SNAPSHOT.value}" for each in servers)
+
+
+def _servers_ahead(evidence: Evidence, why: Ahead) -> list[int]:
+    """Return the servers whose digest does not fit because their tree was ahead."""
+    return [each.server for each in evidence.findings if isinstance(each.fact, OtherDigest) and each.fact.ahead is why]
 
 
 def proposes_what_an_ended_leader_has_numbered(evidence: Evidence) -> str | None:
