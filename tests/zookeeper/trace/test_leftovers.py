@@ -3,7 +3,7 @@
 import pytest
 
 from invariants import EMPTY, Chain, Txn, Zxid
-from zabcheck.zookeeper.trace.observed_server import Leftovers
+from zabcheck.zookeeper.trace.leftovers import Leftovers
 
 ABANDONED, LATER = Txn(Zxid(1, 1), "a"), Txn(Zxid(2, 1), "b")
 BEFORE, BEHIND = Zxid(0, 0), Zxid(2, 0)
