@@ -37,8 +37,9 @@ test-slow: .venv/installed-for-tests
 test-browser: .venv/installed-for-browser-tests
 	$(PYTEST) $(IN_PARALLEL) -m browser
 
-# Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
-test-zookeeper: .venv/installed-for-tests
+# Debian's packages `zookeeper`, `libzookeeper-java` and `maven` have to be there. One after the other: each starts an
+# ensemble.
+test-zookeeper: .venv/installed-for-tests .venv/zookeeper-3.6.3
 	$(PYTEST) -n 0 -m zookeeper
 
 # Compilers of Go, Java, C++ and Rust and node.js have to be there, as in Debian's golang-go, default-jdk-headless, g++,
@@ -77,6 +78,14 @@ bench: .venv/installed-for-tests
 .venv/installed-for-browser-tests: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	touch $@
+
+# An older version than Debian and PySpark bring.
+.venv/zookeeper-3.6.3: | .venv/installed-for-tests
+	rm -rf $@.new
+	for jar in zookeeper zookeeper-jute; do \
+	  mvn --quiet --batch-mode dependency:copy -Dartifact=org.apache.zookeeper:$$jar:3.6.3 -DoutputDirectory=$@.new || exit 1; \
+	done
+	mv $@.new $@
 
 .venv/installed-for-docs: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'

@@ -22,6 +22,7 @@ MEANINGS = {
     "knows_last_proposed": ("a leader that has proposed nothing knows that its history is not empty", "1319"),
     "epoch_at_newleader": ("currentEpoch is written before NEWLEADER is acknowledged", "1282"),
     "logs_late_commits": ("a transaction committed between NEWLEADER and UPTODATE is logged", "1264"),
+    "notices_lost_epochs": ("a file of an epoch that cannot be forced to the disk is an error", "4311"),
     "takes_epoch_of_log": ("a server whose log is of a later epoch than currentEpoch starts with it", "1653, open"),
     "reopens_log": ("TRUNC closes the log that is being written", "1489"),
     "snapshots_always": ("a follower writes a snapshot at NEWLEADER after DIFF, too", "2678"),

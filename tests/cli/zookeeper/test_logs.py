@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Command
-from tests.zookeeper.disk.disks import create, disk, log, snapshot, zxid
+from tests.zookeeper.disk.disks import EMPTY_TREE, compressed, create, disk, log, node, snapshot, zxid
 
 E1 = [zxid(1, counter) for counter in range(1, 11)]
 
@@ -116,7 +116,9 @@ def test_snapshots_without_a_log_are_inconclusive(zabcheck: Command, tmp_path: P
 def test_a_snapshot_that_is_not_read_decides_nothing(zabcheck: Command, tmp_path: Path) -> None:
     disk(tmp_path / "s1", {E1[0]: E1}, {0: snapshot()}, server=1)
     assert zabcheck("zookeeper", "logs", "s1").code == 0
-    [unread] = [path.rename(path.with_name("snapshot.0.snappy")) for path in (tmp_path / "s1").rglob("snapshot.0")]
+    unread = tmp_path / "s1/version-2/snapshot.0.gz"
+    unread.write_bytes(compressed(snapshot((node("/a", bytes(2_000_000)), *EMPTY_TREE))))
+    unread.with_suffix("").unlink()
     result = zabcheck("zookeeper", "logs", "s1")
     assert result.code == 3
     said = f"INCONCLUSIVE: nothing is known of what was not read: {unread.relative_to(tmp_path)}"

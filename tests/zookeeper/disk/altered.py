@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from tests.zookeeper.disk.disks import create, log, real, snapshot, with_digest, zxid
+from tests.zookeeper.disk.disks import compressed, create, log, real, snappy, snapshot, with_digest, zxid
 
 E1 = [zxid(1, counter) for counter in range(1, 17)]
 _FILES = (range(4), range(4, 7), range(7, 11), range(11, 14), range(14, 16))
@@ -113,12 +113,23 @@ def _other_digest(files: Path, random: Random) -> None:
         path.write_bytes(log([with_digest(create(zxid(1, 17)), random.getrandbits(60))]))
 
 
+def _compress(files: Path, random: Random) -> None:
+    path = _some(files, random, "snapshot")
+    if path is not None and path.suffix not in (".gz", ".snappy"):
+        data = path.read_bytes()
+        packed = random.choice((compressed(data), snappy(data), snappy(data, 100)))
+        path.with_name(path.name + (".gz" if packed.startswith(b"\x1f") else ".snappy")).write_bytes(packed)
+        path.unlink()
+
+
 def _torn_snapshot(files: Path, random: Random) -> None:
     data = snapshot()
     (files / f"snapshot.{random.choice(E1):x}").write_bytes(data[: random.randrange(len(data))])
 
 
 _ALTERATIONS: tuple[Callable[[Path, Random], None], ...] = (
+    _compress,
+    _compress,
     _lose,
     _cut,
     _cut,

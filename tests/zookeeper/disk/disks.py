@@ -6,8 +6,11 @@ import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pyarrow
+
 from zabcheck.zookeeper.wire.jute import Operation
 
+_SNAPPY = pyarrow.Codec("snappy")
 LOG_HEADER = b"ZKLG" + struct.pack(">iq", 2, 0)
 SNAPSHOT_HEADER = b"ZKSN" + struct.pack(">iq", 2, -1)
 SESSION = 0x1000_0000_0000_0001
@@ -16,12 +19,12 @@ EVERYBODY = struct.pack(">ii5si6s", 31, 5, b"world", 6, b"anyone")
 """An ACL."""
 
 
-_REAL = Path(__file__).parents[1] / "zookeeper-3.8.0"
+_REAL = tuple(Path(__file__).parents[1] / f"zookeeper-{release}" for release in ("3.8.0", "3.9.5"))
 
 
 def real(name: str) -> bytes:
-    """What a server of ZooKeeper 3.8.0 wrote; of a log without the zeros after it."""
-    return bytes.fromhex((_REAL / f"{name}.hex").read_text())
+    """What a server of ZooKeeper 3.8.0 wrote (with Snappy 3.9.5); of a log without the zeros after it."""
+    return bytes.fromhex((_REAL[name.endswith(".snappy")] / f"{name}.hex").read_text())
 
 
 def zxid(epoch: int, counter: int) -> int:
@@ -126,3 +129,9 @@ def disk(
 
 def compressed(data: bytes) -> bytes:
     return gzip.compress(data, mtime=0)
+
+
+def snappy(data: bytes, block: int = 32768) -> bytes:
+    """As snappy-java's stream has it, in blocks of this length."""
+    blocks = (_SNAPPY.compress(data[at : at + block], asbytes=True) for at in range(0, len(data), block))
+    return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + b"".join(text(each) for each in blocks)

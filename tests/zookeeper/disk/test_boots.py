@@ -1,7 +1,9 @@
 """Real servers load hundreds of altered disks, and do with each what zabcheck says."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,11 +11,13 @@ import pytest
 from tests.zookeeper.disk.altered import altered
 from zabcheck.zookeeper.disk.boot import Refusal
 from zabcheck.zookeeper.disk.contents import scan
-from zabcheck.zookeeper.run.distribution import PYSPARK, classpath_of, version
+from zabcheck.zookeeper.run.distribution import PYSPARK, classpath_of, jars_of_pyspark, version
 
 JAVA = Path("java")
 DISKS = 400
 BOOTS = Path(__file__).with_name("Boots.java")
+OLD = os.pathsep.join([f"{sys.prefix}/zookeeper-3.6.3/*", *map(str, jars_of_pyspark())])
+"""The jars of 3.6.3, which `make test-zookeeper` fetches, before those of PySpark."""
 
 
 def numbers(release: str) -> list[int]:
@@ -44,10 +48,13 @@ def boots(directories: list[Path], classpath: str) -> list[list[str]]:
 
 
 @pytest.mark.zookeeper
-@pytest.mark.parametrize("build", [None, PYSPARK], ids=["debian", "pyspark"])
-def test_real_servers_do_what_is_said(build: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("build", "first"), [(None, "3.8.0"), (PYSPARK, "3.9.5"), (OLD, "3.6.3")], ids=["debian", "pyspark", "maven"]
+)
+def test_real_servers_do_what_is_said(build: str | None, first: str, tmp_path: Path) -> None:
     classpath = classpath_of(None, build)
     release = version(JAVA, classpath)
+    assert release.startswith(first)
     disks = [altered(tmp_path / str(seed), seed) for seed in range(DISKS)]
     expected = [said(each, release) for each in disks]
     found = boots(disks, classpath)

@@ -1,8 +1,10 @@
 """Snapshots: the nodes, the digest, and files that are not whole."""
 
 import struct
+from contextlib import suppress
 from pathlib import Path
 
+import pyarrow
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,10 +17,12 @@ from tests.zookeeper.disk.disks import (
     number,
     real,
     seal,
+    snappy,
     snapshot,
     text,
     zxid,
 )
+from zabcheck.zookeeper.disk.snappy import BadSnappy, uncompressed
 from zabcheck.zookeeper.disk.snapshot import Node, Snapshot, Stat, TreeDigest, read_snapshot
 
 REAL = real("snapshot.10000000a")
@@ -62,8 +66,40 @@ def test_a_compressed_one_is_read(folder: Path) -> None:
     assert read(folder, data[:-20], "snapshot.3.gz")[0].state == "torn"
     assert read(folder, data[:30] + b"\xff\xff" + data[32:], "snapshot.3.gz")[0].state == "damaged"
     assert read(folder, b"no gzip at all", "snapshot.3.gz")[0].state == "damaged"
-    found, nodes = read(folder, b"whatever", "snapshot.4.snappy")
-    assert (found.state, found.zxid, nodes) == ("unread", 4, [])
+
+
+def test_one_that_is_compressed_with_snappy_is_read(folder: Path) -> None:
+    """As a server of 3.9.5 wrote it, in two blocks; and as blocks of 100 bytes."""
+    found, nodes = read(folder, real("snapshot.15.snappy"), "snapshot.15.snappy")
+    assert (found.state, found.zxid, found.nodes, found.size, found.sessions) == ("whole", 21, 19, 40285, 1)
+    assert found.digest is not None
+    assert sum(each.digest() for each in nodes) == found.digest.value
+    data = snappy(REAL, 100)
+    assert read(folder, data, "snapshot.3.snappy")[0].digest == read(folder, REAL)[0].digest
+    assert read(folder, data[:200], "snapshot.3.snappy")[0].state == "torn"
+    assert read(folder, data[: 16 + 4 + 10] + b"\xff\xff" + data[32:], "snapshot.3.snappy")[0].state == "damaged"
+    assert read(folder, data[:16] + b"\xff" + data[17:], "snapshot.3.snappy")[0].state == "damaged"
+    assert read(folder, b"no Snappy at all", "snapshot.3.snappy")[0].state == "damaged"
+
+
+@given(st.lists(st.tuples(st.binary(min_size=1, max_size=99), st.integers(1, 999)), max_size=20))
+def test_snappy_is_uncompressed_as_by_its_library(parts: list[tuple[bytes, int]]) -> None:
+    data = b"".join(part * times for part, times in parts)
+    assert uncompressed(pyarrow.Codec("snappy").compress(data, asbytes=True)) == data
+
+
+@given(st.binary(max_size=200))
+def test_any_block_of_snappy_gets_an_answer(block: bytes) -> None:
+    with suppress(BadSnappy):
+        uncompressed(block)
+
+
+def test_a_server_takes_a_compressed_one_that_ends_within_its_digest_for_an_older_one(folder: Path) -> None:
+    data = snapshot(TREE, {}, (zxid(1, 12), 5), zxid(1, 12))
+    without = len(snapshot(TREE, digest=None))
+    for cut, whole in ((without, True), (without + 9, True), (without + 21, False), (len(data) - 20, True)):
+        for packed, name in ((compressed(data[:cut]), "snapshot.3.gz"), (snappy(data[:cut]), "snapshot.3.snappy")):
+            assert (read(folder, packed, name)[0].state == "whole") is whole
 
 
 def test_a_real_one_is_whole_and_its_digest_is_the_sum_of_its_nodes(folder: Path) -> None:

@@ -35,6 +35,19 @@ def test_f_1_2_what_was_acknowledged_is_kept() -> None:
     assert found.contradicts == EarlierClaim("ACK", packet=13, zxid=packed("1:2"), restarted=False)
 
 
+def test_f_1_2_an_epoch_is_promised_to_one_leader() -> None:
+    promised = BROADCAST, OTHER_LEADER, "2>3 ACKEPOCH 1:2 a=1", "start 2", "closed 2>3"
+    other = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0"
+    keeps(*promised, "2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:2 a=1")
+    keeps(*promised, *other, "2>1 ACKEPOCH 1:2 a=-1")
+    found = breaks(*promised, *other, "2>1 ACKEPOCH 1:2 a=1")
+    assert (found.name, found.step, found.server) == ("ack_e_promises_an_epoch_once", "f.1.2", 2)
+    assert (found.expected, found.seen) == ("epoch 2 promised to server 3 only", "epoch 2 promised to server 1")
+    keeps(
+        *promised[:-1], "wipe 2", *promised[-1:], "2>1 FOLLOWERINFO 0:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 0:0 a=0"
+    )
+
+
 def test_f_1_2_what_a_leader_needed_its_own_vote_for_is_kept() -> None:
     """With three servers and one follower's ACK the leader's log has to have it; with two ACKs it need not."""
     follows = "1>3 FOLLOWERINFO 1:0", "3>1 LEADERINFO 2:0"

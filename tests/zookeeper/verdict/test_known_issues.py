@@ -72,6 +72,23 @@ def test_1653_a_server_cannot_load_its_epoch() -> None:
     assert looks_like("3.4.14", findings=(said(2, text),)) == {}
 
 
+def test_2307_a_server_has_promised_less_than_it_adopted() -> None:
+    text = (
+        "Unable to load database on disk java.io.IOException: The accepted epoch, 1 is less than the current epoch, 2"
+    )
+    found = looks_like("3.6.2", findings=(said(2, text),))
+    assert found == {"ZOOKEEPER-2307": "server 2 says 'is less than the current epoch'"}
+    assert looks_like("3.6.3", findings=(said(2, text),)) == {}
+
+
+def test_4311_a_server_promises_an_epoch_to_two_leaders() -> None:
+    promised = BROADCAST, "closed 2>1", "2>3 FOLLOWERINFO 1:0", "3>2 LEADERINFO 2:0", "2>3 ACKEPOCH 1:2 a=1"
+    again = "start 2", "closed 2>3", "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:2 a=1"
+    why = "server 2 has epoch 2 promised to server 3, and then epoch 2 promised to server 1 (packet 20)"
+    assert looks_like("3.7.2", *promised, *again) == {"ZOOKEEPER-4311": why}
+    assert looks_like("3.8.0", *promised, *again) == looks_like("3.7.2", *promised) == {}
+
+
 OVERTAKEN = Zxid(2, 3)
 
 

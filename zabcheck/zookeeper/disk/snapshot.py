@@ -6,7 +6,7 @@ with their time-outs, the lists of permissions, and the nodes, each path with it
 "/". A seal follows: the Adler-32 of all bytes so far (a long) and the string "/". Since 3.6 the digest that the
 tree had after a zxid follows, with a seal of its own, and since 3.9 the last zxid, again with one.
 
-`snapshot.Z.gz` is the same through gzip. `snapshot.Z.snappy` is reported, and not read.
+`snapshot.Z.gz` is the same through gzip, `snapshot.Z.snappy` through Snappy.
 """
 
 import gzip
@@ -15,11 +15,12 @@ import struct
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, Protocol
 
 from msgspec import Struct
 
 from zabcheck.text.files import regular
+from zabcheck.zookeeper.disk import snappy
 from zabcheck.zookeeper.disk.transaction_log import zxid_of_name
 from zabcheck.zookeeper.wire.jute import JuteError, Reader, Truncated
 
@@ -37,7 +38,7 @@ _LAST_PATH = "/"
 _SEAL = b"/"
 _END = b"\0\0\0\1/"
 _SHORTEST = 10  # bytes that a snapshot has for a server
-_MAGIC = {".gz": b"\x1f\x8b", ".snappy": b"\x82SNAPPY\0"}
+_MAGIC = {".gz": b"\x1f\x8b", ".snappy": snappy.MAGIC}
 _INTERNAL = "/zookeeper/"
 _STAT = struct.Struct(">qqqqiiiqq")
 _DIGESTED = struct.Struct(">qqqqqiiiq")
@@ -94,7 +95,7 @@ class Snapshot(Struct, frozen=True):
     """The contents of a snapshot file.
 
     `state` is "whole", "torn" (it ends too early: a server that is killed leaves that behind), "damaged", or "unread"
-    (compressed in a way that is not read here). `message` says what is wrong. `size` is that of all data, in bytes;
+    (compressed, and longer than what is read here). `message` says what is wrong. `size` is that of all data, in bytes;
     `highest` is the greatest zxid that a node carries, which is above `zxid` if the snapshot is fuzzy. `listed`: a
     server takes it for complete before it reads it (SnapStream.isValidSnapshot). `fatal`: reading it ends the server,
     which does not go on to an older snapshot.
@@ -122,14 +123,14 @@ def read_snapshot(path: Path, visit: Callable[[Node], None] | None = None) -> Sn
     """
     zxid = zxid_of_name(path.name, SNAPSHOT_PREFIX)
     assert zxid is not None, path
-    if path.suffix == ".snappy":
-        return Snapshot(path, zxid, "unread", "it is compressed with Snappy, which is not read here")
     with regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        if path.suffix != ".gz":
-            return _Reading(file, path, zxid, visit, size).result()
-        with gzip.open(file, "rb") as opened:
-            return _Reading(opened, path, zxid, visit, _CHUNK + MOST_SWELLING * size).result()  # type: ignore[arg-type]  # gzip's type says less
+        most = size if path.suffix not in _MAGIC else _CHUNK + MOST_SWELLING * size
+        return _Reading(file, path, zxid, visit, most).result()
+
+
+class _Content(Protocol):
+    def read(self, size: int, /) -> bytes: ...
 
 
 class _Swollen(Exception):
@@ -148,6 +149,7 @@ class _Reading:
 
     def __init__(self, file: BinaryIO, path: Path, zxid: int, visit: Callable[[Node], None] | None, most: int) -> None:
         self._file, self._path, self._zxid, self._visit, self._most = file, path, zxid, visit, most
+        self._content: _Content = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
         self._offset, self._checksum = 0, zlib.adler32(b"")
         self._unread = b""
         self._sessions = self._nodes = self._size = self._highest = 0
@@ -166,7 +168,7 @@ class _Reading:
         except _Swollen:
             state = "unread"
             message = f"it holds more than {MOST_SWELLING} times its compressed size: decompress it, to have it read"
-        except (JuteError, gzip.BadGzipFile, zlib.error) as error:
+        except (JuteError, gzip.BadGzipFile, zlib.error, snappy.BadSnappy) as error:
             state, message, fatal = "damaged", str(error), isinstance(error, _NoNumber)
         return Snapshot(
             self._path,
@@ -195,13 +197,15 @@ class _Reading:
 
     def _has_end(self, offset: int) -> bool:
         """Return True if the file was written to its end, though a field at `offset` claims to be longer."""
-        if self._path.suffix == ".gz":
-            return True  # otherwise gzip would have raised
+        if self._path.suffix in _MAGIC:
+            return self._path.suffix == ".gz"  # otherwise gzip would have raised; Snappy has no end of its own
         size = self._file.seek(0, 2)
         self._file.seek(max(0, size - len(_END)))
         return offset < size and self._file.read() == _END
 
     def _read(self) -> None:
+        if self._path.suffix == ".snappy":
+            self._content = snappy.SnappyFile(self._file)
         magic = self._take(len(SNAPSHOT_MAGIC), "the header")
         if magic != SNAPSHOT_MAGIC:
             raise JuteError(0, f'expected "ZKSN", found {magic!r}')
@@ -218,16 +222,35 @@ class _Reading:
         while self._node():
             pass
         self._seal()
-        if self._ends():
-            return
+        for part in (self._read_digest, self._read_last_zxid):
+            if not self._has(part):
+                return
+            self._seal()
+
+    def _has(self, part: Callable[[], None]) -> bool:
+        """Read a part that older versions do not write; return False if it is not there.
+
+        A server does not look at the end of a compressed file before it reads it, and takes one that ends within such a
+        part for one of an older version, unless a block of Snappy is not whole.
+        """
+        try:
+            if self._ends():
+                return False
+            part()
+        except (Truncated, EOFError) as error:
+            if self._path.suffix == ".gz" or (self._path.suffix in _MAGIC and isinstance(error, Truncated)):
+                return False
+            raise
+        return True
+
+    def _read_digest(self) -> None:
         zxid, version = self._long("the zxid of a digest"), self._int("the version of a digest")
         # Before version 2 it was a string, in hexadecimal.
         value = self._long("a digest") & (1 << 64) - 1 if version >= DIGEST_VERSION else self._hexadecimal("a digest")
         self._digest = TreeDigest(zxid, version, value) if zxid > 0 else None
-        self._seal()
-        if not self._ends():
-            self._last_zxid = self._long("the last zxid")
-            self._seal()
+
+    def _read_last_zxid(self) -> None:
+        self._last_zxid = self._long("the last zxid")
 
     def _node(self) -> bool:
         """Read a node. Return False if it is the path that ends the nodes."""
@@ -260,16 +283,16 @@ class _Reading:
 
     def _ends(self) -> bool:
         """Return True if nothing is left."""
-        more = self._file.read(1)
+        more = self._content.read(1)
         self._unread = more
         return not more
 
     def _take(self, size: int, field: str) -> bytes:
         if self._offset + size > self._most:
-            if self._path.suffix == ".gz":
+            if self._path.suffix in _MAGIC:
                 raise _Swollen
             raise Truncated(self._offset, f"the file ends within {field}")
-        data = self._unread + self._file.read(size - len(self._unread)) if self._unread else self._file.read(size)
+        data = self._unread + self._content.read(size - len(self._unread))
         self._unread = b""
         if len(data) < size:
             raise Truncated(self._offset, f"the file ends within {field}")

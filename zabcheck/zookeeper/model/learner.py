@@ -34,6 +34,7 @@ from zabcheck.zookeeper.model.server import (
     load,
     raises,
     set_current_epoch,
+    write_epoch,
 )
 from zabcheck.zookeeper.model.snapshots import purge, take_snapshot, write_snapshots
 from zabcheck.zookeeper.model.votes import in_epoch
@@ -73,7 +74,7 @@ def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
     f.accepted_epoch, f.current_epoch = epoch, last_epoch(f)
     history = load(f).tree
     return [
-        *([Write(accepted_epoch=epoch)] if f.version.promises_epochs else []),
+        *write_epoch(f, accepted_epoch=epoch),
         Promise(f.id, f.incarnation, epoch, f.leader),
         AckEpoch(f.id, f.incarnation, epoch, f.current_epoch, history.zxid, history.length, history.hash),
     ]

@@ -32,6 +32,8 @@ class Version(Struct, frozen=True):
     (1282).
     `logs_late_commits`: a transaction committed between NEWLEADER and UPTODATE is logged; else it is applied to memory
     only, behind the snapshot (1264).
+    `notices_lost_epochs`: a file of an epoch that cannot be forced to the disk is an error; else the server goes on,
+    and a crash may undo what it has promised and adopted (4311).
     `takes_epoch_of_log`: a server whose log is of a later epoch than the file currentEpoch starts with that epoch; else
     it does not start (1653; open). Its log is the beginning of the history of a leader of that epoch. 3.4.6 to 3.4.14
     do that: a file, updatingEpoch, is there while snapshot and currentEpoch are written.
@@ -91,6 +93,7 @@ class Version(Struct, frozen=True):
     knows_last_proposed: bool = True
     epoch_at_newleader: bool = True
     logs_late_commits: bool = True
+    notices_lost_epochs: bool = True
     takes_epoch_of_log: bool = False
     reopens_log: bool = True
     snapshots_always: bool = False
@@ -130,6 +133,7 @@ _V392 = replace(_V393, logs="all", keeps_commits=False, leave="leaks", sync_dies
 _V380 = replace(_V392, epoch_first=True, awaits_log=False)
 _V355 = replace(
     _V393,
+    notices_lost_epochs=False,
     logs="nothing",
     epoch_first=True,
     leave="halted",
@@ -141,6 +145,7 @@ _V355 = replace(
 )
 _V3410 = replace(
     _V355,
+    notices_lost_epochs=True,
     takes_epoch_of_log=True,
     leave="kept",
     log_sync="3.4",
@@ -169,7 +174,7 @@ VERSIONS: Mapping[Release, Version] = {
     "3.4.2": _V342,
     "3.4.10": _V3410,
     "3.5.5": _V355,
-    "3.6.3": replace(_V380, sync_dies=False),
+    "3.6.3": replace(_V380, notices_lost_epochs=False, sync_dies=False),
     "3.8.0": _V380,
     "3.8.4": _V380,
     "3.9.2": _V392,
@@ -207,6 +212,7 @@ REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "3598": {"joins_commit": True, "refuses_holes": True},
     "3642": {"clears_snap": True},
     "3911": {"logs": "committed"},
+    "4311": {"notices_lost_epochs": True},
     "4394": {"logs": "committed", "keeps_commits": True},
     "4409": {"sync_dies": False},
     "4643": {"epoch_first": False},
@@ -232,12 +238,12 @@ the log is used no more. 1154 is in the table of 3.4 and before. 790 harms only 
 3598 harms up to 3.9.3, where committedLog may end with a transaction that was applied again; so `refuses_holes` repairs
 its effect, and that of 4882.
 """
-ON_REQUEST: tuple[Defects, ...] = ("790", "962", "3104", "4882", "n3")
+ON_REQUEST: tuple[Defects, ...] = ("790", "962", "3104", "4311", "4882", "n3")
 """The defects that need something which no run has unless they are named; "all" does not include them.
 
 790: memory that outlives an iteration, as that of 3.3.1 does not. 962 and 3104: a leader that applies while a follower
-is being synchronised. 4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was forced after
-it.
+is being synchronised. 4311 and 4882: a disk that fails. N3: a power loss that takes a snapshot, and leaves what was
+forced after it.
 """
 _OF_ANOTHER = {
     ("2845", "leave", "cleared"),

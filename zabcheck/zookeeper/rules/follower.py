@@ -36,6 +36,21 @@ def ack_e_keeps_the_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     return None
 
 
+@rule("f.1.2", "a follower promises an epoch to one leader only")
+def ack_e_promises_an_epoch_once(at: JudgedConnection, packet: Sent) -> Wrong | None:
+    """Step f.1.2, ACKEPOCH: f.p is on the disk, and e' has to be later. (An answer that does not count is no promise.)
+
+    A server that leads an epoch has promised it, too, but that is not on the wire.
+    """
+    epoch = at.leader.newepoch
+    other = None if epoch is None or packet.epoch == NOT_AGAIN else at.follower_server.promised.get(epoch)
+    if other is None or other == at.leader_server.number:
+        return None
+    return Wrong(
+        f"epoch {epoch} promised to server {other} only", f"epoch {epoch} promised to server {at.leader_server.number}"
+    )
+
+
 @rule("f.2.1", "a follower adopts an epoch and its initial history together")
 def ack_e_has_the_initial_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step f.2.1, seen at ACKEPOCH: f.a and h_f are set in one atomic write.
@@ -84,7 +99,12 @@ def ack_ld_comes_first(at: JudgedConnection, packet: Sent) -> Wrong | None:
 
 
 RULES: dict[str, tuple[Rule, ...]] = {
-    "ACKEPOCH": (ack_e_keeps_the_history, ack_e_has_the_initial_history, ack_e_has_nothing_else),
+    "ACKEPOCH": (
+        ack_e_keeps_the_history,
+        ack_e_promises_an_epoch_once,
+        ack_e_has_the_initial_history,
+        ack_e_has_nothing_else,
+    ),
     "ACK": (ack_ld_comes_first,),
 }
 """The rules for each kind of packet, in the order in which they are checked."""
@@ -107,6 +127,8 @@ def _promises(at: JudgedConnection, packet: Sent) -> None:
     ack_e = EpochAck.of(packet)
     if ack_e.current_epoch != NOT_AGAIN:
         at.follower_server.has_adopted(ack_e.current_epoch)
+        if at.leader.newepoch is not None:
+            at.follower_server.promised[at.leader.newepoch] = at.leader_server.number
     at.follower_server.has_acknowledged(packet.zxid, "ACKEPOCH", packet.packet, at.follower_server.broken_off)
 
 

@@ -62,6 +62,7 @@ class KnownServer:
 
     adopted          the last epoch whose NEWLEADER it acknowledged, or in which it leads: f.a is at least this
     adopted_at_most  f.a is at most this; None as long as nothing is known
+    promised         for each epoch that it has promised, the number of the leader
     acknowledged     its claim to have the history up to a zxid
     adoption         the last epoch that it may have adopted as follower
     at_most          its history ends here at the latest; None if that is not known
@@ -75,6 +76,7 @@ class KnownServer:
         self.incarnation = 0
         self.adopted = 0
         self.adopted_at_most: int | None = None
+        self.promised: dict[int, int] = {}
         self.acknowledged = NOTHING
         self.adoption: Adoption | None = None
         self.at_most: Claim | None = None
@@ -121,6 +123,7 @@ class KnownServer:
         """Note that its disk was wiped: it may forget everything."""
         self.adopted = 0
         self.adopted_at_most = self.adoption = self.at_most = None
+        self.promised = {}
         self.acknowledged = NOTHING
 
     def starts(self) -> None:

@@ -237,6 +237,7 @@ def _leaders(led: Sequence[Reign]) -> Iterator[Problem]:
 
 _BY_SIGNATURE = (
     "ZOOKEEPER-1653",
+    "ZOOKEEPER-2307",
     "ZOOKEEPER-2332",
     "ZOOKEEPER-4306",
     "ZOOKEEPER-4394",
@@ -248,6 +249,7 @@ _BY_SIGNATURE = (
 _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
     "does not start": (
         ("ZOOKEEPER-1653", ("error",)),
+        ("ZOOKEEPER-2307", ("error",)),
         ("ZOOKEEPER-2332", ("error",)),
         ("ZOOKEEPER-4882", ("hole", "failed write")),
         ("ZOOKEEPER-5094", ("hole", "TRUNC")),
@@ -290,6 +292,7 @@ _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
         ("ZOOKEEPER-5094", ("TRUNC",)),
         ("unforced-snapshot", ("TRUNC",)),
     ),
+    "two leaders": (("ZOOKEEPER-4311", ()),),
     "came back": (("ZOOKEEPER-4837", ("newer",)), ("ZOOKEEPER-5094", ("broken off",)), ("trunc-keeps-one", ("older",))),
     "gap": (("ZOOKEEPER-2846", ("SNAP",)), ("ZOOKEEPER-4925", ("DIFF",))),
 }

@@ -116,6 +116,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.cannot_load_its_epoch,
     ),
     KnownIssue(
+        "ZOOKEEPER-2307",
+        "a promised epoch that could not be written stays in memory, and counts as written",
+        (("3.4.0", "3.5.8"), ("3.6.0", "3.6.3")),
+        signatures.promised_less_than_it_adopted,
+    ),
+    KnownIssue(
         "ZOOKEEPER-2332",
         "a crash that leaves an empty log file leaves a server that cannot start",
         (("3.4.0", "3.9.3"),),
@@ -156,6 +162,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "the end of a session with many ephemeral nodes is longer than what servers read",
         (("3.6.0", None),),
         signatures.cannot_read_the_end_of_a_session,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4311",
+        "an epoch that could not be written counts as written, and is promised again to another leader",
+        (("3.5.0", "3.8.0"),),
+        signatures.promises_an_epoch_again,
     ),
     KnownIssue(
         "ZOOKEEPER-4394",

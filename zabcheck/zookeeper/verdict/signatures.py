@@ -138,6 +138,19 @@ def cannot_load_its_epoch(evidence: Evidence) -> str | None:
     return _said(evidence, "is older than the last zxid")
 
 
+def promised_less_than_it_adopted(evidence: Evidence) -> str | None:
+    """QuorumPeer.loadDataBase refuses a file acceptedEpoch that is older than currentEpoch."""
+    return _said(evidence, "is less than the current epoch")
+
+
+def promises_an_epoch_again(evidence: Evidence) -> str | None:
+    """AtomicFileWritingIdiom keeps silent about a file that could not be forced to the disk or renamed."""
+    return _first(
+        f"server {each.server} has {each.expected.removesuffix(' only')}, and then {each.seen} (packet {each.packet})"
+        for each in _diverges(evidence, "ack_e_promises_an_epoch_once")
+    )
+
+
 def stops_at_an_empty_log(evidence: Evidence) -> str | None:
     """A log file is made before its header is written: a crash in between leaves an empty one."""
     return _said(evidence, "java.io.EOFException", "FileHeader.deserialize")
