@@ -120,8 +120,24 @@ def test_a_history_of_jepsen_is_judged(zabcheck: Command, tmp_path: Path) -> Non
     assert "\n  W2 client 0 is answered 2: done, data `2`\n" in result.out
     register.write_text(asked + read.replace("2", "1"))
     assert zabcheck("clients", "check", register).code == 0
-    register.write_text(asked.replace("write", "enqueue"))
+    register.write_text(asked.replace("write", "put"))
     assert "history.edn, operation 0, field `:f`: expected :read" in zabcheck("clients", "check", register).err
+    assert zabcheck("clients", "check", register, "--map", "put=write").code == 0
+    assert "--map: expected F=OP, with an OP of read" in zabcheck("clients", "check", register, "--map", "put=set").err
+
+
+def test_the_lists_of_jepsen_are_judged(zabcheck: Command, tmp_path: Path) -> None:
+    lists = tmp_path / "history.edn"
+    lists.write_text(
+        "{:type :invoke, :f :txn, :value [[:append 3 1]], :process 0}\n"
+        "{:type :ok, :f :txn, :value [[:append 3 1]], :process 0}\n"
+        "{:type :invoke, :f :txn, :value [[:r 3 nil]], :process 0}\n"
+        "{:type :ok, :f :txn, :value [[:r 3 []]], :process 0}\n"
+    )
+    result = zabcheck("clients", "check", lists)
+    assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
+    assert "client 0 sends 0: txn: append /3 `1`\n" in result.out
+    assert "client 0 is answered 2: done (done [])\n" in result.out
 
 
 @pytest.mark.parametrize(

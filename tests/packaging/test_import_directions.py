@@ -225,7 +225,7 @@ def test_the_proof_needs_msgspec_and_its_solvers() -> None:
 LIBRARIES: list[tuple[str, list[str]]] = [
     ("hypothesis", ["zabcheck.search.machine"]),
     ("rich", [*SHOWS, "zabcheck.counterexamples"]),
-    ("networkx", ["zabcheck.counterexample", "zabcheck.counterexamples"]),
+    ("networkx", ["zabcheck.counterexample", "zabcheck.counterexamples", "zabcheck.zookeeper.clients.lists"]),
     ("typer", ["zabcheck.cli"]),
     ("pytest", ["zabcheck.pytest_plugin"]),
     ("pyspark", ["zabcheck.campaign", "zabcheck.zookeeper.campaign"]),

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -74,6 +74,10 @@ def check(
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the page of a history that breaks a promise is written.")
     ] = Path("reports"),
+    functions: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="F=OP", help="The function F of a Jepsen test is read, write, cas or txn."),
+    ] = None,
     format: Formats = Format.text,
 ) -> int:
     """Judge histories: what clients asked, were answered and heard (docs/clients.md)."""
@@ -84,7 +88,16 @@ def check(
         if name == STDIN and histories.count(name) > 1:
             raise BadInput(f"{name}: named more than once, expected at most once")
     check_out(out)
-    return _tell("clients check", [_judged(name, promise or ()) for name in histories], out, format)
+    meant = dict(map(_meant, functions or ()))
+    return _tell("clients check", [_judged(name, promise or (), meant) for name in histories], out, format)
+
+
+def _meant(text: str) -> tuple[str, str]:
+    """Return a function of Jepsen, and the one that it is. BadInput."""
+    function, _, operation = text.rpartition("=")
+    if not function or operation not in edn.OPERATIONS:
+        raise BadInput(f"--map: expected F=OP, with an OP of {', '.join(edn.OPERATIONS)}, found `{text}`")
+    return function.removeprefix(":"), operation
 
 
 def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format) -> int:
@@ -206,22 +219,22 @@ def _addresses(option: str, text: str) -> list[Target]:
     return targets
 
 
-def _judged(name: str, promises: Sequence[str]) -> JudgedHistory:
+def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] | None = None) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
         begins = source.peek(64) if isinstance(source, BufferedReader) else b""
-        lines = [*_load(source, begins, shown)]
+        lines = [*_load(source, begins, shown, meant or {})]
         judgements = judge(read(lines, shown), promises)
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
     return JudgedHistory(shown, judgements, {} if _EDN.match(begins) else _found(lines, wanted), lines)
 
 
-def _load(source: BinaryIO, begins: bytes, shown: str) -> Iterator[HistoryLine]:
+def _load(source: BinaryIO, begins: bytes, shown: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
     if begins.startswith(MAGIC):
         with _parquet(shown) as parquet:
             yield from parquet.load(source if source.seekable() else BytesIO(source.read()), shown)
     elif _EDN.match(begins):
-        yield from edn.load(source, shown)
+        yield from edn.load(source, shown, meant)
     else:
         yield from load(source, shown)
 
@@ -284,7 +297,10 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     if undecided and len(undecided) == len(judged.judgements):
         return INCONCLUSIVE, "the history does not end with `end`"
     if undecided:
-        return INCONCLUSIVE, f"{named(undecided)} is undecided after {MOST_STATES:,} states"
+        return (
+            INCONCLUSIVE,
+            f"{named(undecided)} is undecided after {MOST_STATES:,} states, or by values written twice",
+        )
     if not exercised:
         return INCONCLUSIVE, "the history exercises no promise"
     return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"

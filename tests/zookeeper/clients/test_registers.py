@@ -17,7 +17,8 @@ def op(kind: str, process: int, function: str, value: object) -> str:
 
 
 def judged(*operations: str) -> Judgement:
-    [judgement] = judge(read(edn.load(BytesIO("\n".join(operations).encode()), "history"), "history"), ["one order"])
+    lines = edn.load(BytesIO("\n".join(operations).encode()), "history", {})
+    [judgement] = judge(read(lines, "history"), ["one order"])
     return judgement
 
 
@@ -76,8 +77,8 @@ def test_a_vector_of_operations_with_tags_and_comments_is_read() -> None:
     ("text", "message"),
     [
         (
-            op("invoke", 0, "txn", 1),
-            "h, operation 0, field `:f`: expected :read, :write or :cas, found :txn",
+            op("invoke", 0, "enqueue", 1),
+            "h, operation 0, field `:f`: expected :read, :write, :cas or :txn, found :enqueue; --map names what is one",
         ),
         (op("ok", 0, "read", 1), "h, operation 0, field `:type`: expected an answer to what was asked"),
         ("{:type :invoke", "h: expected EDN, the brackets do not fit"),
@@ -87,7 +88,7 @@ def test_a_vector_of_operations_with_tags_and_comments_is_read() -> None:
 )
 def test_what_is_no_history_of_registers_is_told(text: str, message: str) -> None:
     with pytest.raises(HistoryError) as told:
-        [*edn.load(BytesIO(text.encode()), "h")]
+        [*edn.load(BytesIO(text.encode()), "h", {})]
     assert str(told.value) == message
 
 

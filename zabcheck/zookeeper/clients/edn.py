@@ -1,11 +1,11 @@
-"""Histories of Jepsen, as the lines of a history: registers that are read, written, and compared and set.
+"""Histories of Jepsen, as the lines of a history: registers, and lists that transactions append to and read.
 
 `history.edn` is a sequence of maps, in real time, or a vector of them. A process is a session; one whose operation
 ended with `:info` does nothing more. Operations of the nemesis are left out.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, BinaryIO
 
 import msgspec
@@ -18,22 +18,34 @@ from zabcheck.zookeeper.clients.history import (
     HistoryError,
     HistoryHeader,
     HistoryLine,
+    Part,
     Request,
+    Result,
 )
 
 _TOKEN = re.compile(r'[\s,]*(;[^\n]*|#\{|#[\w.\-/]+|[()\[\]{}]|"(?:\\.|[^"\\])*"|[^\s,()\[\]{}"]+)')
 _CLOSING = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
-def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
-    """Yield the lines. HistoryError, with the number of the operation, for what is no history of registers."""
+OPERATIONS = ("read", "write", "cas", "txn")
+"""The functions that are judged; a `txn` is of `[:append key value]` and `[:r key values]`."""
+
+
+def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
+    """Yield the lines. HistoryError, with the number of the operation, for what is no history of these.
+
+    `meant` says which of `OPERATIONS` functions of other names are.
+    """
     operations = [*_operations(source.read().decode(errors="replace"), name)]
+    for _, each in operations:
+        function = str(each.get(":f")).removeprefix(":")
+        each[":f"] = f":{meant[function]}" if function in meant else each.get(":f")
     has_keys = any(each.get(":f") == ":read" and isinstance(each.get(":value"), list) for _, each in operations)
     lines: list[HistoryLine] = []
     sessions: dict[int, str] = {}
     open_: dict[int, int] = {}
     for number, each in operations:
-        process, kind = each.get(":process"), each.get(":type")
+        process, kind, where = each.get(":process"), each.get(":type"), f"{name}, operation {number}"
         if not isinstance(process, int):
             continue
         place: dict[str, Any] = {"client": process, "connection": process, "time": number}
@@ -42,12 +54,12 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
             lines += [Connect(**place, session="0x0"), Connected(**place, session=sessions[process])]
         if kind == ":invoke":
             open_[process] = number
-            lines.append(Request(**place, xid=number, **_asked(each, has_keys, f"{name}, operation {number}")))
+            lines.append(Request(**place, xid=number, **_asked(each, has_keys, where)))
         elif kind in (":ok", ":fail") and process in open_:
             error = "" if kind == ":ok" else "Failed"
-            lines.append(Answer(**place, xid=open_.pop(process), error=error, **_shown(each, has_keys)))
+            lines.append(Answer(**place, xid=open_.pop(process), error=error, **_shown(each, has_keys, where)))
         elif kind != ":info":
-            raise HistoryError(f"{name}, operation {number}, field `:type`: expected an answer to what was asked")
+            raise HistoryError(f"{where}, field `:type`: expected an answer to what was asked")
     yield HistoryHeader(version=1, service="Jepsen", clock="one")
     yield from lines
     yield HistoryEnd(count=len(lines))
@@ -95,6 +107,8 @@ def _atom(token: str) -> Any:
 
 
 def _asked(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, Any]:
+    if operation.get(":f") == ":txn":
+        return {"op": "txn", "parts": tuple(_part(*each) for each in _micro(operation, where))}
     path, value = _of(operation, has_keys)
     match operation.get(":f"):
         case ":read":
@@ -103,12 +117,39 @@ def _asked(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, A
             return {"op": "setData", "path": path, "data": _text(value)}
         case ":cas" if isinstance(value, list) and len(value) == 2:
             return {"op": "setData", "path": path, "expects": _text(value[0]), "data": _text(value[1])}
-    raise HistoryError(f"{where}, field `:f`: expected :read, :write or :cas, found {operation.get(':f')}")
+    *others, last = (f":{each}" for each in OPERATIONS)
+    expected = f"{', '.join(others)} or {last}"
+    raise HistoryError(
+        f"{where}, field `:f`: expected {expected}, found {operation.get(':f')}; --map names what is one"
+    )
 
 
-def _shown(operation: dict[str, Any], has_keys: bool) -> dict[str, Any]:
-    _, value = _of(operation, has_keys)
-    return {"data": _text(value)} if operation.get(":f") == ":read" and operation[":type"] == ":ok" else {}
+def _shown(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, Any]:
+    if operation[":type"] != ":ok":
+        return {}
+    if operation.get(":f") == ":txn":
+        return {"results": tuple(_result(*each) for each in _micro(operation, where))}
+    return {"data": _text(_of(operation, has_keys)[1])} if operation.get(":f") == ":read" else {}
+
+
+def _micro(operation: dict[str, Any], where: str) -> list[list[Any]]:
+    """Return what a transaction consists of. HistoryError if it is of other things than lists."""
+    parts = operation.get(":value")
+    for each in parts if isinstance(parts, list) else [parts]:
+        is_read = isinstance(each, list) and len(each) == 3 and each[0] == ":r" and isinstance(each[2], list | None)
+        if not (is_read or (isinstance(each, list) and len(each) == 3 and each[0] == ":append")):
+            raise HistoryError(f"{where}, field `:value`: expected [:append key value] or [:r key values] in a :txn")
+    return parts or []
+
+
+def _part(function: str, key: Any, value: Any) -> Part:
+    if function == ":append":
+        return Part(op="append", path=_path(key), data=_text(value))
+    return Part(op="getData", path=_path(key))
+
+
+def _result(function: str, key: Any, value: Any) -> Result:
+    return Result(children=tuple(map(_text, value or ()))) if function == ":r" else Result()
 
 
 def _of(operation: dict[str, Any], has_keys: bool) -> tuple[str, Any]:
@@ -117,7 +158,11 @@ def _of(operation: dict[str, Any], has_keys: bool) -> tuple[str, Any]:
     if not has_keys:
         return "/register", value
     key, value = value if isinstance(value, list) and len(value) == 2 else (None, None)
-    return f"/{re.sub('[^A-Za-z0-9_-]', '_', str(key))}", value
+    return _path(key), value
+
+
+def _path(key: Any) -> str:
+    return f"/{re.sub('[^A-Za-z0-9_-]', '_', str(key))}"
 
 
 def _text(value: Any) -> str:

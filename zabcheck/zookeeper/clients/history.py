@@ -39,6 +39,7 @@ Path = Annotated[str, Meta(pattern="^/([^/]+(/[^/]+)*)?$")]
 Operation = Literal[
     "create", "delete", "exists", "getData", "setData", "getACL", "setACL", "getChildren", "sync", "ping", "check",
     "multi", "multiRead", "addWatch", "removeWatches", "setWatches", "auth", "reconfig", "closeSession", "other",
+    "txn", "append",
 ]  # fmt: skip
 EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
 
@@ -182,7 +183,7 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class Request(Record, frozen=True, kw_only=True, tag="request"):
     """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch.
 
-    A set that `expects` data, as of Jepsen, is done only if the node has this.
+    A set that `expects` data is done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
     """
 
     xid: int

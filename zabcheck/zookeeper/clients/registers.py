@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
 from zabcheck.zookeeper.clients.history import Content, content_of
+from zabcheck.zookeeper.clients.lists import judge_lists
 from zabcheck.zookeeper.clients.promise import Found, Promise
 from zabcheck.zookeeper.clients.tree import Tree
 
@@ -126,6 +127,7 @@ def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
             steps[request.path][operation.session].append(_Step(operation, sees, writes))
     for path in sorted(steps):
         _judge([*steps[path].values()], found)
+    judge_lists(exchange, found)
 
 
 def _initial(sessions: list[list[_Step]]) -> list[Content | None]:

@@ -8,8 +8,10 @@ from zabcheck.zookeeper.clients.history import (
     Data,
     InitialNode,
     Lost,
+    Part,
     Record,
     Request,
+    Result,
     Stat,
     WatchEvent,
 )
@@ -62,6 +64,8 @@ def brief(request: Request, answer: Answer | None) -> str:
 
 def _request(request: Request) -> str:
     parts = f" of {len(request.parts)} parts" if request.parts else ""
+    if request.op == "txn":
+        parts = ": " + ", ".join(f"{each.op} {each.path}{_value(each)}" for each in request.parts)
     path = f" {request.path}" if request.path is not None else ""
     more: list[str] = [*request.mode]
     if request.expects is not None:
@@ -77,11 +81,22 @@ def _request(request: Request) -> str:
 
 def _answer(answer: Answer) -> str:
     zxid = f", as of {shown(answer.zxid)}" if answer.zxid > 0 else ""
-    results = ", ".join(result.error or "done" for result in answer.results)
+    results = ", ".join(result.error or f"done{_list(result)}" for result in answer.results)
     made = f" {answer.path}" if answer.path is not None else ""
     stat = f", {_stat(answer.stat)}" if answer.stat is not None else ""
     data = f", data {_data(answer.data)}" if answer.data is not None else ""
     return f"{answer.error or 'done'}{made}{zxid}{stat}{data}" + (f" ({results})" if results else "")
+
+
+def _value(part: Part) -> str:
+    return f" {_data(part.data)}" if part.data is not None else ""
+
+
+def _list(result: Result) -> str:
+    if result.children is None:
+        return ""
+    text = f" [{', '.join(result.children)}]"
+    return text if len(text) <= _LONGEST else f" with a list of {len(result.children)}"
 
 
 def _data(data: str | Data) -> str:

@@ -1,0 +1,221 @@
+"""Lists that transactions append to and read, as Jepsen records them: one order without zxids, in linear time.
+
+What was read of a list says in which order it was written, so that nothing has to be searched: transactions are the
+nodes of a graph, whose edges are what each read or wrote, the order of each session, and real time before each that
+writes. An order is there if the graph has no cycle (after Kingsbury and Alvaro, VLDB 2020: Elle).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
+from zabcheck.zookeeper.clients.promise import Found
+
+if TYPE_CHECKING:
+    import networkx as nx  # loaded where a graph is made: it takes longer to import than most commands take
+
+_MOST = 8
+"""Transactions of a cycle from which a shorter one is looked for."""
+
+Values = tuple[str, ...]
+Node = Exchanged | int
+"""A transaction, or a moment."""
+_Edge = tuple[Node, Node, str]
+"""The second comes after the first, and why as text."""
+
+
+class _Append(NamedTuple):
+    """A value, by the number of its transaction."""
+
+    path: str
+    value: str
+
+
+class _Read(NamedTuple):
+    """What a transaction read of a list, before its own appends."""
+
+    path: str
+    values: Values
+    by: Exchanged
+
+
+def judge_lists(exchange: Exchange, found: Found) -> None:
+    """Look for an order of all transactions on lists. O(operations) if there is one."""
+    lists = _Lists([each for each in exchange.operations if each.request.op == "txn"])
+    found.case(len(lists.transactions))
+    if not lists.is_unique:
+        found.is_undecided = True
+    elif lists.transactions and lists.are_readable(found):
+        lists.look_for_a_cycle(found)
+
+
+def _name(read: _Read) -> str:
+    return f"{read.by.name} read {_shown(read.values)} of {read.path}"
+
+
+def _shown(values: Values) -> str:
+    return f"[{', '.join(values)}]"
+
+
+class _Lists:
+    """The transactions of a history, and what they say of each list."""
+
+    def __init__(self, operations: list[Exchanged]) -> None:
+        self.transactions = [each for each in operations if each.is_done or not each.is_known]
+        self.writers: dict[_Append, Exchanged] = {}
+        self.is_unique = True
+        """Of a value that was appended to a list twice nobody can tell which was read."""
+        for operation in operations:
+            for append in _appends(operation):
+                self.is_unique = self.is_unique and append not in self.writers
+                self.writers[append] = operation
+        self.reads: list[_Read] = []
+        self.longest: dict[str, _Read] = {}
+
+    def are_readable(self, found: Found) -> bool:
+        """Return True if what was read of each list are beginnings of one; tell what is wrong otherwise."""
+        before = len(found.breaches)
+        for operation in self.transactions:
+            if operation.is_done:
+                self._read(operation, found)
+        for read in self.reads:
+            if len(read.values) > len(self.longest.setdefault(read.path, read).values):
+                self.longest[read.path] = read
+        for read in self.reads:
+            longest = self.longest[read.path]
+            if read.values != longest.values[: len(read.values)]:
+                other = f"{longest.by.name} read {_shown(longest.values)}"
+                found.breach(0, f"{_name(read)}, and {other}, which does not begin so", read.by, longest.by)
+        return len(found.breaches) == before
+
+    def _read(self, operation: Exchanged, found: Found) -> None:
+        """Take what a transaction read, which has what it appended before at the end."""
+        own: dict[str, Values] = defaultdict(tuple)
+        before: dict[str, Values] = {}
+        for part, result in zip(
+            operation.request.parts, operation.answer.results if operation.answer else (), strict=False
+        ):
+            path = str(part.path)
+            if part.op == "append":
+                own[path] += (str(part.data),)
+                continue
+            values = result.children or ()
+            first = before.setdefault(path, values[: max(0, len(values) - len(own[path]))])
+            if values != first + own[path]:
+                made = _shown(first + own[path])
+                text = f"{operation.name} reads {_shown(values)} of {path}, which its own appends made {made}"
+                found.breach(0, text, operation)
+        for path, values in before.items():
+            self.reads.append(_Read(path, values, operation))
+            self._is_written(self.reads[-1], found)
+
+    def _is_written(self, read: _Read, found: Found) -> None:
+        """Tell what a list must not have: a value of nobody, of a transaction that failed, or one twice."""
+        for value in read.values:
+            writer = self.writers.get(_Append(read.path, value))
+            if writer is None:
+                found.breach(0, f"{_name(read)}, and nobody appended {value}", read.by)
+            elif writer.is_known and not writer.is_done:
+                found.breach(0, f"{_name(read)}, and {writer.name}, which appended {value}, failed", writer, read.by)
+        if len({*read.values}) < len(read.values):
+            found.breach(0, f"{_name(read)}, which has a value twice", read.by)
+
+    def look_for_a_cycle(self, found: Found) -> None:
+        """Tell transactions that each have to come before the next, the last of them before the first."""
+        read = {_Append(path, value) for path, longest in self.longest.items() for value in longest.values}
+        happened = {self.writers[append] for append in read}.union(each for each in self.transactions if each.is_done)
+        late: dict[str, list[tuple[Exchanged, str]]] = defaultdict(list)
+        for append, writer in self.writers.items():
+            if writer in happened and append not in read:
+                late[append.path].append((writer, append.value))
+        timed = [each for each in self.transactions if each in happened]
+        edges = chain(self._of_lists(late), _of_sessions(self.transactions), _of_time(timed))
+        _look_for_a_cycle(edges, self.transactions, found)
+
+    def _of_lists(self, late: Mapping[str, list[tuple[Exchanged, str]]]) -> Iterator[_Edge]:
+        """Yield the order that the lists give: of appends, before a read what it has, after it what it lacks.
+
+        `late`: what was appended to a list and is not in what anybody read of it.
+        """
+        following = {path: [*self._appended(path, read.values)] for path, read in self.longest.items()}
+        for path, appended in following.items():
+            pairs = [*pairwise(appended), *((appended[-1], each) for each in late[path] if appended)]
+            for (first, value), (second, next_value) in pairs:
+                why = f"{second.name} appended {next_value} to {path} after {first.name} appended {value}"
+                yield first, second, why
+        for path, values, by in self.reads:
+            appended, size = following[path], len(values)
+            for writer, value in appended[size - 1 : size] if size else ():
+                yield writer, by, f"{by.name} read {value} of {path}, which {writer.name} appended"
+            for writer, value in appended[size : size + 1] or late[path]:
+                yield by, writer, f"{by.name} read {path} without {value}, which {writer.name} appended"
+
+    def _appended(self, path: str, values: Values) -> Iterator[tuple[Exchanged, str]]:
+        return ((self.writers[_Append(path, value)], value) for value in values)
+
+
+def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
+    last: dict[str, Exchanged] = {}
+    for each in transactions:
+        before = last.get(each.session)
+        if before is not None:
+            yield before, each, f"{before.name} was before {each.name} in its session"
+        last[each.session] = each
+
+
+def _of_time(transactions: list[Exchanged]) -> Iterator[_Edge]:
+    """Yield real time before what writes. A moment, which each answer is before, is an edge for many."""
+    moments: list[tuple[int, bool, Exchanged]] = []
+    for each in transactions:
+        if each.request.time is not None and any(part.op == "append" for part in each.request.parts):
+            moments.append((each.request.time, False, each))
+        if each.is_done and each.answer is not None and each.answer.time is not None:
+            moments.append((each.answer.time, True, each))
+    moments.sort(key=lambda moment: moment[:2])
+    latest: int | None = None
+    for number, (_, is_answer, each) in enumerate(moments):
+        if not is_answer:
+            if latest is not None:
+                yield latest, each, ""
+            continue
+        if latest is not None:
+            yield latest, number, ""
+        latest = number
+        yield each, latest, ""
+
+
+def _look_for_a_cycle(edges: Iterable[_Edge], transactions: list[Exchanged], found: Found) -> None:
+    import networkx as nx
+
+    graph = nx.DiGraph()
+    for before, after, why in edges:
+        if before is not after and not graph.has_edge(before, after):
+            graph.add_edge(before, after, why=why)
+    parts = [part for part in nx.strongly_connected_components(graph) if len(part) > 1]
+    first = next((each for each in transactions if any(each in part for part in parts)), None)
+    if first is not None:
+        part = graph.subgraph(next(part for part in parts if first in part))
+        starts = [each for each in transactions if each in part][:_MOST]
+        _tell(min((_cycle(part, start) for start in starts), key=len), graph, found)
+
+
+def _cycle(graph: "nx.DiGraph", start: Exchanged) -> list[Node]:
+    """Return the shortest cycle through a node, from it on."""
+    import networkx as nx
+
+    return min(([start, *nx.shortest_path(graph, after, start)[:-1]] for after in graph[start]), key=len)
+
+
+def _tell(cycle: list[Node], graph: "nx.DiGraph", found: Found) -> None:
+    told: list[str] = []
+    operations = [each for each in cycle if isinstance(each, Exchanged)]
+    for before, after in pairwise([*operations, operations[0]]):
+        why = graph.get_edge_data(before, after, {"why": ""})["why"]
+        told.append(why or f"{before.name} was answered before {after.name} was sent")
+    found.breach(0, f"no order explains this: {'; '.join(told)}", *operations)
+
+
+def _appends(operation: Exchanged) -> Iterator[_Append]:
+    return (_Append(str(each.path), str(each.data)) for each in operation.request.parts if each.op == "append")
