@@ -1,6 +1,6 @@
 """The result of an exhaustive search in words: what is proved, within which bounds, and what these switched off."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from rich.console import RenderableType
@@ -67,14 +67,13 @@ def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
 
 def sentences(found: Exploration) -> list[str]:
     """Return the result, then the bounds and settings, as sentences."""
-    components = counted(found.components, "component", "components")
     within = ", ".join([found.bounds, *found.settings])
     rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
     size = (
         f"{counted(found.states, 'state', 'states')}"
         + (" (up to the names of processes)" if found.symmetry else "")
         + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
-        f"made of {components}; "
+        f"made of {_components(found)}; "
         f"{found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
     )
     said = [result(found), f"{'the bounds' if found.whole else _what(found) + ', within'}: {within}", size]
@@ -91,23 +90,31 @@ def sentences(found: Exploration) -> list[str]:
             f"{several} no end within {MOST_ROUNDS} rounds, and decides nothing: convergence and reliable "
             "delivery are not proved"
         )
-    if found.whole:
-        said += [_bounds_that_matter(found), *_costs(found)]
-        said.append(
-            f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
-            f"{components} that has a chance of less than {_chance(found.components):.0e}"
-        )
-        missing = [goal for goal in found.unreached if goal not in found.unseen]
-        if missing and not found.certified:
-            said.append(f"not seen in any run: {', '.join(missing)}")
-        if found.unseen and not found.certified:
-            said.append(cannot_be_seen(found.unseen))
-        if found.exits is not None:
-            states, why = counted(found.exits.states, "state", "states"), found.exits.reason
-            said.append(f"gone for good: a process has ended by itself in {states}, for instance: {why}")
-        if found.interrupted:
-            said.append("what leaders come to was not followed to its end, and nothing is proved of it")
-    return said
+    return [*said, *_of_the_whole(found)] if found.whole else said
+
+
+def _of_the_whole(found: Exploration) -> Iterator[str]:
+    """Yield what can be said once every state was expanded: what its bounds left out, and how sure it is."""
+    yield _bounds_that_matter(found)
+    yield from _costs(found)
+    yield (
+        f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
+        f"{_components(found)} that has a chance of less than {_chance(found.components):.0e}"
+    )
+    missing = [goal for goal in found.unreached if goal not in found.unseen]
+    if missing and not found.certified:
+        yield f"not seen in any run: {', '.join(missing)}"
+    if found.unseen and not found.certified:
+        yield cannot_be_seen(found.unseen)
+    if found.exits is not None:
+        states, why = counted(found.exits.states, "state", "states"), found.exits.reason
+        yield f"gone for good: a process has ended by itself in {states}, for instance: {why}"
+    if found.interrupted:
+        yield "what leaders come to was not followed to its end, and nothing is proved of it"
+
+
+def _components(found: Exploration) -> str:
+    return counted(found.components, "component", "components")
 
 
 def _what(found: Exploration) -> str:

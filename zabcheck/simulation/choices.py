@@ -105,8 +105,9 @@ class _Disturbance(FineChoice, frozen=True):
         raise NotImplementedError
 
     def event(self, world: World) -> Event:
-        """Return the event that shows it."""
-        raise NotImplementedError
+        """Return the event that shows it: of the same name, with the same fields."""
+        kind: type[Event] = getattr(events, type(self).__name__)
+        return kind(*structs.astuple(self))
 
 
 # Fine choices.
@@ -362,9 +363,6 @@ class Cut(_Disturbance, frozen=True):
     def change(self, world: World) -> bool:
         return world.obstacles.cut(self.sender, self.receiver)
 
-    def event(self, world: World) -> Event:
-        return events.Cut(self.sender, self.receiver)
-
 
 class Mend(_Disturbance, frozen=True):
     """The link from `sender` to `receiver` works again: it is not cut, and nothing on it is stalled or held."""
@@ -375,9 +373,6 @@ class Mend(_Disturbance, frozen=True):
 
     def change(self, world: World) -> bool:
         return world.obstacles.mend(self.sender, self.receiver)
-
-    def event(self, world: World) -> Event:
-        return events.Mend(self.sender, self.receiver)
 
 
 class Stall(_Disturbance, frozen=True):
@@ -390,9 +385,6 @@ class Stall(_Disturbance, frozen=True):
 
     def change(self, world: World) -> bool:
         return world.obstacles.stall(self.sender, self.receiver)
-
-    def event(self, world: World) -> Event:
-        return events.Stall(self.sender, self.receiver)
 
 
 class Hold(_Disturbance, frozen=True):
@@ -407,9 +399,6 @@ class Hold(_Disturbance, frozen=True):
     def change(self, world: World) -> bool:
         types = tuple(each for each, name in world.protocol.kinds.items() if name == self.kind)
         return world.obstacles.hold(self.sender, self.receiver, types)
-
-    def event(self, world: World) -> Event:
-        return events.Hold(self.sender, self.receiver, self.kind)
 
 
 class Overtake(_Disturbance, frozen=True):
@@ -431,9 +420,6 @@ class Overtake(_Disturbance, frozen=True):
             return False
         under_way.rotate(1)
         return True
-
-    def event(self, world: World) -> Event:
-        return events.Overtake(self.sender, self.receiver)
 
 
 class Duplicate(FineChoice, frozen=True):
@@ -462,9 +448,6 @@ class Heal(_Disturbance, frozen=True):
 
     def change(self, world: World) -> bool:
         return world.obstacles.heal()
-
-    def event(self, world: World) -> Event:
-        return events.Heal()
 
 
 class Reset(FineChoice, frozen=True):

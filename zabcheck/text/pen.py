@@ -1,11 +1,12 @@
 """The pen that writes every text in a terminal: it cleans text, breaks it into lines, and sets it in columns."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from io import StringIO
 
 from msgspec import Struct
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook, RenderResult
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from zabcheck.text.words import LONGEST, clean
@@ -114,6 +115,14 @@ def text_of(renderable: RenderableType, width: int = 100, color: bool = False) -
     with console.capture() as captured:
         console.print(renderable, crop=False)
     return captured.get().rstrip("\n") + "\n"
+
+
+def titled(title: str, *columns: str, figures: Collection[str] = ()) -> Table:
+    """Return a table without lines, whose title is on the left; columns of `figures` are set flush right."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right" if column in figures else "left")
+    return table
 
 
 def padded(text: Text, width: int) -> Text:

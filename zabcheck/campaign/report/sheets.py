@@ -88,6 +88,13 @@ def headlines(report: CampaignReport) -> Iterator[Phrase]:
     if total.raised:
         said = "the protocol's own code raised in"
         yield Phrase(f"{said} {counted(total.raised, 'run', 'runs')}; nothing is judged there", "bad")
+    yield from _covered(report)
+    yield Phrase(saturated(end))
+
+
+def _covered(report: CampaignReport) -> Iterator[Phrase]:
+    """Yield what was found, exercised and reached, and what was not."""
+    tables = report.tables
     mutants = [row for row in tables.mutants if row.mutant is not None]
     survived = [named(row.mutant) for row in mutants if not row.violating]
     if survived:
@@ -108,7 +115,6 @@ def headlines(report: CampaignReport) -> Iterator[Phrase]:
         yield Phrase(cannot_be_seen(report.unseen))
     elif not unreached:
         yield Phrase(f"goals: all {len(tables.goals)} were reached", "good")
-    yield Phrase(saturated(end))
 
 
 def saturated(end: Saturation) -> str:

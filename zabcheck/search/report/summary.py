@@ -9,6 +9,7 @@ from rich.text import Text
 
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.search.tally import Summary, Undelivered
+from zabcheck.text.pen import titled
 from zabcheck.text.words import counted
 
 STYLES = {"holds": "green", "violated": "bold red", "not exercised": "yellow", "inconclusive": "yellow"}
@@ -18,11 +19,8 @@ def render(summary: Summary, meanings: Mapping[str, str]) -> RenderableType:
     """Draw the tables, or only the totals if a property is broken; `meanings` has the meaning of each goal."""
     if any(each.status == "violated" for each in summary.properties):
         return _totals(summary)
-    properties = Table(title="properties", title_justify="left", box=None, pad_edge=False)
-    properties.add_column("property")
-    properties.add_column("verdict")
-    properties.add_column("runs that exercised it", justify="right")
-    properties.add_column("judged", justify="right")
+    figures = "runs that exercised it", "judged"
+    properties = titled("properties", "property", "verdict", *figures, figures=figures)
     for each in summary.properties:
         status = Text(each.status, STYLES[each.status])
         properties.add_row(each.property, status, _share(each.exercised, summary.runs), f"{each.judged:,}")

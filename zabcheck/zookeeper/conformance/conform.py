@@ -164,6 +164,19 @@ def _run(searches: list[Search], trees: dict[int, Chain]) -> None:
                     trees.setdefault(packet, tree)
 
 
+def _undecided(search: Search) -> str:
+    """Return why the search has found no run of the server, though there may be one; "" otherwise."""
+    if search.found is not None:
+        return ""
+    server = search.moves.record.server
+    if search.waits_for is not None:
+        return f"server {server}: it was sent a tree (packet {search.waits_for}) that is not known"
+    if search.gave_up:
+        where = _difference(search)
+        return f"server {server}: {search.states} states were tried, and none leads to {where.source}: {where.what}"
+    return ""
+
+
 def _concluded(
     recording: SortedRecording,
     sent: list[Sent],
@@ -175,20 +188,9 @@ def _concluded(
     states = sum(search.states for search in searches)
     undecided = [f"server {server}: {why}" for server, why in unknown.items()]
     undecided += [why.words() for why in recording.missing]
-    differences, found = [], []
-    for search in searches:
-        server = search.moves.record.server
-        if search.found is not None:
-            found.append(search.found)
-        elif search.waits_for is not None:
-            undecided.append(f"server {server}: it was sent a tree (packet {search.waits_for}) that is not known")
-        elif search.gave_up:
-            where = _difference(search)
-            undecided.append(
-                f"server {server}: {search.states} states were tried, and none leads to {where.source}: {where.what}"
-            )
-        else:
-            differences.append(_difference(search))
+    found = [search.found for search in searches if search.found is not None]
+    undecided += [why for why in map(_undecided, searches) if why]
+    differences = [_difference(each) for each in searches if each.found is None and not _undecided(each)]
     told = [each for attempt in found for step in attempt.path() for each in step.trees]
     undecided += [
         f"packet {packet}: its sender's tree may have been another one"

@@ -5,6 +5,8 @@ server that applies the transaction compares. The digest of a tree is the sum of
 is kept up to date at O(1) a changed node (DataTree, DigestCalculator and AdHash in ZooKeeper's source).
 """
 
+from msgspec.structs import replace
+
 from zabcheck.zookeeper.disk.snapshot import Node, Stat, content_of
 from zabcheck.zookeeper.disk.transaction_log import LogRecord
 from zabcheck.zookeeper.wire.jute import Operation, Reader
@@ -43,29 +45,16 @@ class Tree:
             case Operation.DELETE | Operation.DELETE_CONTAINER:
                 self._delete(body.string() or "", record.txn.zxid)
             case Operation.SET_DATA | Operation.RECONFIG:
-                path, data, version = body.string() or "", body.buffer(), body.int32()
+                path, data, version = body.string() or "", body.buffer() or b"", body.int32()
                 if (node := self._nodes.get(_name(path))) is not None:
-                    s = node.stat
-                    stat = Stat(
-                        s.czxid,
-                        record.txn.zxid,
-                        s.ctime,
-                        record.time,
-                        version,
-                        s.cversion,
-                        s.aversion,
-                        s.owner,
-                        s.pzxid,
-                    )
-                    self.put(Node(node.path, len(data or b""), content_of(node.path, data or b""), stat))
+                    stat = replace(node.stat, mzxid=record.txn.zxid, mtime=record.time, version=version)
+                    self.put(Node(node.path, len(data), content_of(node.path, data), stat))
             case Operation.SET_ACL:
                 path = body.string() or ""
                 _skip_acl(body)
                 version = body.int32()
                 if (node := self._nodes.get(_name(path))) is not None:
-                    s = node.stat
-                    stat = Stat(s.czxid, s.mzxid, s.ctime, s.mtime, s.version, s.cversion, version, s.owner, s.pzxid)
-                    self.put(Node(node.path, node.size, node.content, stat))
+                    self.put(replace(node, stat=replace(node.stat, aversion=version)))
             case Operation.CLOSE_SESSION:
                 paths = [body.string() or "" for _ in range(body.length())] if body.left else []
                 for path in [*paths, *self._owned.get(record.txn.session, {})]:

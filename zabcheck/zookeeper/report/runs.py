@@ -13,6 +13,7 @@ from rich.text import Text
 
 from zabcheck.invariants import Crash, Verdict
 from zabcheck.search.report.summary import STYLES
+from zabcheck.text.pen import titled
 from zabcheck.text.words import counted, phrase
 from zabcheck.zookeeper.debugger.fields import in_words
 from zabcheck.zookeeper.recording.folder import read
@@ -205,11 +206,8 @@ def render(summary: EnsembleSummary) -> RenderableType:
 
 
 def _properties(summary: EnsembleSummary) -> Table:
-    table = Table(title="properties", title_justify="left", box=None, pad_edge=False)
-    for title in ("property", "verdict"):
-        table.add_column(title)
-    for title in ("runs that exercised it", "that broke it", "first seed"):
-        table.add_column(title, justify="right")
+    figures = "runs that exercised it", "that broke it", "first seed"
+    table = titled("properties", "property", "verdict", *figures, figures=figures)
     for name, exercised in summary.exercised.items():
         broken = summary.wrong.get(name)
         verdict = "violated" if broken else "holds" if exercised else "not exercised"
@@ -226,10 +224,7 @@ def _properties(summary: EnsembleSummary) -> Table:
 
 
 def _seen(title: str, seen: list[Seen], runs: int) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
-    table.add_column("runs", justify="right")
-    table.add_column("first seed", justify="right")
-    table.add_column("what")
+    table = titled(title, "runs", "first seed", "what", figures=("runs", "first seed"))
     for each in sorted(seen, key=lambda each: -each.runs):
         what = each.name if not each.text or each.text == each.name else f"{each.name}: {each.text}"
         table.add_row(f"{each.runs:,}", "" if each.first is None else str(each.first), Text(what))

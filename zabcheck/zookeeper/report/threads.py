@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 from rich.table import Table
 
+from zabcheck.text.pen import titled
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import Reached
@@ -41,9 +42,7 @@ class ThreadOrders(Struct):
 
 def render(seen: ThreadOrders) -> Table:
     """Render the points, those of the most runs first."""
-    table = Table(title="threads", title_justify="left", box=None, pad_edge=False)
-    table.add_column("point")
-    table.add_column("runs", justify="right")
+    table = titled("threads", "point", "runs", figures=("runs",))
     for point, runs in sorted(seen.points.items(), key=lambda each: (-each[1], each[0])):
         table.add_row(point, f"{runs:,}")
     return table

@@ -7,7 +7,7 @@ the packet, and an answer behind the line. Nothing is moved against the order of
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
@@ -134,21 +134,28 @@ def moments_of(
             now = max([now, *(time for time in reasons.get(line.zxid, ()) if time < line.time + log.cut)])
             delivered.setdefault(line.zxid, now)
         moments.append(Moment(now, LineLogged(line, iteration)))
-    for time, packet in received:
-        moments.append(Moment(time, PacketReceived(packet)))
-    behind: dict[int, int] = {}  # by connection: the last that was sent
-    for packet in sent:
-        earliest = behind.get(packet.connection, 0)
-        if packet.kind == "ACK":
-            earliest = max(earliest, answer.get(packet.connection, 0))
-        behind[packet.connection] = max(packet.time, earliest)
-        moments.append(Moment(behind[packet.connection], PacketSent(packet)))
+    moments += [Moment(time, PacketReceived(packet)) for time, packet in received]
+    moments += _sendings(sent, answer)
     for moment in answers:
         assert isinstance(moment.what, ClientAnswered), "the others are put in here"
         record = moment.what.record
         known = delivered.get(record.zxid, 0) if isinstance(record, Acknowledged) else 0
         moments.append(Moment(max(moment.time, known), moment.what))
     return sorted(moments, key=lambda moment: (moment.time, _rank(moment.what)))
+
+
+def _sendings(sent: Iterable[Sent], answered: Mapping[int, int]) -> Iterator[Moment]:
+    """Yield the sent packets, each behind the one before on its connection, and an ACK behind what it answers.
+
+    `answered` has by connection when NEWLEADER was read at the earliest.
+    """
+    behind: dict[int, int] = {}
+    for packet in sent:
+        earliest = behind.get(packet.connection, 0)
+        if packet.kind == "ACK":
+            earliest = max(earliest, answered.get(packet.connection, 0))
+        behind[packet.connection] = max(packet.time, earliest)
+        yield Moment(behind[packet.connection], PacketSent(packet))
 
 
 def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: int) -> dict[int, list[int]]:
