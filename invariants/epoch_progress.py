@@ -55,7 +55,7 @@ class Lacking(NamedTuple):
 
 
 class Examined(NamedTuple):
-    """How far a process and its leader were compared at the last rest."""
+    """The point up to which a process and its leader were compared at the last rest."""
 
     has: Chain
     owed: Chain

@@ -105,7 +105,7 @@ class _Phase:
 
 
 class _Process:
-    """Where a process is."""
+    """The state of a process."""
 
     __slots__ = (
         "accepted",

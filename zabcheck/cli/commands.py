@@ -30,7 +30,7 @@ from zabcheck.text.nodes import NodeCommand, option_of
 from zabcheck.text.words import as_text, clean
 
 ISSUES = "https://github.com/zabcheck/zabcheck/issues"
-"""Where an error of zabcheck is reported."""
+"""The address at which an error of zabcheck is reported."""
 
 STEPS = 200
 """The most steps of a run, about, unless --steps says more."""
@@ -162,7 +162,7 @@ app = typer.Typer(
 
 
 class Format(StrEnum):
-    """How results are printed."""
+    """The forms in which results are printed."""
 
     text = "text"
     json = "json"

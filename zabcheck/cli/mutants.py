@@ -31,11 +31,11 @@ from zabcheck.text.words import clean, counted
 
 MOST_SEEDS = 10_000
 REPORTS = Path("reports")
-"""Where a run is written in which the code of a known bug raises, without --out."""
+"""The folder for a run in which the code of a known bug raises, without --out."""
 
 
 class Forms(StrEnum):
-    """How the matrix is printed."""
+    """The forms in which the matrix is printed."""
 
     text = "text"
     json = "json"

@@ -115,7 +115,7 @@ class Exploration(Struct, frozen=True):
     limits: Mapping[str, int]
     """The bounds that kept some process from a move, by name: a search that raises any other one visits no more."""
     left_out: tuple[str, ...]
-    """What happens in no state because of the settings, as in "crashes that lose a write (sync=atomic)"."""
+    """Events that happen in no state because of the settings, as in "crashes that lose a write (sync=atomic)"."""
     exits: Exits | None
     """The states in which a process has ended for good; None if there is none, or nobody has looked."""
     seconds: float

@@ -58,7 +58,7 @@ class Outcome(Struct, frozen=True):
     """CPU time."""
     files: tuple[str, ...] = ()
     lacking: Literal["", "events", "deliveries"] = ""
-    """What more runs would not bring: the events by which a goal is seen, or deliveries of followers."""
+    """Things that more runs would not bring: the events by which a goal is seen, or deliveries of followers."""
 
 
 class GateReport(Struct, frozen=True):

@@ -20,7 +20,7 @@ class Mutant(Struct, frozen=True):
     wrong: str
     """A sentence without its full stop that says which step is wrong, and how."""
     source: str
-    """Where the bug is from."""
+    """The source of the bug."""
     breaks: tuple[str, ...]
     """The properties that break: first the one that breaks first in the shortest run, then those judged alone."""
     faults: str

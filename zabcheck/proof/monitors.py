@@ -243,7 +243,7 @@ class Proof(_Abstracted):
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
         self.has_left = False
-        """Whether some event so far is no instance; from there on the proof says nothing."""
+        """True if some event so far is no instance; from there on the proof says nothing."""
 
     def _wrong(self, event: Local, found: Transition) -> str | None:
         assert self.world is not None

@@ -28,7 +28,7 @@ EVERY = 0.02
 
 
 class Calls:
-    """How many calls of steps have begun in this process, how many are over, and the limit of the last, in seconds.
+    """The numbers of calls of steps that have begun here and that are over, and the limit of the last, in seconds.
 
     `waited` is how many seconds, by the clock, were spent waiting for steps outside of Python that never answered, and
     `idle` how many for all of those that took longer than a tenth of a second.

@@ -76,7 +76,7 @@ _ASCII = {
 }
 
 _COMMAND = re.compile(r"##(?=\[|vso\[|teamcity\[)")
-"""What GitHub, Azure or TeamCity take for the beginning of a command, wherever in a line it is."""
+"""Texts that GitHub, Azure or TeamCity take for the beginning of a command, wherever in a line they are."""
 
 
 def clean(text: str, ascii_only: bool = False, longest: int = LONGEST) -> str:

@@ -11,7 +11,7 @@ Explains = Callable[[Violation, Facts], Iterator[str]]
 
 
 class Explained(NamedTuple):
-    """How a violation of `property` is explained.
+    """The explanation of a violation of `property`.
 
     `sentences` takes the violation and the facts of the trace, and yields one sentence after the other, each without
     its full stop; `edges` yields the marks of its graph.

@@ -1,4 +1,4 @@
-"""Where a violation was decided: the step at which a page opens, and which it marks D."""
+"""The step at which a violation was decided: a page opens there, and marks it D."""
 
 from msgspec import Struct
 

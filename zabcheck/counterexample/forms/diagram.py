@@ -92,7 +92,7 @@ class Layout(Struct, frozen=True):
     lanes: Lanes
     ways: tuple[Way, ...]
     crosses: Mapping[tuple[int, Event], float]
-    """Where the cross of each step's cut, hold or stall stands on its line."""
+    """The place on its line of the cross of each step's cut, hold or stall."""
     epochs: tuple[Text, ...]
     points: tuple[Point, ...]
     names: tuple[tuple[Text, Flight], ...]

@@ -1,4 +1,4 @@
-"""Where the diagram's arrows end and its texts stand: none lies on an arrow, a point, a cross or another text.
+"""The ends of the arrows of a diagram and the places of its texts: none lies on an arrow, a point, a cross or a text.
 
 A mark of the witness that finds no room beside its point stands left of all lanes, where nothing is drawn. The name of
 an epoch moves down its band until it finds room. A label that says what its row says too, and the name of a message,

@@ -108,7 +108,7 @@ class Many:
         self._joins = np.array(joins, np.int64).reshape(-1, 4)
         """The number, the leader, and the two choices of each join, in the order in which they are tried."""
         self._again: Bools = np.empty(0, np.bool_)
-        """Which of the states at hand the search has to expand itself."""
+        """The states at hand that the search has to expand itself."""
         self.portion = FEWEST
         """How many states to expand at once."""
 

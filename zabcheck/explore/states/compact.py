@@ -35,7 +35,7 @@ class Portion(NamedTuple):
 
 
 class How(NamedTuple):
-    """How a state was found: the state `before` it, the number of the choice (or join), and that of the renaming."""
+    """The way to a state: the state `before` it, the number of the choice (or join), and that of the renaming."""
 
     before: int
     by: int

@@ -60,7 +60,7 @@ class GroupJudge(Watcher):
         process: int | None = None,
     ) -> None:
         self.place = 0
-        """Where it stands among all judges."""
+        """The place among all judges."""
         told = (_OF_BROADCASTS if kind.reads_broadcasts else () for kind in group)
         self._of_all = frozenset(chain(*told, *((*kind.of_all, Crash) for kind in group if kind.of_all)))
         """The kinds of event that are looked at of all processes."""

@@ -71,7 +71,7 @@ class Running:
         self._ready.register(self._from, select.POLLIN)
         self._asked = False
         self.used = False
-        """Whether it was sent `init` or `restore`."""
+        """True if it was sent `init` or `restore`."""
 
     @property
     def pid(self) -> int:

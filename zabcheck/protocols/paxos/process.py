@@ -37,7 +37,7 @@ SEVERAL = Variant()
 
 
 class Link(Enum):
-    """How far the exchange between a proposer and one of its connected acceptors has come."""
+    """The stage of the exchange between a proposer and one of its connected acceptors."""
 
     JOINED = "JOIN came"
     PROMISED = "1b came"

@@ -31,7 +31,7 @@ from zabcheck.protocols.zab.messages import AckE
 
 
 class Phase(Enum):
-    """Where a process is in its iteration."""
+    """The part of its iteration in which a process is."""
 
     ELECTION = "election"
     DISCOVERY = "discovery"
@@ -40,7 +40,7 @@ class Phase(Enum):
 
 
 class Link(Enum):
-    """How far the exchange between a leader and one of its connected followers has come."""
+    """The stage of the exchange between a leader and one of its connected followers."""
 
     ASKED = "CEPOCH came"
     DISCOVERED = "ACK-E came"

@@ -1,4 +1,4 @@
-"""How often executions of a bug's schedule show the bug, on one build of ZooKeeper."""
+"""Executions of a bug's schedule on one build of ZooKeeper, and the number that shows the bug."""
 
 from collections import Counter
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How often drawn runs of a release show each fault, without a patch: the measure of the runs of a patched one.
+"""The rate of each fault in drawn runs of a release, without a patch: the measure of the runs of a patched one.
 
 ZooKeeper has bugs of its own, and drawn runs come upon them. So a fault in one run says little of a patch; that faults
 of a kind are more frequent than in the release does. `rates.json` beside this module has what was measured;

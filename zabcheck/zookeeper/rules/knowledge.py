@@ -174,11 +174,11 @@ class Leadership:
         return self.is_quorum(len(self.ack_ld))
 
     def having(self, zxid: int) -> int:
-        """How many followers have acknowledged this transaction. O(servers)."""
+        """Return the number of followers that have acknowledged this transaction. O(servers)."""
         return sum(acked >= zxid for acked in self.acks.values())
 
     def keeping(self, zxid: int) -> int:
-        """How many of them were not told since to cut it off. O(servers)."""
+        """Return the number of those that were not told since to cut it off. O(servers)."""
         return sum(kept >= zxid for kept in self.kept.values())
 
     def is_acknowledged(self, follower: int, zxid: int) -> None:

@@ -1,4 +1,4 @@
-"""Where packets of a recording do not follow from what their sender had received before, by DSN 2011, IV.
+"""The packets of a recording that do not follow from what their sender had received before, by DSN 2011, IV.
 
 What the model of ZooKeeper can say is said by the comparison with it (`conformance`). These rules are for where
 ZooKeeper departs from the paper, and the model with it; and for observers, which the model does not have.
@@ -114,7 +114,7 @@ class Judgement(Struct, frozen=True):
 
     @property
     def packets(self) -> int:
-        """How many packets were judged."""
+        """The number of packets that were judged."""
         return sum(self.judged.values())
 
 

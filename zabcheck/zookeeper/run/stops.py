@@ -103,7 +103,7 @@ class Stops:
         """Stops to be set when a server that is down starts."""
         self._traps: dict[tuple[int, str], AnyTrap] = {}
         self._failing: dict[tuple[int, str], list[int]] = {}
-        """Where a call is to fail: the counts of the failures that follow the present one there, in turn."""
+        """The points of calls that are to fail: the counts of the failures behind the present one there, in turn."""
         self._turns = Lock()
         """Held while turns are looked at: threads come in a thread of the debugger's."""
         self._forces = {number: Forces(server) for number, server in ensemble.servers.items()} if watched else {}

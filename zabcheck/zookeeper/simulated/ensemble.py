@@ -302,7 +302,7 @@ class SimulatedEnsemble(Ensemble):
         drawn = schedule.seed is not None and not schedule.needs_agent
         self._pace = Random(seed) if drawn else None
         self.end: dict[str, Any] = {}
-        """What the run came to: its decisions that are not the default, and its size."""
+        """The result of the run: its decisions that are not the default, and its size."""
         self.do(*begin)
         for number, port in self._ports.items():
             self.do("declare", number, port + 1, port + 2, port + 3)

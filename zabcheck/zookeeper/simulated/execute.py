@@ -16,7 +16,7 @@ DRAWN = "-"
 
 
 class SimulatedRun(NamedTuple):
-    """What a run came to: the decisions that are not the default (`number:decision,…`), and its size."""
+    """The result of a run: the decisions that are not the default (`number:decision,…`), and its size."""
 
     decisions: str
     taken: int

@@ -125,7 +125,7 @@ _decoder = msgspec.json.Decoder(AnyEvent | CommandDone | ThreadAtPoint)
 
 
 class Answer(NamedTuple):
-    """What happened since the last command, in its order, and the reply."""
+    """The events since the last command, in their order, and the reply."""
 
     events: list[AnyEvent]
     reply: CommandDone

@@ -1,4 +1,4 @@
-"""What a server loads from its disk: the latest snapshot, whose content is not recorded, and the log after it."""
+"""The history that a server loads from its disk: the latest snapshot, which is not recorded, and the log after it."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What is in the log of a server and not in its memory, or the other way round, while it synchronises with leaders."""
+"""The differences between the log of a server and its memory that synchronisations with leaders leave."""
 
 from collections.abc import Iterable, Iterator
 

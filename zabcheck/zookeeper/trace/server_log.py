@@ -305,7 +305,7 @@ def read_log(path: Path) -> ServerLog:
 
 
 class Head(NamedTuple):
-    """What a line says itself, without the lines after it. `source` is the class, without its package.
+    """The content of a line itself, without the lines after it. `source` is the class, without its package.
 
     `cut` are the microseconds of which `time` is a multiple.
     """

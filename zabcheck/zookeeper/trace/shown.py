@@ -1,4 +1,4 @@
-"""What the events of a server have shown so far: its durable state, and its deliveries.
+"""The state of a server as its events have shown it so far: its durable state, and its deliveries.
 
 Both are the trace's view. What the server has in memory, and which lines and packets lead to an event, is known to
 `zabcheck.zookeeper.trace.observed_server`.
