@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
+from tests.zookeeper.clients.faults import FAULTS
 from tests.zookeeper.clients.histories import History
 from tests.zookeeper.clients.served import Served
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
@@ -82,11 +83,14 @@ def test_it_is_read_from_standard_input(zabcheck: Command, broken: Path) -> None
     assert zabcheck("clients", "check", "-", stdin=broken.read_bytes()).code == 1
 
 
-@pytest.mark.parametrize(("fault", "code", "verdict"), [("", 0, "PASS: "), ("ephemerals stay", 1, "FAIL: ")])
+WRONG = FAULTS["19: children miscounted"].service
+
+
+@pytest.mark.parametrize(("service", "code", "verdict"), [(Served, 0, "PASS: "), (WRONG, 1, "FAIL: ")])
 def test_a_service_is_recorded_and_judged(
-    zabcheck: Command, tmp_path: Path, fault: str, code: int, verdict: str
+    zabcheck: Command, tmp_path: Path, service: type[Served], code: int, verdict: str
 ) -> None:
-    served, out = Served(fault), tmp_path / "history.jsonl"
+    served, out = service(), tmp_path / "history.jsonl"
     result = zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out)
     served.close()
     assert (result.code, result.out.splitlines()[-1][:6]) == (code, verdict)
@@ -96,7 +100,7 @@ def test_a_service_is_recorded_and_judged(
 
 
 def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
-    served, out = Served("ephemerals stay"), tmp_path / "history.parquet"
+    served, out = WRONG(), tmp_path / "history.parquet"
     assert zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out).code == 1
     served.close()
     lines = [*parquet.load(out.open("rb"), "history")]

@@ -1,11 +1,13 @@
-"""The service in memory behind sockets: all that ZooKeeper's own clients may ask, right or with one fault."""
+"""The service in memory behind sockets: all that ZooKeeper's own clients may ask; `faults` has what may be wrong."""
 
 import socket
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from threading import RLock, Thread
+from time import monotonic
 
-from tests.zookeeper.clients.service import DataTree, Leader
+from tests.zookeeper.clients.service import Change, DataTree, Leader, Node
 from zabcheck.zookeeper.clients.conversation import Conversation
 from zabcheck.zookeeper.clients.history import Connect, Request, Result, Stat
 from zabcheck.zookeeper.wire import client as wire
@@ -37,9 +39,14 @@ def packed(stat: Stat | None) -> bytes:
 class Served:
     """Servers that never differ, each at a port of its own."""
 
-    def __init__(self, fault: str = "", servers: int = 2) -> None:
-        self.fault = fault
+    link: "type[Link]"
+
+    def __init__(self, servers: int = 2) -> None:
         self.leader, self.tree = Leader(), DataTree()
+        self.before: dict[str, Node] = {}
+        """Each node before its data were changed last."""
+        self.due: dict[str, float | None] = {}
+        """The containers, and the nodes with a time to live, with the end of it."""
         self.sessions: dict[int, bool] = {}
         self.owners: dict[str, Link] = {}
         """The latest connection of each session: what comes on an earlier one has no effect any more."""
@@ -61,7 +68,7 @@ class Served:
                 connection, _ = listener.accept()
             except OSError:
                 return
-            Thread(target=Link(self, connection).serve, daemon=True).start()
+            Thread(target=self.link(self, connection).serve, daemon=True).start()
 
     def close(self) -> None:
         for each in self._listeners:
@@ -73,18 +80,46 @@ class Served:
         parts = [*request.parts] if request.op == "multi" else [request]
         zxid, results = self.leader.propose(session, parts, request.op == "multi")
         self.apply(zxid)
+        made = results[0].path
+        if made is not None and {"container", "ttl"} & {*request.mode}:
+            self.due[made] = monotonic() + request.ttl / 1000 if request.ttl else None
+        if zxid % 10 == 0:
+            self.collect()
         return zxid, results
+
+    def collect(self) -> None:
+        """Delete empty containers, and nodes whose time is over, each by a transaction of its own."""
+        for path in [*self.due]:
+            node = self.tree.nodes.get(path)
+            if node is None:
+                del self.due[path]
+            elif self.is_due(path, node):
+                self.change([("delete", path, "", "")])
+
+    def is_due(self, path: str, node: Node) -> bool:
+        end = self.due[path]
+        return not node.names and (node.cversion > 0 if end is None else monotonic() >= end)
+
+    def change(self, changes: list[Change]) -> int:
+        """Make changes that no client asked for."""
+        self.leader.log.append(changes)
+        zxid = len(self.leader.log)
+        self.leader.tree.apply(changes, zxid)
+        self.apply(zxid)
+        return zxid
 
     def end(self, session: str) -> int:
         zxid = self.leader.end(session)
-        if self.fault == "ephemerals stay":
-            self.leader.log[zxid - 1] = []
         self.apply(zxid)
         return zxid
 
     def apply(self, zxid: int) -> None:
-        for event in self.tree.apply(self.leader.log[zxid - 1], zxid):
-            for link in self.links:
+        for kind, path, _, _ in self.leader.log[zxid - 1]:
+            if kind == "set":
+                self.before[path] = replace(self.tree.nodes[path])
+        events = self.tree.apply(self.leader.log[zxid - 1], zxid)
+        for link in self.links:
+            for event in events:
                 link.hear(*event)
 
 
@@ -93,8 +128,11 @@ class Link:
 
     def __init__(self, service: Served, connection: socket.socket) -> None:
         self.service, self.socket = service, connection
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
         self.talk = Conversation(1, 1, "", lambda _: None, keeps_data=True)
         self.session = ""
+        self.last: Request | None = None
+        """The request before."""
         self.arms: set[tuple[str, str]] = set()
 
     def serve(self) -> None:
@@ -125,42 +163,55 @@ class Link:
         assert line is not None
         with self.service.lock:
             if isinstance(line, Connect):
-                return self._greet(int(line.session, 16))
-            return self.service.owners[self.session] is self and self._answer(line)
+                return self.greet(line)
+            if self.service.owners[self.session] is not self:
+                return False
+            self.take(line)
+            self.last = line
+            return line.op != "closeSession"
 
-    def _greet(self, asked: int) -> bool:
-        sessions = self.service.sessions
-        is_served = not asked or sessions.get(asked, False)
-        session = (asked or next(self.service.ids)) if is_served else 0
-        sessions[session] = True
+    def take(self, request: Request) -> None:
+        self.reply(request, *self.outcome(request))
+
+    def greet(self, asked: Connect) -> bool:
+        session = int(asked.session, 16)
+        is_served = not session or self.service.sessions.get(session, False)
+        return self.welcome((session or next(self.service.ids)) if is_served else 0)
+
+    def welcome(self, session: int) -> bool:
+        self.service.sessions[session] = True
         self.session = f"0x{session:x}"
-        hello = (0).to_bytes(4) + (4000 if is_served else 0).to_bytes(4) + session.to_bytes(8)
+        hello = (0).to_bytes(4) + (4000 if session else 0).to_bytes(4) + session.to_bytes(8)
         hello += (16).to_bytes(4) + bytes(16) + b"\0"
         self.talk.received(hello)
         self._send(hello)
-        if is_served:
+        if session:
             self.service.links.append(self)
             self.service.owners[self.session] = self
-        return is_served
+        return session != 0
 
-    def _answer(self, request: Request) -> bool:
-        error, body, zxid = 0, b"", self.service.tree.zxid
+    def outcome(self, request: Request) -> tuple[int, int, bytes]:
+        """Do what is asked. Return the zxid, the error and the rest of the answer."""
         if request.op == "closeSession":
             zxid = self.service.end(self.session)
             self.service.sessions[int(self.session, 16)] = False
-        elif request.op in WRITES:
-            zxid, results = self.service.write(self.session, request)
-            if request.op == "multi":
-                body = self._of_parts(request, results)
-            else:
-                error = ERRORS.get(results[0].error, 0)
-                body = b"" if error else self._of(request.op, request.path or "/", results[0])
-        else:
-            error, body = self._read(request)
+            return zxid, 0, b""
+        if request.op not in WRITES:
+            error, body = self.read(request)
+            return self.service.tree.zxid, error, body
+        zxid, results = self.service.write(self.session, request)
+        return zxid, *self.written(request, results)
+
+    def written(self, request: Request, results: list[Result]) -> tuple[int, bytes]:
+        if request.op == "multi":
+            return 0, self._of_parts(request, results)
+        error = ERRORS.get(results[0].error, 0)
+        return error, b"" if error else self._of(request.op, request.path or "/", results[0])
+
+    def reply(self, request: Request, zxid: int, error: int, body: bytes) -> None:
         header = wire.ANSWER.pack(request.xid, zxid, error)
         self.talk.received(header)
         self._send(header + body)
-        return request.op != "closeSession"
 
     def _of(self, op: str, path: str, result: Result) -> bytes:
         if op == "create":
@@ -180,9 +231,8 @@ class Link:
                 body += wire.MULTI_HEADER.pack(kinds[part.op], False, 0) + self._of(part.op, part.path, result)
         return body + wire.MULTI_HEADER.pack(-1, True, -1)
 
-    def _read(self, request: Request) -> tuple[int, bytes]:
+    def read(self, request: Request) -> tuple[int, bytes]:
         path = request.path or "/"
-        node = self.service.tree.nodes.get(path)
         match request.op:
             case "ping" | "sync":
                 return 0, string(path)
@@ -194,51 +244,66 @@ class Link:
                 self.arms -= gone
                 return (0 if gone else -121), b""
             case "setWatches":
-                self._set_watches(request)
+                self.set_watches(request)
                 return 0, b""
             case "multiRead":
                 return 0, self._read_parts(request)
-        if node is None:
-            if request.watch and request.op == "exists":
-                self.arms.add((path, "exist"))
-            return -101, b""
+        node = self.node(path)
         if request.watch:
-            self.arms.add((path, "child" if request.op == "getChildren" else "data"))
+            self.arm(path, request.op, node is not None)
+        if node is None:
+            return -101, b""
         if request.op == "getChildren":
             names = sorted(node.names)
-            return 0, len(names).to_bytes(4) + b"".join(map(string, names)) + packed(node.stat())
-        data = node.data if self.service.fault != "stale reads" or node.version < 3 else "1.0"
-        return 0, (string(data) if request.op == "getData" else b"") + packed(node.stat())
+            return 0, len(names).to_bytes(4) + b"".join(map(string, names)) + packed(self.stat(node))
+        return 0, (string(node.data) if request.op == "getData" else b"") + packed(self.stat(node))
+
+    def node(self, path: str) -> Node | None:
+        """Return a node as a reader finds it."""
+        return self.service.tree.nodes.get(path)
+
+    def stat(self, node: Node) -> Stat:
+        return node.stat()
+
+    def arm(self, path: str, op: str, is_there: bool) -> None:
+        if is_there:
+            self.arms.add((path, "child" if op == "getChildren" else "data"))
+        elif op == "exists":
+            self.arms.add((path, "exist"))
 
     def _read_parts(self, request: Request) -> bytes:
         body = b""
-        for part in request.parts:
-            node = self.service.tree.nodes.get(part.path)
+        for number, part in enumerate(request.parts):
+            node = self.part(part.path, number)
             if node is None:
                 body += wire.MULTI_HEADER.pack(-1, False, -101) + (-101).to_bytes(4, signed=True)
             else:
                 body += wire.MULTI_HEADER.pack(wire.GET_DATA, False, 0) + string(node.data) + packed(node.stat())
         return body + wire.MULTI_HEADER.pack(-1, True, -1)
 
-    def _set_watches(self, request: Request) -> None:
+    def part(self, path: str, number: int) -> Node | None:
+        """Return a node as a part of a multi finds it."""
+        return self.node(path)
+
+    def set_watches(self, request: Request) -> None:
         nodes, since = self.service.tree.nodes, request.relative
         for path in request.data_watches:
             if path not in nodes:
-                self._tell("NodeDeleted", path, -1)
+                self.tell("NodeDeleted", path, -1)
             elif nodes[path].changed > since:
-                self._tell("NodeDataChanged", path, -1)
+                self.tell("NodeDataChanged", path, -1)
             else:
                 self.arms.add((path, "data"))
         for path in request.child_watches:
             if path not in nodes:
-                self._tell("NodeDeleted", path, -1)
+                self.tell("NodeDeleted", path, -1)
             elif nodes[path].below > since:
-                self._tell("NodeChildrenChanged", path, -1)
+                self.tell("NodeChildrenChanged", path, -1)
             else:
                 self.arms.add((path, "child"))
         for path in request.exist_watches:
             if path in nodes:
-                self._tell("NodeCreated", path, -1)
+                self.tell("NodeCreated", path, -1)
             else:
                 self.arms.add((path, "exist"))
         self.arms |= {(path, "persistent") for path in request.persistent_watches}
@@ -247,14 +312,22 @@ class Link:
     def hear(self, kind: str, path: str, zxid: int) -> None:
         standing = {(path, arm) for arm in ARMS[kind]} & self.arms
         above = path
-        while kind != "NodeChildrenChanged" and above:
+        while self.tells_above(kind) and above:
             standing |= {(above, "recursive")} & self.arms
             above = above.rpartition("/")[0]
-        if standing and self.service.fault != "events are lost":
-            self._tell(kind, path, zxid)
-        self.arms -= {each for each in standing if each[1] not in ("persistent", "recursive")}
+        if standing:
+            self.tell(kind, path, zxid)
+        self.arms -= {each for each in standing if each[1] not in self.lasting}
 
-    def _tell(self, kind: str, path: str, zxid: int) -> None:
+    lasting = ("persistent", "recursive")
+
+    def tells_above(self, kind: str) -> bool:
+        return kind != "NodeChildrenChanged"
+
+    def tell(self, kind: str, path: str, zxid: int) -> None:
         body = EVENTS[kind].to_bytes(4) + (3).to_bytes(4) + string(path)
         with suppress(OSError):  # its client is gone
             self._send(wire.ANSWER.pack(wire.EVENT, zxid, 0) + body)
+
+
+Served.link = Link

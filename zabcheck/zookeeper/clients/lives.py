@@ -1,7 +1,7 @@
 """Promises about lives: of sessions, of the nodes that end with them, and of those that the service deletes."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -44,28 +44,38 @@ def _lives(exchange: Exchange) -> dict[str, Life]:
 
 
 @lru_cache(maxsize=1)
-def _deletable(exchange: Exchange) -> set[str]:
-    """Return the paths that some request may have deleted."""
+def _deleted(exchange: Exchange) -> dict[str, int]:
+    """Return the paths that some request may have deleted, with the first zxid at which it may have."""
     writes = (each for each in exchange.writes if each.is_done or not each.is_known)
-    return {effect.path for write in writes for effect in effects_of(write) if effect.op == "delete"}
+    deleted: dict[str, int] = {}
+    for write in writes:
+        for effect in effects_of(write):
+            if effect.op == "delete":
+                deleted[effect.path] = min(deleted.get(effect.path, write.zxid), write.zxid)
+    return deleted
 
 
-def _vanished(life: Life, tree: Tree, deletable: set[str]) -> Iterator[tuple[str, Exchanged, Seen]]:
+def _may_be_deleted(deleted: Mapping[str, int], path: str, zxid: int) -> bool:
+    """Return True if a request may have deleted the node before it was gone, as of this zxid."""
+    return path in deleted and deleted[path] <= zxid
+
+
+def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[tuple[str, Exchanged, Seen]]:
     """Yield the nodes of a session that were seen gone though nobody deleted them, with their creation."""
     for path, created in sorted(life.ephemerals.items()):
-        if path in deletable or not tree.is_complete(path):
+        if not tree.is_complete(path):
             continue
         gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
-        if gone is not None:
+        if gone is not None and not _may_be_deleted(deleted, path, gone.start):
             yield path, created, gone
 
 
 def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for nodes of sessions that had ended: by the zxid of their close, or since other nodes of them were gone."""
-    lives, deletable = _lives(exchange), _deletable(exchange)
+    lives, deleted = _lives(exchange), _deleted(exchange)
     ends: dict[str, tuple[int, Exchanged | Seen]] = {}
     for session, life in lives.items():
-        gone = min((seen for _, _, seen in _vanished(life, tree, deletable)), key=lambda seen: seen.start, default=None)
+        gone = min((seen for _, _, seen in _vanished(life, tree, deleted)), key=lambda seen: seen.start, default=None)
         if life.closed is not None:
             ends[session] = life.closed.zxid, life.closed
         elif gone is not None:
@@ -83,10 +93,10 @@ def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for nodes that were gone while their session lived on, and that nobody deleted."""
-    deletable = _deletable(exchange)
+    deleted = _deleted(exchange)
     for session, life in sorted(_lives(exchange).items()):
         found.case(len(life.ephemerals))
-        for path, created, gone in _vanished(life, tree, deletable):
+        for path, created, gone in _vanished(life, tree, deleted):
             if life.last_write is not None and life.last_write.zxid > gone.start:
                 text = (
                     f"session {session} lives as of {shown(life.last_write.zxid)}, and its {path} is gone as of "
@@ -187,10 +197,10 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
                 if effect.op == "create" and effect.mode and {"container", "ttl"} & set(effect.mode):
                     ttl = max((operation.request.ttl, *(part.ttl for part in operation.request.parts)))
                     made[effect.created] = operation, "container" in effect.mode, ttl
-    deletable = _deletable(exchange)
+    deleted = _deleted(exchange)
     for path, (created, is_container, ttl) in sorted(made.items()):
         gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
-        if gone is None or path in deletable:
+        if gone is None or _may_be_deleted(deleted, path, gone.start):
             continue
         found.case()
         if is_container:

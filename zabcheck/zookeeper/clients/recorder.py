@@ -31,7 +31,7 @@ TIMEOUT = 4000
 """The time-out that sessions ask for, in ms."""
 WINDOW = 30
 """The most requests of a session that may be open."""
-_FAULTS = {"cut": 0.02, "close": 0.002, "silence": 0.0015}
+_FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
 """How likely a session is to lose its connection, end, or fall silent, before it sends anything."""
 
 
@@ -273,6 +273,8 @@ class Recorder:
         """The versions of nodes as last heard of."""
         self._numbered: list[str] = []
         """The sequential nodes that there may be."""
+        self._passing: list[str] = []
+        """Nodes that nobody deletes again: of sessions, containers, and those with a time to live."""
         self._sessions = [_Session(number, self) for number in range(1, 2 * len(targets) + 3)]
 
     def conversation(self, client: int, target: Target) -> Conversation:
@@ -309,7 +311,7 @@ class Recorder:
         for line in self._before:
             self._write(line)
         self._before.clear()
-        for name in ("p", "q", "e", "r0", "r1", "r2", "r3", "m0", "m1"):
+        for name in ("p", "q", "e", "c", "r0", "r1", "r2", "r3", "m0", "m1"):
             first.ask(wire.create(f"{self.root}/{name}", b""))
 
     def run(self, requests: int, seconds: float) -> None:
@@ -365,12 +367,23 @@ class Recorder:
         for _ in range(self._random.randint(0, 4)):
             self._send(session, self._set(session))
         if fault == "close":
+            number = session.number
             session.close()
+            self._look_after(number)
             return
         if fault == "silence":
+            if self._random.random() < 0.5:
+                self._look_after(session.number, watch=True)
             session.silent_until = monotonic() + TIMEOUT / 1000 * self._random.choice((0.5, 0.9, 1.2, 2.0))
             session.settle()
         session.lose("cut")
+
+    def _look_after(self, number: int, watch: bool = False) -> None:
+        """Let another session look for the nodes that end with that of a client."""
+        others = [each for each in self._sessions if each.is_connected and each.number != number]
+        mine = [path for path in self._passing[-200:] if path.startswith(f"{self.root}/e/{number}-")]
+        for path in mine[-3:] if others else ():
+            self._send(self._random.choice(others), wire.exists(path, watch))
 
     def _tell_another(self, session: _Session) -> None:
         """Wait until a write is done, and let another session sync, most times, and read at once."""
@@ -410,7 +423,9 @@ class Recorder:
             self._draw_children: 8,
             self._draw_child: 10,
             self._draw_numbered: 8,
-            self._draw_own: 3,
+            self._draw_own: 4,
+            self._draw_container: 2,
+            self._draw_with_ttl: 1,
             self._draw_multi: 8,
             self._draw_multi_read: 3,
             self._draw_sync: 6,
@@ -424,7 +439,7 @@ class Recorder:
         return [self._set(session)]
 
     def _draw_get(self, session: _Session) -> Iterable[wire.Part]:
-        paths = [*self._registers, f"{self.root}/m0", f"{self.root}/m1"]
+        paths = [*self._registers, f"{self.root}/m0", f"{self.root}/m1", self._child()]
         return [wire.get_data(self._random.choice(paths), self._random.random() < 0.5)]
 
     def _child(self) -> str:
@@ -435,16 +450,19 @@ class Recorder:
 
     def _draw_exists(self, session: _Session) -> Iterable[wire.Part]:
         other = self._random.choice(self._sessions)
-        path = self._random.choice((self._child(), self._own(other), self._random.choice(self._registers)))
+        registers, passing = self._random.choice(self._registers), self._passing[-20:] or [self.root]
+        path = self._random.choice((self._child(), self._own(other), registers, self._random.choice(passing)))
         return [wire.exists(path, self._random.random() < 0.5)]
 
     def _draw_children(self, session: _Session) -> Iterable[wire.Part]:
-        path = f"{self.root}/{self._random.choice('pqe')}"
+        path = f"{self.root}/{self._random.choice('pqec')}"
         return [wire.get_children2(path, self._random.random() < 0.5)]
 
     def _draw_child(self, session: _Session) -> Iterable[wire.Part]:
-        path = self._child()
-        if self._random.random() < 0.5:
+        path, kind = self._child(), self._random.random()
+        if kind < 0.2:
+            return [wire.set_data(path, self._value(session)), wire.exists(f"{self.root}/p")]
+        if kind < 0.6:
             return [wire.create(path, self._value(session))]
         return [wire.delete(path, self._random.choice((-1, -1, 0, 1)))]
 
@@ -457,17 +475,36 @@ class Recorder:
         return [wire.create(f"{self.root}/q/{self._random.choice('ab')}-", self._value(session), flags)]
 
     def _draw_own(self, session: _Session) -> Iterable[wire.Part]:
-        if self._random.random() < 0.3:
+        kind = self._random.random()
+        if kind < 0.2:
             return [wire.delete(self._own(session))]
-        return [wire.create(self._own(session), self._value(session), wire.EPHEMERAL)]
+        path = self._own(session) if kind < 0.6 else self._new(session, "e")
+        return [wire.create(path, self._value(session), wire.EPHEMERAL)]
+
+    def _new(self, session: _Session, parent: str) -> str:
+        """Return the path of a node that nobody has created."""
+        self._passing.append(f"{self.root}/{parent}/{session.number}-{self.requests}")
+        return self._passing[-1]
+
+    def _draw_container(self, session: _Session) -> Iterable[wire.Part]:
+        """Create a container and a node in it, and delete this mostly; the service deletes the container then."""
+        path = self._new(session, "c")
+        made = [wire.create(path, b"", wire.CONTAINER), wire.create(f"{path}/x", self._value(session))]
+        return [*made, wire.delete(f"{path}/x")] if self._random.random() < 0.7 else made
+
+    def _draw_with_ttl(self, session: _Session) -> Iterable[wire.Part]:
+        return [wire.create_with_ttl(self._new(session, "c"), b"", self._random.choice((500, 60_000)))]
 
     def _draw_multi(self, session: _Session) -> Iterable[wire.Part]:
         one, other = f"{self.root}/m0", f"{self.root}/m1"
         data = self._value(session)
         sets = [wire.set_data(one, data), wire.set_data(other, data)]
         kind = self._random.random()
-        if kind < 0.25:
+        if kind < 0.15:
             return [wire.multi([sets[0], wire.check(other, 1 << 30), sets[1]])]
+        if kind < 0.25:
+            numbered = wire.create(f"{self.root}/q/a-", data, wire.SEQUENTIAL)
+            return [wire.multi([numbered, wire.check(other, 1 << 30)])]
         if kind < 0.4:
             return [wire.multi([*sets, wire.set_data(one, data + b"'")])]
         if kind < 0.5:
@@ -484,9 +521,9 @@ class Recorder:
 
     def _draw_watch(self, session: _Session) -> Iterable[wire.Part]:
         path = self._random.choice((f"{self.root}/p", self._child(), *self._registers))
-        if self._random.random() < 0.5:
-            return [wire.remove_watches(path)]
-        return [wire.add_watch(path, self._random.random() < 0.3)]
+        if self._random.random() < 0.3:
+            return [wire.add_watch(f"{self.root}/p", is_recursive=True)]
+        return [wire.remove_watches(path) if self._random.random() < 0.6 else wire.add_watch(path, is_recursive=False)]
 
     def _draw_permissions(self, session: _Session) -> Iterable[wire.Part]:
         return [wire.set_open_permissions(self._random.choice(self._registers))]

@@ -204,8 +204,8 @@ class _Stream:
         self.found.cause.case()
         self.alike[event.path, event.type] = sum(arm in self.resuming for arm in arms) - 1
         zxid = self._change_told(event, arms)
-        self._in_order(event, zxid)
         self._is_caused(event, arms)
+        self._in_order(event, zxid)
         if event.zxid > 0:
             before = self.told.setdefault((event.path, event.type, event.zxid), event)
             if before is not event:
@@ -268,12 +268,16 @@ class _Stream:
         path = event.path
         if not self.tree.is_complete(path) or self.tree.may_change_unseen(path):
             return
-        if all(arm.due == _NEVER and arm.since and arm.by.request.op != "setWatches" for arm in arms):
-            text = (
-                f"client {self.connection.client} heard {event.type} of {path}, which did not change after "
-                f"{shown(arms[0].since)}"
-            )
+        if not all(arm.since and arm.by.request.op != "setWatches" for arm in arms):
+            return
+        about, due = f"client {self.connection.client} heard {event.type} of {path}", min(arm.due for arm in arms)
+        is_next = self.last is None or event.zxid > self.last[0]
+        if due == _NEVER:
+            text = f"{about}, which did not change after {shown(arms[0].since)}"
             self.found.cause.breach(arms[0].since, text, arms[0].by, event)
+        elif is_next and 0 < event.zxid < due:
+            text = f"{about} as {shown(event.zxid)}, which did not change before {shown(due)}"
+            self.found.cause.breach(event.zxid, text, arms[0].by, event, kind="by the code")
 
     def _in_order(self, event: WatchEvent, zxid: int) -> None:
         if zxid == _NEVER:

@@ -24,7 +24,7 @@ NOTHING_EXPECTED = -1
 EXISTS, GET_DATA, GET_ACL, GET_CHILDREN, SYNC, GET_CHILDREN2, CHECK_WATCHES, REMOVE_WATCHES = 3, 4, 6, 8, 9, 12, 17, 18
 MULTI_READ, AUTH, SET_WATCHES1, SET_WATCHES2, ADD_WATCH = 22, 100, 101, 105, 106
 """The types of requests that become no transaction."""
-EPHEMERAL, SEQUENTIAL, CONTAINER = 1, 2, 4
+EPHEMERAL, SEQUENTIAL, CONTAINER, WITH_TTL = 1, 2, 4, 5
 """Flags of a node that is created."""
 LONGEST = 1 << 24
 """The longest answer that is accepted, in bytes."""
@@ -140,6 +140,12 @@ def create(path: str, data: bytes, flags: int = 0) -> Part:
     """Make a request to create a node, which is `EPHEMERAL`, `SEQUENTIAL`, both or a `CONTAINER`, or none of these."""
     kind = Operation.CREATE_CONTAINER if flags == CONTAINER else Operation.CREATE2
     return Part(kind, _buffer(path.encode()) + _buffer(data) + _OPEN + _int(flags))
+
+
+def create_with_ttl(path: str, data: bytes, milliseconds: int) -> Part:
+    """Make a request to create a node that the service deletes if it is empty and was not set for so long."""
+    body = _buffer(path.encode()) + _buffer(data) + _OPEN + _int(WITH_TTL) + milliseconds.to_bytes(8)
+    return Part(Operation.CREATE_TTL, body)
 
 
 def set_open_permissions(path: str) -> Part:
