@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from docs.generators.output import DOCS, ROOT
+from docs.generators.output import DOCS, ROOT, zabcheck
 from zabcheck.search.run import replay_on
 from zabcheck.simulation.schedule import load
 from zabcheck.zookeeper.bugs.catalogue import BUGS, NOT_SHOWN, PREFIX, Bug
@@ -24,6 +24,8 @@ from zabcheck.zookeeper.report.bugs import affected, title
 from zabcheck.zookeeper.verdict.judge import SERIOUS
 
 PAGE = DOCS / "zookeeper-catalogue.md"
+LIST = DOCS / "zookeeper-bugs.json"
+"""The same for a program: the bugs as the command lists them."""
 EXAMPLES = DOCS / "examples"
 SCHEDULES = ROOT / "tests/zookeeper/model/schedules"
 """The minimal schedules of the model."""
@@ -139,6 +141,9 @@ code is 1 if the version has one, and `--list` lists all bugs:
 
     zabcheck zookeeper catalogue --version 3.8.4 --format json
 
+[zookeeper-bugs.json](zookeeper-bugs.json) is what `--list --format json` prints, to be read without zabcheck
+([its fields](output.md#zabcheck-zookeeper-catalogue)).
+
 Executing needs the same as [`zabcheck zookeeper`](zookeeper.md#what-it-needs). Exit code 1: a bug was shown; 0: none
 was; 3: nothing could be executed. A run that shows a bug is kept under `--out`, with its page.
 `zabcheck replay docs/examples/NAME.schedule.json --times 10` executes one schedule alone.
@@ -159,7 +164,7 @@ the verdict of [the model](zookeeper-model.md) of that version:
 
 
 def made() -> dict[Path, str]:
-    """Return the page, and the copies of the schedules."""
+    """Return the page, the list for a program, and the copies of the schedules."""
     copies = {EXAMPLES / bug.path.name: bug.path.read_text(encoding="utf-8") for bug in BUGS}
     verdicts = {bug.name: {version: model_says(bug.name, version) for version in VERSIONS} for bug in BUGS}
     page = (
@@ -171,7 +176,8 @@ def made() -> dict[Path, str]:
         + "\n".join(map(_section, BUGS))
         + _not_shown()
     )
-    return {PAGE: page, **copies}
+    listed = zabcheck("zookeeper", "catalogue", "--list", "--format", "json", codes=(0,))
+    return {PAGE: page, LIST: listed, **copies}
 
 
 def model_says(bug: str, version: str) -> tuple[str, ...] | None:

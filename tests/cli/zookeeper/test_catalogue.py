@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.generators.zookeeper_catalogue import LIST
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from tests.cli.zookeeper.conftest import fake
@@ -119,6 +120,12 @@ def test_a_version_as_json(zabcheck: Command) -> None:
     assert result.json["bugs"][0]["counted"][1] == {"zookeeper": "3.8.0", "simulated": False, "shown": 20, "times": 20}
     absent = ("kept", "cannot", "error", "expected", "partial", "wrong", "executed", "interrupted")
     assert_documented(result.json, absent=absent)
+
+
+def test_the_published_file_is_what_is_listed(zabcheck: Command) -> None:
+    """`zabcheck zookeeper catalogue --list --format json > docs/zookeeper-bugs.json` writes it anew."""
+    result = zabcheck(*CATALOGUE, "--list", "--format", "json")
+    assert result.out == LIST.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
