@@ -31,9 +31,10 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.run import execute, processes, running
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Await, Cut, Hold, Isolate, Mend, Release
-from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Pause, Restore, Resume, Start, Wipe
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.minimise import idle_in
 from zabcheck.zookeeper.run.processes import ProcessEnsemble, free_ports
@@ -401,6 +402,20 @@ def test_a_real_observer_has_what_the_others_have(tmp_path: Path, run: Path) -> 
     assert len({record.nodes for record in reads}) == 1
     assert len(reads) == 4
     assert len(reads[0].nodes) >= 40  # of the last ten some may be lost: the observer may have no leader yet
+
+
+@pytest.mark.zookeeper
+@pytest.mark.parametrize(("seed", "kind"), [(49, Wipe), (175, Restore)])
+def test_drawn_changes_of_disks_are_made_by_processes(seed: int, kind: type[Choice], run: Path) -> None:
+    drawn = draw(seed, 3, disks=True)
+    execute.execute(drawn, real.distribution(), run)
+    *records, last = read(run)
+    done = [each for each in records if isinstance(each, Chose) and isinstance(drawn.choices[each.number], kind)]
+    assert done
+    assert [each.note for each in done if each.note] == []
+    assert len([each for each in records if isinstance(each, Wiped)]) >= len(done)
+    assert isinstance(last, Ended)
+    assert last.complete
 
 
 def test_an_exact_execution_ends_with_a_choice_that_is_not_done(tmp_path: Path, run: Path, impatient: None) -> None:

@@ -25,7 +25,7 @@ from zabcheck.zookeeper.run.choices.points import (
     Step,
     Stop,
 )
-from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, Restore, Start, StartAll, Wipe
+from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw import draw
@@ -319,6 +319,19 @@ def test_with_observers_a_schedule_is_the_same_and_something_happens_to_them_in_
         assert rest == draw(seed, 3).choices
         seen |= {type(choice) for choice in of_observers}
     assert seen == {Write, Kill, Start, Reset}
+
+
+def test_with_disks_a_schedule_is_the_same_and_something_happens_to_disks_in_between() -> None:
+    seen = set()
+    for seed in SEEDS:
+        schedule = draw(seed, 3, disks=True)
+        assert (schedule.version, schedule.patient) == (2, False)
+        assert decode(encode(schedule), "x.json") == schedule
+        of_disks = [choice for choice in schedule.choices if isinstance(choice, OfDisk | Fail)]
+        assert tuple(choice for choice in schedule.choices if choice not in of_disks) == draw(seed, 3).choices
+        assert len({choice.server for choice in of_disks if isinstance(choice, OfDisk)}) <= 1
+        seen |= {type(choice) for choice in of_disks}
+    assert seen == {Wipe, BackUp, Restore, Fail}
 
 
 def _roles(choice: Choice) -> list[str]:

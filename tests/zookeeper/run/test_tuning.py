@@ -28,11 +28,12 @@ def test_what_is_drawn_follows_it() -> None:
         assert any(isinstance(choice, Fail | PowerLoss) for choice in choices)
 
 
-def test_sessions_and_observers_follow_it_too() -> None:
+def test_sessions_observers_and_disks_follow_it_too() -> None:
     quiet = replace(
         TUNING,
         sessions=replace(TUNING.sessions, before_end=0.0, after_write=0.0),
         observers=replace(TUNING.observers, happens=0.0),
+        disks=replace(TUNING.disks, copied=0.0, changed=0.0, fails=0.0),
     )
     for seed in SEEDS:
-        assert draw(seed, 3, sessions=True, observers=1, tuning=quiet).choices == draw(seed, 3).choices
+        assert draw(seed, 3, sessions=True, observers=1, disks=True, tuning=quiet).choices == draw(seed, 3).choices

@@ -76,6 +76,9 @@ def ensemble(
         bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
     ] = False,
     observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
+    disks: Annotated[
+        bool, typer.Option("--disks", help="Wipe or restore the disk of a server, and let writes of epochs fail, too.")
+    ] = False,
     simulated: Simulated = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,
     property: Properties = None,
@@ -127,7 +130,7 @@ def ensemble(
         number = runs or (RUNS_SIMULATED if is_simulated else RUNS)
         times = CONFIRMED * is_simulated if confirm is None else confirm
         with quick_to_start(distribution, number, is_simulated) as quick:
-            searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers)
+            searching = Searching(quick, servers, names, out, keep, jobs, threads, sessions, observers, disks)
             return searching.search(range(first, first + number), minimise, format, times)
 
     return guarded(search)
@@ -153,7 +156,9 @@ class Searching:
         threads: bool = False,
         sessions: bool = False,
         observers: int = 0,
+        disks: bool = False,
     ) -> None:
+        self.disks = disks
         self.sessions = sessions
         self.observers = observers
         self.threads = ThreadOrders() if threads else None
@@ -220,7 +225,7 @@ class Searching:
 
         failures = 0
         threads = self.threads is not None
-        drawn = {seed: draw(seed, self.servers, threads, self.sessions, self.observers) for seed in seeds}
+        drawn = {seed: draw(seed, self.servers, threads, self.sessions, self.observers, self.disks) for seed in seeds}
         tasks = [(schedule, self._folder(f"seed-{seed}")) for seed, schedule in drawn.items()]
         with (
             progress(len(seeds), "running") as advance,

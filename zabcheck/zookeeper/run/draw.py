@@ -7,7 +7,8 @@ in which single threads of the servers are held; the others have such threads in
 `threads` has nothing to do with that of the same seed without.
 
 With `sessions` the schedule is the same, and between its choices sessions change, delete and read nodes, end and move.
-With `observers` something happens to those in between. All constants are in one struct (`tuning`).
+With `observers` something happens to those in between, and with `disks` to disks. All constants are in one struct
+(`tuning`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,14 +17,15 @@ from typing import Literal
 
 from zabcheck.zookeeper.run.choices.choice import ROLES, Choice, Role
 from zabcheck.zookeeper.run.choices.links import Heal, Isolate, KillAt, Reset
-from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Start
+from zabcheck.zookeeper.run.choices.points import Fail
+from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Restore, Start, Wipe
 from zabcheck.zookeeper.run.choices.sessions import Delete, EndSession, Ephemeral, Get, Move, Multi, SetData
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw_rounds import RoundDrawing
 from zabcheck.zookeeper.run.draw_stages import StageDrawing
 from zabcheck.zookeeper.run.drawing import Drawing
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.tuning import TUNING, SessionShares, Tuning
+from zabcheck.zookeeper.run.tuning import TUNING, DiskShares, SessionShares, Tuning
 
 
 def draw(
@@ -32,11 +34,12 @@ def draw(
     threads: bool = False,
     sessions: bool = False,
     observers: int = 0,
+    disks: bool = False,
     tuning: Tuning = TUNING,
 ) -> EnsembleSchedule:
     """Draw the schedule of this seed, the same everywhere.
 
-    `servers`: 3 or 5 that vote. Its version is 1 if it has no threads, sessions or observers.
+    `servers`: 3 or 5 that vote. Its version is 1 if it has no threads, sessions, observers or disks.
     """
     random = Random(seed)
     everyone = ROLES[:servers]
@@ -51,14 +54,16 @@ def draw(
     if observers:
         watching = ROLES[servers : servers + observers]
         choices = ObserverDrawing(Random(f"{seed}, observers"), everyone, watching, tuning).among(choices)
-    version: Literal[1, 2] = 2 if threads or sessions or observers else 1
+    if disks:
+        choices = DiskDrawing(Random(f"{seed}, disks"), everyone, tuning.disks).among(choices)
+    version: Literal[1, 2] = 2 if threads or sessions or observers or disks else 1
     return EnsembleSchedule(
         version,
         "zookeeper",
         servers,  # type: ignore[arg-type]  # 3 or 5
         tuple(choices),
         seed,
-        patient=in_rounds or not threads,
+        patient=in_rounds or not (threads or disks),
         observers=observers,
     )
 
@@ -115,6 +120,31 @@ class SessionDrawing(Drawing):
     def end(self, server: Role) -> EndSession:
         """End a session in one of the two ways."""
         return EndSession(server, "close" if self.often(self.tuning.closed) else "expire")
+
+
+class DiskDrawing(Drawing):
+    """The fate of disks between the choices of a schedule, while it is drawn: what operators do, and what fails.
+
+    The disk of one server only is ever another one than it left: as soon as a quorum's are, nothing is promised.
+    """
+
+    def __init__(self, random: Random, everyone: Sequence[Role], tuning: DiskShares) -> None:
+        super().__init__(random)
+        self.everyone = everyone
+        self.tuning = tuning
+        self.changed = self.one(everyone)
+
+    def among(self, choices: Iterable[Choice]) -> Iterator[Choice]:
+        """Put between these choices that a disk is copied, wiped and restored, and that writes of epochs fail."""
+        for choice in choices:
+            kills = isinstance(choice, Kill | KillAll)
+            if kills and self.often(self.tuning.fails):
+                yield from [Fail(self.one(self.everyone), self.one(self.tuning.epochs))] * self.one(self.tuning.times)
+            yield choice
+            if kills and choice in (Kill(self.changed), KillAll()) and self.often(self.tuning.changed):
+                yield Restore(self.changed) if self.often(self.tuning.restored) else Wipe(self.changed)
+            elif isinstance(choice, Write | Elected) and self.often(self.tuning.copied):
+                yield BackUp(self.changed)
 
 
 class ObserverDrawing(Drawing):

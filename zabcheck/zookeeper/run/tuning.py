@@ -293,6 +293,23 @@ class ObserverShares(Struct, frozen=True):
     kinds: tuple[str, ...] = ("write", "write", "kill", "start", "reset")
 
 
+class DiskShares(Struct, frozen=True):
+    """Constants of what happens to disks between the choices of a schedule."""
+
+    copied: float = 0.4
+    """Share of the writes and elections after which the disk of a server is copied."""
+    changed: float = 0.4
+    """Share of the kills of the first server that is chosen after which its disk is another one."""
+    restored: float = 0.6
+    """Share of these in which it is the copy; in the others it is empty."""
+    fails: float = 0.25
+    """Share of the kills before which writes of a server's epochs are to fail."""
+    epochs: tuple[str, ...] = ("accepted-epoch-write", "current-epoch-write", "file-sync", "file-sync", "file-rename")
+    """Points at which they fail."""
+    times: tuple[int, ...] = (1, 1, 2)
+    """How many of them, one after the other."""
+
+
 class Tuning(Struct, frozen=True):
     """All of them."""
 
@@ -303,6 +320,7 @@ class Tuning(Struct, frozen=True):
     rounds: RoundShares = RoundShares()
     sessions: SessionShares = SessionShares()
     observers: ObserverShares = ObserverShares()
+    disks: DiskShares = DiskShares()
 
 
 TUNING = Tuning()
