@@ -54,9 +54,6 @@ PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
 SHOWN = {PAGE: (0, 1, 2), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
 """Which paragraphs of the text each file shows: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
-RUN = re.compile(r"```text\nLines .*\n(?:.*\n)*?```\n")
-"""The steps of the run; what is shown begins with the broadcast of the write, ends where its last copy is cut off."""
-BEGIN, END = "broadcasts c3.1", "truncates its history"
 
 
 def made() -> dict[Path, str]:
@@ -72,24 +69,14 @@ def made() -> dict[Path, str]:
         with archived(name) as folder:
             told[EXAMPLES / f"{name}.html"] = page(story_of(judge(folder)), f"docs/examples/{name}.schedule.json")
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
-    head, *rows = next(each for each in paragraphs if each.startswith("Lines ")).splitlines()
-    begin, end = (next(number for number, row in enumerate(rows) if word in row) for word in (BEGIN, END))
-    run = block("\n".join([head, *rows[begin : end + 1]]))
     for document, chosen in SHOWN.items():
-        told[document] = with_blocks(read(document), block("\n\n".join(paragraphs[n] for n in chosen)), run)
+        told[document] = block("\n\n".join(paragraphs[n] for n in chosen)).join(BLOCK.split(read(document)))
     return told
 
 
 def block(text: str) -> str:
     """Return a block of Markdown with this text."""
     return "```text\n" + "\n".join(line.rstrip() for line in text.splitlines()) + "\n```\n"
-
-
-def with_blocks(text: str, summary: str, run: str) -> str:
-    """Return a page with these blocks in their places, as far as it has such places."""
-    for place, content in ((BLOCK, summary), (RUN, run)):
-        text = content.join(place.split(text))
-    return text
 
 
 def extracted(recording: str, folder: Path) -> Path:
