@@ -7,20 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
-from io import BufferedReader, BytesIO
 from pathlib import Path
 from shutil import copyfileobj
 from tempfile import TemporaryFile
-from types import ModuleType
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 import typer
 
+from zabcheck.cli.check import Engine
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, check_out, opened, writing
-from zabcheck.cli.output import make_console, print_json, print_path
-from zabcheck.cli.runs import MAGIC
+from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.explore.states.memory import rare_collections
@@ -28,7 +26,7 @@ from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
-from zabcheck.zookeeper.clients import edn
+from zabcheck.zookeeper.clients import edn, forms
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
@@ -39,8 +37,8 @@ from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
 from zabcheck.zookeeper.report.clients import Shown, page, render
 
-_EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
-"""The beginnings of a history of Jepsen."""
+_AS_THEY_ARE: Mapping[str, str] = {}
+"""No function of Jepsen has another name."""
 
 clients = typer.Typer(
     name="clients",
@@ -59,7 +57,7 @@ class JudgedHistory(NamedTuple):
     lines: dict[Record | InitialNode, int]
     """Empty for a history of Jepsen, whose operations are numbered."""
     records: Sequence[HistoryLine]
-    """All lines."""
+    """All lines; none if nothing is broken."""
 
 
 @command_of(clients)
@@ -79,6 +77,12 @@ def check(
         typer.Option("--map", metavar="F=OP", help="The function F of a Jepsen test is read, write, cas or txn."),
     ] = None,
     format: Formats = Format.text,
+    engine: Annotated[
+        Engine, typer.Option(help="Where to judge: in this process, or by Spark, each history in a task of its own.")
+    ] = Engine.local,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --engine spark: the master, as spark-submit takes it.")
+    ] = None,
 ) -> int:
     """Judge histories: what clients asked, were answered and heard (docs/clients.md)."""
     for name in promise or ():
@@ -89,6 +93,10 @@ def check(
             raise BadInput(f"{name}: named more than once, expected at most once")
     check_out(out)
     meant = dict(map(_meant, functions or ()))
+    if engine is Engine.spark:
+        return _tell("clients check", _judged_by_spark(histories, promise or (), meant, master), out, format)
+    if master is not None:
+        raise BadInput("--master: only with --engine spark")
     return _tell("clients check", [_judged(name, promise or (), meant) for name in histories], out, format)
 
 
@@ -168,7 +176,9 @@ def record(
         target.seek(0)
         with out.open("wb") as file:
             if out.suffix == ".parquet":
-                with _parquet(str(out)) as parquet:
+                with _needs_parquet(str(out)):
+                    from zabcheck.zookeeper.clients import parquet
+
                     parquet.dump(load(target, str(out)), file)
             else:
                 copyfileobj(target, file)
@@ -219,34 +229,53 @@ def _addresses(option: str, text: str) -> list[Target]:
     return targets
 
 
-def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] | None = None) -> JudgedHistory:
+def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] = _AS_THEY_ARE) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
-        begins = source.peek(64) if isinstance(source, BufferedReader) else b""
-        lines = [*_load(source, begins, shown, meant or {})]
-        judgements = judge(read(lines, shown), promises)
-    wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
-    return JudgedHistory(shown, judgements, {} if _EDN.match(begins) else _found(lines, wanted), lines)
+        is_jepsen, lines = forms.is_jepsen(source), _lines(source, shown, meant)
+        return _with_lines(shown, judge(read(lines, shown), promises), lines, is_jepsen)
 
 
-def _load(source: BinaryIO, begins: bytes, shown: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
-    if begins.startswith(MAGIC):
-        with _parquet(shown) as parquet:
-            yield from parquet.load(source if source.seekable() else BytesIO(source.read()), shown)
-    elif _EDN.match(begins):
-        yield from edn.load(source, shown, meant)
-    else:
-        yield from load(source, shown)
+def _lines(source: BinaryIO, name: str, meant: Mapping[str, str]) -> list[HistoryLine]:
+    with _needs_parquet(name):
+        return [*forms.load(source, name, meant)]
 
 
 @contextmanager
-def _parquet(name: str) -> Iterator[ModuleType]:
-    """Give the module for Parquet. BadInput, with the command that installs it, if it is not there."""
+def _needs_parquet(name: str) -> Iterator[None]:
+    """Turn an extra that is not installed into BadInput, with the command that installs it."""
     try:
-        from zabcheck.zookeeper.clients import parquet
+        yield
     except ImportError:
         raise BadInput(f"{name}: for Parquet files, {pip_install('parquet')}") from None
-    yield parquet
+
+
+def _with_lines(name: str, judgements: list[Judgement], lines: list[HistoryLine], is_jepsen: bool) -> JudgedHistory:
+    wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
+    return JudgedHistory(name, judgements, {} if is_jepsen else _found(lines, wanted), lines if wanted else [])
+
+
+def _judged_by_spark(
+    histories: Sequence[str], promises: Sequence[str], meant: Mapping[str, str], master: str | None
+) -> list[JudgedHistory]:
+    """Judge histories on Spark. A history that breaks a promise is read here, too, to be drawn."""
+    from zabcheck.cli.campaign.report import needed
+
+    if STDIN in histories:
+        raise BadInput("-: expected files, as Spark reads no standard input")
+    judged = []
+    with needed(), bad_input_for(HistoryError):
+        from zabcheck.zookeeper.campaign import histories as stored
+
+        with doing("reading what is stored") as say:
+            found = stored.judge_stored(histories, promises, meant, master, say)
+        for file, judgements in found:
+            name, lines, is_jepsen = as_text(file), [], False
+            if any(each.breach is not None for each in judgements):
+                with stored.opened(file) as source:
+                    is_jepsen, lines = forms.is_jepsen(source), _lines(source, name, meant)
+            judged.append(_with_lines(name, judgements, lines, is_jepsen))
+    return judged
 
 
 def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:

@@ -1,12 +1,13 @@
-"""Judges stored traces on Spark, and adds up the results of its tasks."""
+"""Judges what is stored on Spark: traces, of which it adds up the results, or anything else in pieces."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
+from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
 
-from zabcheck.campaign.judging.shares import Share, shares_of
+from zabcheck.campaign.judging.shares import shares_of
 from zabcheck.campaign.judging.task import CheckedRuns, judge_share
 from zabcheck.campaign.session import session
 from zabcheck.campaign.tasks import as_task_failed
@@ -22,7 +23,8 @@ SIX = (
 )
 """The properties of DSN 2011, III-A."""
 
-_FOUND = pa.schema([("share", pa.int64()), ("found", pa.binary()), ("error", pa.string())])
+_DONE = pa.schema([("piece", pa.int64()), ("found", pa.binary()), ("error", pa.string())])
+P = TypeVar("P")
 
 
 def check_stored(
@@ -37,32 +39,48 @@ def check_stored(
     TraceError, in one line, for a file that is no trace or cannot be read; NoSpark and NoJava as for `session`;
     TaskFailed if Spark gives up.
     """
-    shares = shares_of(paths)
+    judge = partial(judge_share, properties=tuple(properties))
+    found = results_of(shares_of(paths), judge, TraceError, master, say)
+    return reduce(CheckedRuns.__add__, (msgspec.msgpack.decode(each, type=CheckedRuns) for each in found))
+
+
+def results_of(
+    pieces: Sequence[P],
+    work: Callable[[P], Any],
+    fault: type[Exception],
+    master: str | None,
+    say: Callable[[str], None],
+) -> list[bytes]:
+    """Do each piece of work in a Spark task of its own, and return the results as MessagePack, in the same order.
+
+    `fault` is what `work` raises for bad input; it is raised here then, with its message. NoSpark, NoJava and
+    TaskFailed as for `check_stored`.
+    """
     say("starting Spark, to judge")
     spark = session(master, short=True)
     say("Spark is judging")
     with as_task_failed():
-        numbers = spark.range(0, len(shares), 1, len(shares))
-        task = _task_function(shares, tuple(properties))
-        rows = numbers.mapInArrow(task, "share long, found binary, error string").collect()
-    rows.sort(key=lambda row: int(row["share"]))
+        numbers = spark.range(0, len(pieces), 1, len(pieces))
+        task = _task_function(pieces, work, fault)
+        rows = numbers.mapInArrow(task, "piece long, found binary, error string").collect()
+    rows.sort(key=lambda row: int(row["piece"]))
     for row in rows:
         if row["error"] is not None:
-            raise TraceError(row["error"])
-    return reduce(CheckedRuns.__add__, (msgspec.msgpack.decode(row["found"], type=CheckedRuns) for row in rows))
+            raise fault(row["error"])
+    return [bytes(row["found"]) for row in rows]
 
 
 def _task_function(
-    shares: Sequence[Share], properties: Sequence[str]
+    pieces: Sequence[P], work: Callable[[P], Any], fault: type[Exception]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def task(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 found, error = b"", None
                 try:
-                    found = msgspec.msgpack.encode(judge_share(shares[number], properties))
-                except TraceError as wrong:
+                    found = msgspec.msgpack.encode(work(pieces[number]))
+                except fault as wrong:
                     error = str(wrong)
-                yield pa.RecordBatch.from_pylist([{"share": number, "found": found, "error": error}], _FOUND)
+                yield pa.RecordBatch.from_pylist([{"piece": number, "found": found, "error": error}], _DONE)
 
     return task

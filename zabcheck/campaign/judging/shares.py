@@ -64,24 +64,24 @@ def shares_of(paths: Iterable[str]) -> list[Share]:
     lines: list[tuple[str, int]] = []
     for path in dict.fromkeys(paths):
         tables = []
-        for file, size in _found(path):
+        for file, size in found_at(path, "a trace"):
             if file.endswith(".parquet"):
                 tables.append(file)
             else:
                 lines.append((file, size))
         if tables:
             shares += _ranges(name_of(path), tables)
-    return shares + list(_grouped(dict(lines)))
+    return shares + list(grouped(dict(lines)))
 
 
-def _found(path: str) -> list[tuple[str, int]]:
-    """Return the files at a path, each with its size in bytes."""
+def found_at(path: str, what: str) -> list[tuple[str, int]]:
+    """Return the files at a path, each with its size in bytes. TraceError if there is none; `what` is for messages."""
     try:
         found = [(file, _size(file)) for file in files_at(path)]
     except (OSError, ValueError) as error:
         raise TraceError(f"{name_of(path)}: {in_one_line(error)}") from None
     if not found:
-        raise TraceError(f"{name_of(path)}: expected a trace, found no file")
+        raise TraceError(f"{name_of(path)}: expected {what}, found no file")
     return found
 
 
@@ -90,7 +90,7 @@ def _size(file: str) -> int:
     return int(files.get_file_info(place).size)
 
 
-def _grouped(sizes: dict[str, int]) -> Iterator[LineFiles]:
+def grouped(sizes: dict[str, int]) -> Iterator[LineFiles]:
     """Put files together until there are enough bytes for a share."""
     files: list[str] = []
     total = 0

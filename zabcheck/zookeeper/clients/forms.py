@@ -1,0 +1,36 @@
+"""A history in any of its forms: JSON Lines, Parquet, or Jepsen's EDN. The first bytes tell which it is."""
+
+import re
+from collections.abc import Iterator, Mapping
+from io import BufferedReader, BytesIO
+from typing import BinaryIO
+
+from zabcheck.zookeeper.clients import edn, history
+from zabcheck.zookeeper.clients.history import HistoryLine
+
+_PARQUET = b"PAR1"
+_EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
+
+
+def is_jepsen(source: BinaryIO) -> bool:
+    """Return True if a file that was not read yet is a history of Jepsen, whose operations are numbered, not lines."""
+    return _EDN.match(_begins(source)) is not None
+
+
+def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
+    """Yield the lines of a file. HistoryError if it is no history; ImportError if it needs the extra `parquet`.
+
+    `meant` says what functions of Jepsen of other names are.
+    """
+    if _begins(source).startswith(_PARQUET):
+        from zabcheck.zookeeper.clients import parquet
+
+        yield from parquet.load(source if source.seekable() else BytesIO(source.read()), name)
+    elif is_jepsen(source):
+        yield from edn.load(source, name, meant)
+    else:
+        yield from history.load(source, name)
+
+
+def _begins(source: BinaryIO) -> bytes:
+    return source.peek(64) if isinstance(source, BufferedReader) else b""
