@@ -24,7 +24,7 @@ from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, un
 from zabcheck.extras import pip_install
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import read
-from zabcheck.zookeeper.recording.records import Ended
+from zabcheck.zookeeper.recording.records import Ended, NodeState, Replied, Requested
 from zabcheck.zookeeper.report.runs import EnsembleSummary, render
 from zabcheck.zookeeper.run import execute
 from zabcheck.zookeeper.run.distribution import Distribution
@@ -244,6 +244,27 @@ def test_the_report_of_a_run_without_a_violation_shows_the_run(zabcheck: Command
     assert told.startswith("no property is violated\n")
     assert "← p1 FOLLOWERINFO(0), promises epoch 1" in told
     assert "zabcheck replay" not in told + (tmp_path / "run/report.html").read_text()
+
+
+def test_the_history_of_sessions_has_the_same_verdict(zabcheck: Command, tmp_path: Path) -> None:
+    """A set that was done, and a get of the same session after it that finds what was there before."""
+    shutil.copytree(HEALTHY, tmp_path / "run")
+    recording = tmp_path / "run/recording.jsonl"
+    *lines, end = recording.read_bytes().splitlines(keepends=True)
+    time = json.loads(end)["time"]
+    old = NodeState("/r11", 0x200000001, 0x200000001, 0, 7)
+    records = [
+        Requested(time, 11, 5, 1, "set", ("/r11",), -1, 8),
+        Replied(time, 11, 1, "", 0x200000002),
+        Requested(time, 11, 5, 2, "get", ("/r11",)),
+        Replied(time, 11, 2, "", 0x200000003, old),
+    ]
+    recording.write_bytes(b"".join([*lines, *(msgspec.json.encode(each) + b"\n" for each in records), end]))
+    result = zabcheck("zookeeper", "judge", "run", "--write")
+    assert result.code == 1
+    assert "wrote run/history.jsonl\n" in result.out
+    result = zabcheck("clients", "check", "run/history.jsonl", "--promise", "own writes")
+    assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: own writes is broken")
 
 
 def test_a_log_line_that_is_not_understood(zabcheck: Command, tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 import pytest
 
+from zabcheck.zookeeper.clients.exchange import read as read_lines
+from zabcheck.zookeeper.clients.judge import judge
 from zabcheck.zookeeper.recording.records import NodeState, Read, Record, Replied, Requested
-from zabcheck.zookeeper.verdict.clients import ClientHistory, judge_clients
+from zabcheck.zookeeper.verdict.clients import ClientHistory, judge_clients, lines_of
 
 S, T = 0x100, 0x200
 """Two sessions."""
@@ -195,6 +197,13 @@ def test_a_bad_history_has_this_witness(
 @pytest.mark.parametrize(("name", "of"), GOOD)
 def test_a_good_history_breaks_nothing(name: str, of: ClientHistory) -> None:
     assert [each.violation for each in judge_clients(of) if each.property == name] == [None]
+
+
+@pytest.mark.parametrize("of", [each[1] for each in (*BAD, *GOOD)])
+def test_a_file_with_the_history_of_sessions_breaks_a_promise_if_the_run_does(of: ClientHistory) -> None:
+    judged = judge(read_lines(lines_of(of), "history"))
+    is_broken = any(each.violation is not None for each in judge_clients(of))
+    assert any(each.breach is not None for each in judged) == is_broken
 
 
 def test_what_gives_nothing_to_judge_is_not_exercised() -> None:

@@ -14,15 +14,20 @@ from zabcheck.counterexample.story import Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants.trace import dump
 from zabcheck.text.files import write
+from zabcheck.zookeeper.clients.history import dump as dump_history
 from zabcheck.zookeeper.recording.folder import RECORDING
 from zabcheck.zookeeper.report import runs as reports
 from zabcheck.zookeeper.report.held import held_threads
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError
+from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.observe import write_trace
+from zabcheck.zookeeper.verdict.clients import history_of, lines_of
 from zabcheck.zookeeper.verdict.judge import Judged
 
 SCHEDULE = "schedule.json"
+HISTORY = "history.jsonl"
+"""The history of a run's sessions, for `zabcheck clients check`."""
 
 Recordings = Annotated[
     list[Path], typer.Argument(metavar="DIR...", help="Folders of recordings, or a folder with several in it.")
@@ -47,9 +52,14 @@ def schedule_of(judged: Judged) -> EnsembleSchedule | None:
 
 
 def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:
-    """Write the schedule, if it is known, and the trace beside the recording."""
+    """Write the schedule, if it is known, the trace, and the history of sessions beside the recording."""
     saved = [] if schedule is None else [write(folder / SCHEDULE, schedules.encode(schedule))]
-    return [*saved, write_trace(judged.observation, folder)]
+    saved.append(write_trace(judged.observation, folder))
+    if any(each.judged for each in judged.clients):
+        history = history_of(read_sorted(folder))
+        if history.requests:
+            saved.append(write(folder / HISTORY, b"".join(dump_history(lines_of(history)))))
+    return saved
 
 
 def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:

@@ -321,14 +321,7 @@ def _is_of(name: str, promise: str, breach: Breach) -> bool:
 def _judge_server(history: ClientHistory, read: Read, found: dict[str, _Case]) -> None:
     """Judge what one server has in the end, by what sessions were told."""
     made = _sessions(history)
-    answers = {(each.client, each.number): each for each in history.requests if isinstance(each, Replied)}
-    asked = [each for each in history.requests if isinstance(each, Requested)]
-    told = [(each, answers[each.client, each.number].zxid) for each in asked if _is_done(each, answers)]
-    changed = {path for each, _ in told if each.what != "get" for path in each.paths}
-    known = changed | {node.path for node in read.states}
-    gone = {path: zxid for each, zxid in told if each.what == "delete" for path in each.paths}
-    may_be_gone = _may_be_gone(history) - {node.path for node in read.states}
-    _add_read(made, read, sorted(known - may_be_gone), max((zxid for _, zxid in told), default=0), gone)
+    changed = _add_end(made, history, read)
     exchange = made.exchange()
     tree = Tree(exchange, _lasting(history))
     for name in ("ephemeral nodes", "changes last"):
@@ -337,6 +330,28 @@ def _judge_server(history: ClientHistory, read: Read, found: dict[str, _Case]) -
             in_the_end = [each for each in its.breaches if any(isinstance(one, Read) for one in made.witness(each))]
             found[name].add(made, in_the_end, its.judged if name == "ephemeral nodes" else 0)
     found["changes last"].judged += len(changed)
+
+
+def _add_end(made: _Histories, history: ClientHistory, read: Read) -> set[str]:
+    """Add what a server has in the end of the nodes that sessions have changed, which are returned, and of its own."""
+    answers = {(each.client, each.number): each for each in history.requests if isinstance(each, Replied)}
+    asked = [each for each in history.requests if isinstance(each, Requested)]
+    told = [(each, answers[each.client, each.number].zxid) for each in asked if _is_done(each, answers)]
+    changed = {path for each, _ in told if each.what != "get" for path in each.paths}
+    known = changed | {node.path for node in read.states}
+    gone = {path: zxid for each, zxid in told if each.what == "delete" for path in each.paths}
+    may_be_gone = _may_be_gone(history) - {node.path for node in read.states}
+    _add_read(made, read, sorted(known - may_be_gone), max((zxid for _, zxid in told), default=0), gone)
+    return changed
+
+
+def lines_of(history: ClientHistory) -> list[lines.HistoryLine]:
+    """Return the history of the sessions, and of what each server has in the end, for `zabcheck clients check`."""
+    made = _sessions(history)
+    for each in history.reads:
+        _add_read(made, each, _there_in_the_end(history), 0, {})
+        _add_end(made, history, each)
+    return [*made.lines, lines.HistoryEnd(count=len(made.lines) - 1)]
 
 
 def _is_done(asked: Requested, answers: dict[tuple[int, int], Replied]) -> bool:
@@ -349,7 +364,7 @@ def _judge_servers(history: ClientHistory, found: dict[str, _Case]) -> None:
     if len(history.reads) < 2:
         return
     made = _Histories()
-    paths = sorted({node.path for read in history.reads for node in read.states} - _may_be_gone(history))
+    paths = _there_in_the_end(history)
     for each in history.reads:
         _add_read(made, each, paths, 0, {})
     exchange = made.exchange()
@@ -358,6 +373,11 @@ def _judge_servers(history: ClientHistory, found: dict[str, _Case]) -> None:
     for promise in CLIENT_PROPERTIES["data agreement"].promises:
         case.add(made, _check(promise, exchange, tree).breaches, 0)
     case.judged += len(paths)
+
+
+def _there_in_the_end(history: ClientHistory) -> list[str]:
+    """Return the nodes that some server has in the end, and each has to have."""
+    return sorted({node.path for read in history.reads for node in read.states} - _may_be_gone(history))
 
 
 def _may_be_gone(history: ClientHistory) -> set[str]:
