@@ -141,9 +141,9 @@ def test_what_to_do_now_and_the_command_that_checks_it(zabcheck: Command, tmp_pa
     disk(tmp_path / "s3", {E1[0]: [*E1[:4], *E1[5:]]}, server=3)
     result = " ".join(zabcheck("zookeeper", "logs", ".", "--txns").out.split())
     assert (
-        "what now gap, missing stop server 3, move version-2 away, and start again while server 1, server 2 run, which "
-        "fill it again; lost are ⟨1,9⟩ … ⟨1,10⟩ (on 1 of 3: no quorum of these has it) then check zabcheck zookeeper "
-        "logs . FAIL"
+        "what now gap, missing stop server 3, rename its version-2 to version-2.old, and start again while server 1, "
+        "server 2 run, which fill it again; lost are ⟨1,9⟩ … ⟨1,10⟩ (on 1 of 3: no quorum of these has it) then check "
+        "zabcheck zookeeper logs . FAIL"
     ) in result
     [remedy] = zabcheck("zookeeper", "logs", ".", "--format", "json").json["remedies"]
     assert remedy == {
@@ -159,8 +159,23 @@ def test_what_to_do_now_and_the_command_that_checks_it(zabcheck: Command, tmp_pa
     assert zabcheck("zookeeper", "logs", "s1").out.count("what now") == 0
 
 
+def test_where_servers_have_two_transactions_under_one_zxid_no_history_is_called_unacknowledged(
+    zabcheck: Command, tmp_path: Path
+) -> None:
+    """As if two of three were started with older copies of their disks, and had gone on."""
+    others = log([create(E1[0]), *(create(each, f"/other{each}") for each in E1[1:3])])
+    for number, content in ((1, others), (2, others), (3, E1[:5])):
+        disk(tmp_path / f"s{number}", {E1[0]: content}, server=number)
+    said = " ".join(zabcheck("zookeeper", "logs", ".").out.split())
+    for words in (
+        "lost are ⟨1,2⟩ … ⟨1,3⟩ (on 1 of 3: maybe acknowledged), ⟨1,4⟩ … ⟨1,5⟩ (on 1 of 3: maybe acknowledged)",
+        "If server 3 has what clients were told, empty server 1, server 2 instead, and start server 3 first",
+    ):
+        assert words in said, words
+
+
 ACTIONS = {
-    "restore": "stop all servers, keep a copy of each disk, move version-2 of s1 away, start s2 first",
+    "restore": "stop all servers, keep a copy of each disk, rename version-2 of s1 to version-2.old, start s2 first",
     "compare": "give the disks of the other servers, too: if they are sound, s1 can be emptied; what is lost is",
     "cut": "keep a copy of the disk of s1, cut log.1 at byte 16, and move later logs away; lost are",
     "backup": "restore s1 from a backup",

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from tests.zookeeper.disk.disks import create, disk, log, snapshot, zxid
+from tests.zookeeper.disk.disks import create, disk, log, record, snapshot, zxid
 from zabcheck.zookeeper.bugs.traces import BugTrace, traces
 from zabcheck.zookeeper.disk.comparison import compare
 from zabcheck.zookeeper.disk.contents import DiskContents, scan
@@ -101,6 +101,21 @@ def test_a_bug_is_named_with_the_evidence(bug: str, tmp_path: Path) -> None:
 )
 def test_what_may_be_so_is_no_trace(servers: Sequence[Server], tmp_path: Path) -> None:
     assert found(tmp_path, *servers) == []
+
+
+def test_what_damage_or_a_missing_file_explains_is_no_trace(tmp_path: Path) -> None:
+    """Behind damage a server is sent once more what its log has; behind a file that is missing no digest fits."""
+    first, *rest = map(create, OLD)
+    damaged = log([first, *rest]).replace(record(rest[0]), record(rest[0])[:-1] + b"\xff")
+    one = scan(disk(tmp_path / "1", {OLD[0]: damaged, OLD[1]: log(rest)}, None, 9, 1))
+    assert {each.kind for each in one.findings} == {"damage", "gap", "disorder", "duplicate"}
+    parts = {OLD[0]: OLD[:1], OLD[2]: OLD[2:]}
+    lacks = scan(disk(tmp_path / "2", parts, None, 9, 1))
+    digest = DiskFinding("digest", True, "another digest", "log", None, OLD[2])
+    lacks = replace(lacks, findings=(*lacks.findings, digest))
+    other = scan(disk(tmp_path / "3", {OLD[1]: OLD[1:]}, {OLD[0]: snapshot()}, 9, 1))
+    assert {each.kind for each in lacks.findings} == {"gap", "digest"}
+    assert traces([one, lacks, other], compare([one, lacks, other])) == []
 
 
 def test_records_that_come_again_and_an_empty_log(tmp_path: Path) -> None:

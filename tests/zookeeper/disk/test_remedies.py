@@ -90,7 +90,7 @@ def test_the_server_that_most_contradict_is_filled_again(tmp_path: Path) -> None
     logs = (E1[:6], other, E1[:6])
     disks = [disk(tmp_path / str(at), {E1[0]: each}) for at, each in enumerate(logs)]
     [remedy] = advised(*map(scan, disks))
-    assert remedy == Remedy("sync", (1,), ("conflict",), sources=(0, 2))
+    assert remedy == Remedy("sync", (1,), ("conflict",), sources=(0, 2), lost=(LostRange(E1[5], E1[5], 1),))
 
 
 def test_a_server_by_itself(tmp_path: Path) -> None:

@@ -93,8 +93,13 @@ def _hole(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Foun
 
 
 def _again(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Found:
-    """The thread that logs goes on after the server has left its leader, beside that of the next iteration."""
+    """The thread that logs goes on after the server has left its leader, beside that of the next iteration.
+
+    Behind damage, where a server takes a file for ended, it is sent once more what the file has.
+    """
     for server, disk in enumerate(disks):
+        if any(each.kind == "damage" for each in disk.findings):
+            continue
         each = next((each for each in disk.findings if each.kind in ("duplicate", "disorder")), None)
         if each is not None:
             assert each.zxid is not None, "it comes again"
@@ -104,8 +109,13 @@ def _again(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Fou
 
 
 def _not_applied(disks: Sequence[DiskContents], comparison: Comparison | None) -> _Found:
-    """A digest does not fit where a server has a transaction that others lack, or lacks one that others have."""
+    """A digest does not fit where a server has a transaction that others lack, or lacks one that others have.
+
+    Behind a whole file that is missing none fits.
+    """
     for server, disk in enumerate(disks):
+        if any(each.kind == "gap" and each.offset == HEADER_SIZE for each in disk.findings):
+            continue
         digest = next((each.zxid for each in disk.findings if each.kind == "digest"), None)
         for difference in comparison.differences if comparison is not None and digest is not None else ():
             if digest is None or difference.last > digest or difference.kind != "missing":

@@ -21,7 +21,10 @@ Action = Literal["move", "rename", "buffer", "elsewhere", "sync", "restore", "co
 
 
 class LostRange(Struct, frozen=True):
-    """Consecutive transactions that only disks have which are given up: `servers` of them."""
+    """Consecutive transactions that only disks have which are given up: `servers` of them.
+
+    In a conflict the disks that are kept have others under these zxids.
+    """
 
     first: int
     last: int
@@ -73,7 +76,7 @@ def remedies(
     alone = [at for at in faults if len(disks) == 1 or disks[at].alone]
     found += [_by_itself(disks, at, tuple(faults.pop(at))) for at in sorted(alone)]
     if faults:
-        remedy = _of_ensemble(disks, faults, damaged)
+        remedy = _of_ensemble(disks, faults, damaged, () if comparison is None else comparison.differences)
         found = [each for each in found if not set(each.servers) <= set(remedy.servers)] + [remedy]
     return found
 
@@ -140,19 +143,24 @@ def _by_itself(disks: Sequence[DiskContents], at: int, mends: tuple[str, ...]) -
     return Remedy("cut", (at,), mends, refusal.file, refusal.offset or 0, lost=ranges)
 
 
-def _of_ensemble(disks: Sequence[DiskContents], faults: dict[int, dict[str, None]], damaged: Collection[int]) -> Remedy:
+def _of_ensemble(
+    disks: Sequence[DiskContents],
+    faults: dict[int, dict[str, None]],
+    damaged: Collection[int],
+    differences: Sequence[Difference],
+) -> Remedy:
     """Recommend to fill servers again: the faulty ones from more than half, else all from the one that has most."""
     mends = tuple(dict.fromkeys(kind for at in sorted(faults) for kind in faults[at]))
     sound = [at for at in range(len(disks)) if at not in faults and not _never_starts(disks[at])]
     if 2 * len(sound) > len(disks):
         servers = tuple(sorted(faults))
-        return Remedy("sync", servers, mends, sources=tuple(sound), lost=_lost(disks, sound))
+        return Remedy("sync", servers, mends, sources=tuple(sound), lost=_lost(disks, sound, differences))
     whole = [at for at in range(len(disks)) if at not in damaged and not _never_starts(disks[at])]
     if not whole:
         return Remedy("backup", tuple(range(len(disks))), mends)
     best = max(whole, key=lambda at: (disks[at].current_epoch or epoch_of(disks[at].last), disks[at].last, -at))
     others = tuple(at for at in range(len(disks)) if at != best)
-    return Remedy("restore", others, mends, sources=(best,), lost=_lost(disks, [best]))
+    return Remedy("restore", others, mends, sources=(best,), lost=_lost(disks, [best], differences))
 
 
 def _never_starts(disk: DiskContents) -> bool:
@@ -170,8 +178,10 @@ def _held(stretches: Sequence[Stretch]) -> list[tuple[int, int]]:
     return held
 
 
-def _lost(disks: Sequence[DiskContents], kept: Collection[int]) -> tuple[LostRange, ...]:
-    """Find the transactions that none of the disks `kept` has. O(stretches × log stretches)."""
+def _lost(
+    disks: Sequence[DiskContents], kept: Collection[int], differences: Sequence[Difference]
+) -> tuple[LostRange, ...]:
+    """Find the transactions that none of the disks `kept` has. O(stretches × log stretches + differences)."""
     changes: dict[int, list[int]] = defaultdict(lambda: [0, 0])
     for at, disk in enumerate(disks):
         for first, end in _held(disk.stretches):
@@ -185,4 +195,13 @@ def _lost(disks: Sequence[DiskContents], kept: Collection[int]) -> tuple[LostRan
         keepers, holders = keepers + changes[cut][0], holders + changes[cut][1]
         if holders and not keepers and not is_covered(cut, snapshots):
             lost.append(LostRange(cut, end - 1, holders))
-    return tuple(lost)
+    for each in differences:
+        identities = [
+            None if holding.stretch is None else holding.stretch.identities[each.first - holding.stretch.first]
+            for holding in each.holdings
+        ]
+        there = {identities[at] for at in kept if identities[at] is not None}
+        others = sum(identity is not None and identity not in there for identity in identities)
+        if each.kind == "conflict" and there and others:
+            lost.append(LostRange(each.first, each.last, others))
+    return tuple(sorted(lost, key=lambda each: each.first))

@@ -41,11 +41,14 @@ def _action(disks: Sequence[DiskContents], remedy: Remedy) -> str:
         case "elsewhere":
             return f"look for the dataLogDir of {servers}, and give it with --log-dir"
         case "sync":
-            return f"stop {servers}, move version-2 away, and start again while {sources} run, which fill it again"
+            return (
+                f"stop {servers}, rename its version-2 to version-2.old, and start again while {sources} run, which "
+                "fill it again"
+            )
         case "restore":
             return (
-                f"stop all servers, keep a copy of each disk, move version-2 of {servers} away, start {sources} first, "
-                "and then the others, which it fills again"
+                f"stop all servers, keep a copy of each disk, rename version-2 of {servers} to version-2.old, start "
+                f"{sources} first, and then the others, which it fills again"
             )
         case "compare":
             return f"give the disks of the other servers, too: if they are sound, {servers} can be emptied"
@@ -63,13 +66,21 @@ def _loss(disks: Sequence[DiskContents], remedy: Remedy) -> str:
     if not remedy.lost:
         return "nothing is lost"
     servers = 1 if remedy.action == "cut" else len(disks)
-    few = [_lost_range(each, servers) for each in remedy.lost[:MOST]]
+    conflict = "conflict" in remedy.mends
+    few = [_lost_range(each, servers, conflict) for each in remedy.lost[:MOST]]
     more = [f"{len(remedy.lost) - MOST} more ranges"] if len(remedy.lost) > MOST else []
-    return f"lost are {', '.join([*few, *more])}"
+    said = f"lost are {', '.join([*few, *more])}"
+    if conflict and len(remedy.servers) == 1:
+        [kept], others = [name_of(disks[at]) for at in remedy.servers], [name_of(disks[at]) for at in remedy.sources]
+        said += (
+            f". As one zxid has two transactions, a server has lost what it had, by an older copy of its disk for "
+            f"instance. If {kept} has what clients were told, empty {', '.join(others)} instead, and start {kept} first"
+        )
+    return said
 
 
-def _lost_range(lost: LostRange, servers: int) -> str:
-    quorum = "maybe acknowledged" if 2 * lost.servers > servers else "no quorum of these has it"
+def _lost_range(lost: LostRange, servers: int, conflict: bool) -> str:
+    quorum = "maybe acknowledged" if conflict or 2 * lost.servers > servers else "no quorum of these has it"
     return f"{shown_range(lost.first, lost.last)} (on {lost.servers} of {servers}: {quorum})"
 
 

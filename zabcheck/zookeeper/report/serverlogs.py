@@ -173,7 +173,10 @@ def settles(logs: Logs, problem: Problem) -> str:
         case "fatal error":
             return f"zabcheck zookeeper logs DIR DIR DIR, with all data directories, before {server} is started again"
         case "two leaders" | "epoch again":
-            return "the logs of all servers around that time, and the files acceptedEpoch and currentEpoch of each"
+            return (
+                "was a server emptied, or started with an older copy of its disk? zabcheck zookeeper logs DIR DIR DIR, "
+                "with the data directories of all servers"
+            )
     return "zabcheck zookeeper logs DIR DIR DIR, with the data directories of all servers" if problem.wrong else ""
 
 
