@@ -151,6 +151,10 @@ class Moves:
         process, records = _one(written, pick)
         return choices.Corrupt(process, pick // len(written) % records)
 
+    def wipe(self, pick: int) -> Choice | None:
+        down = self.down()
+        return choices.Wipe(_one(down, pick)) if down else None
+
     def cut(self, pick: int) -> Choice | None:
         return choices.Cut(*self.two(pick))
 
@@ -307,10 +311,10 @@ def weights_for(protocol: Protocol) -> Mapping[str, int]:
         usual = {**usual, **SETTINGS.weights_with_duplicates}
     own = protocol.environment.moves
     left_out = [name for name, weight in own.items() if not weight]
-    return {name: own.get(name, weight) for name, weight in usual.items() if name not in left_out}
+    return {name: weight for name, weight in {**usual, **own}.items() if name not in left_out}
 
 
 MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {
-    name: getattr(Moves, name) for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates)
+    name: getattr(Moves, name) for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates, "wipe")
 }
 """The move of each name that has a weight."""

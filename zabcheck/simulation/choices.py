@@ -24,6 +24,7 @@ from zabcheck.protocols.base import Lost, TakeSnapshot
 from zabcheck.protocols.base import Request as RequestStimulus
 from zabcheck.protocols.base import Run as RunStimulus
 from zabcheck.protocols.switches import Switches
+from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.world import World
 
 _Id = Annotated[int, Meta(ge=1, le=2**31 - 1)]
@@ -327,6 +328,21 @@ class Recover(FineChoice, frozen=True):
         if world.states[process] is not None or world.halted[process]:
             return False
         world.processes.recover(process)
+        return True
+
+
+class Wipe(FineChoice, frozen=True):
+    """The disk of `process`, which is down, is empty from now on, as if another one were put in its place."""
+
+    process: _Id
+    fault: ClassVar[Fault | None] = Fault(11, "wiped disks")
+    told: ClassVar[str] = "disk: wiped"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if world.states[process] is not None or world.halted[process] or not world.disks[process].durable:
+            return False
+        world.disks[process] = Disk()
         return True
 
 

@@ -86,7 +86,8 @@ ESTABLISHED = (
 
 
 def test_what_each_choice_becomes() -> None:
-    run = run_of(*ESTABLISHED, choices.Request(3), choices.Timeout(2), choices.Crash(3), choices.Recover(3))
+    ends = choices.Crash(3), choices.Wipe(3), choices.Recover(3)
+    run = run_of(*ESTABLISHED, choices.Request(3), choices.Timeout(2), *ends)
     translation = translate(run)
     assert words(translation, -1) == [
         "let packets pass one by one, and nobody elect",
@@ -102,7 +103,8 @@ def test_what_each_choice_becomes() -> None:
     assert words(translation, 7) == ["a write of 10 bytes at A", "compare A with the model after choice 7"]
     assert words(translation, 8)[0] == "close the end of B of its connection with A"
     assert words(translation, 9) == ["kill -9 of A", "compare A with the model after choice 9"]
-    assert words(translation, 10) == ["start A", "compare A with the model after choice 10"]
+    assert words(translation, 10) == ["wipe the disk of A"]
+    assert words(translation, 11) == ["start A", "compare A with the model after choice 11"]
 
 
 def test_who_waits_for_a_leader_that_leads_anew_elects_it_again() -> None:

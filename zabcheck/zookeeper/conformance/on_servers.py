@@ -32,7 +32,7 @@ from zabcheck.zookeeper.model.versions import ON_REQUEST, VERSIONS
 from zabcheck.zookeeper.run.choices.choice import ROLES, Role
 from zabcheck.zookeeper.run.choices.choice import Choice as Done
 from zabcheck.zookeeper.run.choices.in_step import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
-from zabcheck.zookeeper.run.choices.servers import Kill, Start
+from zabcheck.zookeeper.run.choices.servers import Kill, Start, Wipe
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.schedule import SIZES, EnsembleSchedule
 
@@ -217,6 +217,9 @@ class _Translator:
             case choices.Recover(process):
                 self._emit(Start(self._role(process)))
                 self._threads.started(process)
+            case choices.Wipe(process):
+                self._emit(Wipe(self._role(process)))
+                return []  # nothing is left to compare
             case choices.Run(process, thread):
                 self._turn(process, thread)
             case choices.Snapshot():
