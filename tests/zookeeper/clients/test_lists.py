@@ -180,7 +180,7 @@ def _has_order(left: list[Drawn], lists: dict[str, list[object]]) -> bool:
 
 
 def _fits(first: Drawn, left: list[Drawn], lists: dict[str, list[object]]) -> bool:
-    """Whether `first` may be the next one, and the others follow."""
+    """True if `first` may be the next one, and the others follow."""
     process, parts, sent, answered = first
     others = [each for each in left if each is not first]
     writes = any(name == "append" for name, _, _ in parts)

@@ -34,7 +34,7 @@ class _Append(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What a transaction read of a list, before its own appends."""
+    """The beginning of a list that a transaction read, before its own appends."""
 
     path: str
     values: Values
@@ -66,7 +66,7 @@ class _Lists:
         self.transactions = [each for each in operations if each.is_done or not each.is_known]
         self.writers: dict[_Append, Exchanged] = {}
         self.is_unique = True
-        """Of a value that was appended to a list twice nobody can tell which was read."""
+        """False if a value was appended to a list twice: nobody can tell which was read."""
         for operation in operations:
             for append in _appends(operation):
                 self.is_unique = self.is_unique and append not in self.writers
