@@ -19,7 +19,7 @@ def test_a_server_that_does_not_start_and_is_older_than_a_client(zabcheck: Comma
         "wrong server 1: does not start: Unable to load database on disk: java.io.IOException: The current epoch, 5, "
         "is older than the last zxid, 25769803776",
         "may be ZOOKEEPER-1653: a crash before the file currentEpoch is written leaves a server that cannot start",
-        "not ZOOKEEPER-2307, ZOOKEEPER-2332, ZOOKEEPER-4882, ZOOKEEPER-5094, unforced-snapshot: the error is another",
+        "not ZOOKEEPER-2332, ZOOKEEPER-4882, ZOOKEEPER-5094, unforced-snapshot: the error is another one",
         "to settle it: zabcheck zookeeper logs DIR, with a copy of the data directory of server 1",
         "server 1: is at ⟨12,4⟩, and refuses a client that has seen ⟨13,0⟩; no line says that it got there",
         "FAIL: server 1: does not start; server 1: behind; next: zabcheck zookeeper catalogue --bug ZOOKEEPER-1653",

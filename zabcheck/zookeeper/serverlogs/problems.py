@@ -140,7 +140,18 @@ def _kind_of(error: ErrorLogged, ends: bool) -> Kind:
 
 
 def _digests(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
-    return (Problem("digest", each) for each in moments if each.kind == "digest")
+    """Digests that do not fit, but for those that a server finds as it loads a log with a hole: none fits behind it."""
+    held = list[TimelineEntry]()
+    loads = False
+    for moment in moments:
+        if moment.kind == "digest":
+            held.append(moment)
+            continue
+        if not (loads and moment.error is not None and _is_hole(moment.error)):
+            yield from (Problem("digest", each) for each in held)
+        held = []
+        loads = moment.kind == "start" or (loads and moment.kind != "looking")
+    yield from (Problem("digest", each) for each in held)
 
 
 def _gaps(moments: Sequence[TimelineEntry]) -> Iterator[Problem]:
@@ -249,12 +260,12 @@ _BY_SIGNATURE = (
 _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
     "does not start": (
         ("ZOOKEEPER-1653", ("error",)),
-        ("ZOOKEEPER-2307", ("error",)),
         ("ZOOKEEPER-2332", ("error",)),
         ("ZOOKEEPER-4882", ("hole", "failed write")),
         ("ZOOKEEPER-5094", ("hole", "TRUNC")),
         ("unforced-snapshot", ("hole", "TRUNC")),
     ),
+    "old epoch": (("ZOOKEEPER-2307", ("error",)),),
     "fatal error": (
         ("ZOOKEEPER-2846", ("hole",)),
         ("ZOOKEEPER-4306", ("error",)),
