@@ -23,7 +23,7 @@ _REAL = tuple(Path(__file__).parents[1] / f"zookeeper-{release}" for release in 
 
 
 def real(name: str) -> bytes:
-    """What a server of ZooKeeper 3.8.0 wrote (with Snappy 3.9.5); of a log without the zeros after it."""
+    """Return a file that a server of ZooKeeper 3.8.0 wrote (with Snappy 3.9.5); a log without the zeros after it."""
     return bytes.fromhex((_REAL[name.endswith(".snappy")] / f"{name}.hex").read_text())
 
 
