@@ -18,6 +18,7 @@ from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import (
     Acknowledged,
     Chose,
+    Ended,
     Exited,
     NotRead,
     Paused,
@@ -39,7 +40,7 @@ from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, ThreadOrder
 from zabcheck.zookeeper.run.search import attempt
-from zabcheck.zookeeper.simulated import pool
+from zabcheck.zookeeper.simulated import ensemble, pool
 from zabcheck.zookeeper.simulated import simulator as simulator_module
 from zabcheck.zookeeper.simulated.clients import SimulatedClient
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
@@ -96,6 +97,18 @@ def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> N
     assert "final agreement" in run.judged.wrong
     assert run.undone == []
     assert run.ended.leaked == 0
+
+
+def test_servers_that_try_again_without_end_end_the_run(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one does that has promised a later epoch than its leader has, after a disk was wiped."""
+    monkeypatch.setattr(ensemble, "MOST_CONNECTIONS", 8)
+    with pytest.raises(EnsembleError, match=r"^servers have made 8 connections, and try again without end"):
+        run_of(simulator, tmp_path / "run", Kill("C"), Start("C"), Settle(2.0))
+    *_, last = read(tmp_path / "run")
+    assert isinstance(last, Ended)
+    assert last.error.startswith("servers have made 8 connections")
 
 
 @pytest.mark.parametrize("replaced", [Wipe("C"), Restore("C")])

@@ -28,6 +28,8 @@ from zabcheck.zookeeper.wire.jute import JuteError, quorum_packet
 
 FIRST_PORT = 20_000
 """Ports are only names here: server 2 listens at 20021, 20022 and, for clients, at 20023."""
+MOST_CONNECTIONS = 1000
+"""The connections of a run, at most; drawn runs make some 40. A refused one is made again within a millisecond."""
 LOOK = 0.05
 """Seconds of virtual time, at most, between two looks at what is waited for."""
 
@@ -299,6 +301,7 @@ class SimulatedEnsemble(Ensemble):
         self._debugged: dict[int, SimulatedDebugged] = {}
         self._forces: dict[int, Forces] = {}
         self._over = False
+        self._connections = 0
         drawn = schedule.seed is not None and not schedule.needs_agent
         self._pace = Random(seed) if drawn else None
         self.end: dict[str, Any] = {}
@@ -379,8 +382,20 @@ class SimulatedEnsemble(Ensemble):
                 self._clients[event.client].expired()
             case told.AnswerCame():
                 self._clients[event.client].answered(b64decode(event.data))
+            case records.Opened():
+                self.record(event)
+                self._count_connection()
             case _:
                 self.record(event)
+
+    def _count_connection(self) -> None:
+        """Count a connection. EnsembleError when there are too many, once: then the run only ends."""
+        self._connections += 1
+        if self._connections == MOST_CONNECTIONS:
+            raise EnsembleError(
+                f"servers have made {MOST_CONNECTIONS:,} connections, and try again without end, as one does whose "
+                "leader has an earlier epoch than it has promised"
+            )
 
     def _sent(self, event: told.PacketWritten) -> None:
         packet, _ = quorum_packet(b64decode(event.data), 0)
