@@ -10,8 +10,10 @@ import pytest
 
 from tests.zookeeper import real
 from tests.zookeeper.client_service import Fault, Service, State
+from tests.zookeeper.clients.faults import FAULTS
+from tests.zookeeper.clients.served import Served
 from tests.zookeeper.recordings import Recording
-from zabcheck.zookeeper.recording.records import Read, Record, Replied, Requested, Session
+from zabcheck.zookeeper.recording.records import Heard, Read, Record, Replied, Requested, Session, Unwatched
 from zabcheck.zookeeper.run import session_client
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, StartAll
 from zabcheck.zookeeper.run.choices.sessions import (
@@ -23,6 +25,7 @@ from zabcheck.zookeeper.run.choices.sessions import (
     Multi,
     SessionChoice,
     SetData,
+    Watch,
 )
 from zabcheck.zookeeper.run.choices.writes import Settle
 from zabcheck.zookeeper.run.clients import Client
@@ -122,6 +125,14 @@ EVERYTHING = (
     Ephemeral("A", 2),
     Ephemeral("B", 1),
 )
+WATCHING = (
+    Watch("B", of="A", how="exists"),
+    SetData("A"),
+    Watch("B", of="A"),
+    Watch("B", of="A", how="persistent"),
+    SetData("A", 3),
+    Get("B", of="A"),
+)
 
 
 def test_what_sessions_ask_for_is_done_in_its_order(served: Servers, tmp_path: Path) -> None:
@@ -137,8 +148,25 @@ def test_what_sessions_ask_for_is_done_in_its_order(served: Servers, tmp_path: P
     assert {each.error for each in served.of(Replied)} == {"", "NodeExists"}
     assert [each.client for each in served.of(Session)] == [11, 12]
     verdicts = served.judged(tmp_path)
-    assert {each.status for each in verdicts.values()} == {"holds"}
-    assert all(each.judged for each in verdicts.values())
+    assert {name: each.status for name, each in verdicts.items() if each.status != "holds"} == {
+        "watches": "not exercised"
+    }
+    assert [name for name, each in verdicts.items() if not each.judged] == ["watches"]
+
+
+@pytest.mark.parametrize(("service", "status"), [(Served, "holds"), (FAULTS["31: events lost"].service, "violated")])
+def test_what_watches_tell_is_judged(
+    served: Servers, service: type[Served], status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The watches are lost with the connection, so a change after the move is not told."""
+    watched = service()
+    monkeypatch.setattr(served, "client_port", lambda number: watched.ports[number - 1])
+    served.do(*WATCHING, Move("B", "A"), SetData("A"), Get("B", of="A"))
+    watched.close()
+    heard = [(each.client, each.type) for each in served.of(Heard)]
+    assert heard == ([(12, "NodeCreated")] + 3 * [(12, "NodeDataChanged")] if status == "holds" else [])
+    assert [each.client for each in served.of(Unwatched)] == [12]
+    assert served.judged(tmp_path)["watches"].status == status
 
 
 def test_a_session_that_ends_is_followed_by_another(served: Servers) -> None:
@@ -228,7 +256,15 @@ def test_a_server_whose_snapshot_was_altered_is_told(served: Servers, tmp_path: 
 
 
 def test_each_choice_has_words_of_its_own() -> None:
-    choices = {*EVERYTHING, Move("A", "B"), EndSession("A"), EndSession("A", "expire"), Get("A", of="B"), Get("A")}
+    choices = {
+        *EVERYTHING,
+        *WATCHING,
+        Move("A", "B"),
+        EndSession("A"),
+        EndSession("A", "expire"),
+        Get("A", of="B"),
+        Get("A"),
+    }
     assert len({choice.words() for choice in choices}) == len(choices)
 
 
@@ -236,6 +272,8 @@ def test_each_choice_has_words_of_its_own() -> None:
 def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path) -> None:
     choices = (
         *EVERYTHING,
+        Settle(10.0),
+        *WATCHING,
         Settle(10.0),
         Move("B", "C"),
         Get("B", 2, of="A"),

@@ -20,6 +20,7 @@ from zabcheck.zookeeper.recording.records import (
     Chose,
     Ended,
     Exited,
+    Heard,
     NotRead,
     Paused,
     PowerLost,
@@ -33,7 +34,7 @@ from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Pause, Restore, Resume, Start, Wipe
-from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData
+from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData, Watch
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
@@ -269,6 +270,24 @@ def test_sessions(simulator: Simulator, tmp_path: Path) -> None:
     assert run.undone == []
     assert run.judged.wrong == []
     assert [record.error for record in run.records if isinstance(record, Replied)] == [""] * 7
+
+
+def test_sessions_that_watch(simulator: Simulator, tmp_path: Path) -> None:
+    run = run_of(
+        simulator,
+        tmp_path / "run",
+        Watch("B", of="A", how="exists"),
+        SetData("A"),
+        Watch("B", of="A", how="persistent"),
+        Settle(5),
+        SetData("A", 2),
+        Settle(5),
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    assert {each.property: each.status for each in run.judged.clients}["watches"] == "holds"
+    told = [record.type for record in run.records if isinstance(record, Heard)]
+    assert told == ["NodeCreated", "NodeDataChanged", "NodeDataChanged"]
 
 
 def test_points(simulator: Simulator, tmp_path: Path) -> None:

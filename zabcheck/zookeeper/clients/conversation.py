@@ -15,7 +15,6 @@ from zabcheck.zookeeper.clients.history import (
     Connect,
     Connected,
     Data,
-    EventType,
     HistoryLine,
     Lost,
     Operation,
@@ -63,12 +62,6 @@ _MODES: dict[int, tuple[Any, ...]] = {
     6: ("sequential", "ttl"),
 }
 _REMOVED: dict[int, Any] = {1: "children", 2: "data", 3: "any", 4: "persistent", 5: "recursive"}
-_EVENTS: dict[int, EventType] = {
-    1: "NodeCreated",
-    2: "NodeDeleted",
-    3: "NodeDataChanged",
-    4: "NodeChildrenChanged",
-}
 _LISTS = ("data_watches", "exist_watches", "child_watches", "persistent_watches", "recursive_watches")
 
 
@@ -129,11 +122,10 @@ class Conversation:
         answer = wire.answered(message)
         line: Answer | WatchEvent
         if answer.xid == wire.EVENT:
-            reader = Reader(answer.body)
-            kind, _, path = reader.int32("a type"), reader.int32("a state"), reader.string("a path")
-            if kind not in _EVENTS:
+            found = wire.event_of(answer)
+            if found is None:
                 return None
-            line = WatchEvent(**self._now(), type=_EVENTS[kind], path=path or "/", zxid=max(-1, answer.zxid))
+            line = WatchEvent(**self._now(), type=found.type, path=found.path, zxid=found.zxid)
         else:
             kind = self._types.pop(answer.xid, 0)
             if not kind and answer.xid == wire.PING:

@@ -24,6 +24,7 @@ from msgspec import Meta, Struct
 
 from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_no_line
 from zabcheck.invariants.trace import BLOCK, MAX_LINE, decode_block
+from zabcheck.zookeeper.wire.client import EventType
 
 HISTORY_VERSION = 1
 NOBODY = "0x0"
@@ -41,7 +42,6 @@ Operation = Literal[
     "multi", "multiRead", "addWatch", "removeWatches", "setWatches", "auth", "reconfig", "closeSession", "other",
     "txn", "append",
 ]  # fmt: skip
-EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
 
 
 class HistoryError(ValueError):

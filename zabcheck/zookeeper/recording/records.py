@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from zabcheck.zookeeper.wire.client import EventType
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
 
@@ -312,8 +313,9 @@ class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
 class Requested(Timed, frozen=True):
     """The session of client `client` has sent request `number`, which concerns all of `paths`.
 
-    `what` is "create", "ephemeral", "set", "delete", "multi", "get" or "close". `version` is the one that a set
-    expects, -1 for any; `content` the CRC-32 of the data that is written. Numbers go on in a client's next session.
+    `what` is "create", "ephemeral", "set", "delete", "multi", "get", "exists", "watch" or "close". `version` is the one
+    that a set expects, -1 for any; `content` the CRC-32 of the data that is written. A get or exists that `watches`
+    hears of the next change, a watch of each. Numbers go on in a client's next session.
     """
 
     client: int
@@ -323,13 +325,14 @@ class Requested(Timed, frozen=True):
     paths: tuple[str, ...] = ()
     version: int = -1
     content: int = 0
+    watches: bool = False
 
 
 class Replied(Timed, frozen=True):
     """Request `number` of the session of client `client` has its answer: "" if it is done, else the name of an error.
 
     "ConnectionLoss" means that the answer is not known. `zxid` is the transaction of a change, else the server's last
-    one. `node` is the node that a get has read.
+    one. `node` is the node that a get has read, or an exists, which does not tell the content.
     """
 
     client: int
@@ -337,6 +340,23 @@ class Replied(Timed, frozen=True):
     error: str = ""
     zxid: int = 0
     node: NodeState | None = None
+
+
+class Heard(Timed, frozen=True):
+    """A watch of a session has told of a change, as `zxid`, which servers before 3.9.0 do not say (-1)."""
+
+    client: int
+    session: int
+    type: EventType
+    path: str
+    zxid: int = -1
+
+
+class Unwatched(Timed, frozen=True):
+    """A session has lost the connection on which it had watches, and so these."""
+
+    client: int
+    session: int
 
 
 class Read(Timed, frozen=True):
@@ -402,6 +422,8 @@ AnyRecord = (
     | Unanswered
     | Requested
     | Replied
+    | Heard
+    | Unwatched
     | Read
     | NotRead
     | Ended

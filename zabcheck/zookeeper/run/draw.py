@@ -19,7 +19,17 @@ from zabcheck.zookeeper.run.choices.choice import ROLES, Choice, Role
 from zabcheck.zookeeper.run.choices.links import Heal, Isolate, KillAt, Reset
 from zabcheck.zookeeper.run.choices.points import Fail
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Restore, Start, Wipe
-from zabcheck.zookeeper.run.choices.sessions import Delete, EndSession, Ephemeral, Get, Move, Multi, SetData
+from zabcheck.zookeeper.run.choices.sessions import (
+    WAYS,
+    Delete,
+    EndSession,
+    Ephemeral,
+    Get,
+    Move,
+    Multi,
+    SetData,
+    Watch,
+)
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw_rounds import RoundDrawing
 from zabcheck.zookeeper.run.draw_stages import StageDrawing
@@ -51,6 +61,7 @@ def draw(
     )
     if sessions:
         choices = SessionDrawing(Random(f"{seed}, sessions"), everyone, tuning.sessions).among(choices)
+        choices = WatchDrawing(Random(f"{seed}, watches"), everyone, tuning.sessions).among(choices)
     if observers:
         watching = ROLES[servers : servers + observers]
         choices = ObserverDrawing(Random(f"{seed}, observers"), everyone, watching, tuning).among(choices)
@@ -145,6 +156,27 @@ class DiskDrawing(Drawing):
                 yield Restore(self.changed) if self.often(self.tuning.restored) else Wipe(self.changed)
             elif isinstance(choice, Write | Elected) and self.often(self.tuning.copied):
                 yield BackUp(self.changed)
+
+
+class WatchDrawing(SessionDrawing):
+    """The watches of sessions on nodes that are about to be set."""
+
+    def among(self, choices: Iterable[Choice]) -> Iterator[Choice]:
+        """Put watches before sets, and often a read of the session that watches after it.
+
+        A session watches in one way: before 3.9.0 a watch of one kind ends one of the other (ZOOKEEPER-4466).
+        """
+        ways = {server: self.one(WAYS) for server in self.everyone}
+        for choice in choices:
+            if isinstance(choice, SetData) and self.often(self.tuning.watches):
+                server, node = self.one(self.everyone), choice.of or choice.server
+                of = node if node != server else None
+                yield Watch(server, of, ways[server])
+                yield choice
+                if self.often(self.tuning.reads_back):
+                    yield Get(server, 1, of)
+            else:
+                yield choice
 
 
 class ObserverDrawing(Drawing):

@@ -13,7 +13,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from zabcheck.zookeeper.recording.folder import now
-from zabcheck.zookeeper.recording.records import NodeState, Record, Replied, Requested, Session
+from zabcheck.zookeeper.recording.records import Heard, NodeState, Record, Replied, Requested, Session, Unwatched
 from zabcheck.zookeeper.wire import client as wire
 from zabcheck.zookeeper.wire.jute import JuteError, Reader
 
@@ -60,6 +60,8 @@ class SessionRequests:
         self._pending: deque[_Pending] = deque()
         self._closing = False
         self._wanted = False
+        self._watches = False
+        """True if there may be watches on the connection."""
 
     @property
     def outstanding(self) -> int:
@@ -75,11 +77,14 @@ class SessionRequests:
         """Count such requests for this node that wait for an answer."""
         return sum((each.what, each.path) == (what, path) for each in self._pending)
 
-    def _ask(self, what: str, paths: tuple[str, ...], version: int, content: int) -> int:
+    def _ask(self, what: str, paths: tuple[str, ...], version: int, content: int, watches: bool) -> int:
         """Record a request that is sent now, and return its number."""
         self._closing = what == "close"
         self._asked += 1
-        self._record(Requested(self._now(), self.number, self.session, self._asked, what, paths, version, content))
+        self._watches |= watches
+        self._record(
+            Requested(self._now(), self.number, self.session, self._asked, what, paths, version, content, watches)
+        )
         self._pending.append(_Pending(self._asked, what, paths[-1] if paths else ""))
         return self._asked
 
@@ -93,6 +98,9 @@ class SessionRequests:
         self._closing = False
         while self._pending:
             self._record(Replied(self._now(), self.number, self._pending.popleft().number, LOST))
+        if self._watches:
+            self._watches = False
+            self._record(Unwatched(self._now(), self.number, self.session))
 
     def _ended(self) -> None:
         """Note that the session has ended."""
@@ -113,11 +121,20 @@ class SessionRequests:
                 data, stat = wire.data_of(answer)
                 self.versions[found.path] = stat.version
                 node = NodeState(found.path, stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner)
+            elif found.what == "exists":
+                stat = wire.stat_of(Reader(answer.body))
+                node = NodeState(found.path, stat.czxid, stat.mzxid, stat.version, 0, stat.owner)
             elif found.what == "set":
                 self.versions[found.path] = wire.stat_of(Reader(answer.body)).version
         self._record(Replied(self._now(), self.number, answer.xid, error, answer.zxid, node))
         if found.what == "close" and not error:
             self._ended()
+
+    def _hear(self, message: bytes) -> None:
+        """Note what a watch tells. JuteError."""
+        found = wire.event_of(wire.answered(message))
+        if found is not None:
+            self._record(Heard(self._now(), self.number, self.session, found.type, found.path, found.zxid))
 
 
 class SessionClient(SessionRequests):
@@ -155,12 +172,20 @@ class SessionClient(SessionRequests):
             self._wanted = self._wanted or not self._closing
             return self.ready
 
-    def send(self, what: str, paths: tuple[str, ...], part: wire.Part, version: int = -1, content: int = 0) -> bool:
+    def send(
+        self,
+        what: str,
+        paths: tuple[str, ...],
+        part: wire.Part,
+        version: int = -1,
+        content: int = 0,
+        watches: bool = False,
+    ) -> bool:
         """Send a request, and record it. Return False if there is no connection for it."""
         with self._lock:
             if self._socket is None or self._closing:
                 return False
-            self._send(wire.request(self._ask(what, paths, version, content), part))
+            self._send(wire.request(self._ask(what, paths, version, content, watches), part))
             return True
 
     def _send(self, message: bytes) -> None:
@@ -250,6 +275,8 @@ class SessionClient(SessionRequests):
             self._seen = max(self._seen, answer.zxid)
             if answer.xid >= 0:
                 self._take(answer)
+            elif answer.xid == wire.EVENT:
+                self._hear(message)
 
     def _ended(self) -> None:
         with self._lock:
@@ -259,6 +286,10 @@ class SessionClient(SessionRequests):
     def _take(self, answer: wire.Answered) -> None:
         with self._lock:
             super()._take(answer)
+
+    def _hear(self, message: bytes) -> None:
+        with self._lock:
+            super()._hear(message)
 
 
 class _Messages:

@@ -275,6 +275,8 @@ class SessionShares(Struct, frozen=True):
     """Share of the nodes that are set or read which belong to another session."""
     versioned: float = 0.5
     """Share of the sets that expect a version."""
+    watches: float = 0.3
+    """Share of the sets before which some session begins to watch the node."""
     reads_back: float = 0.5
     """Share of the sets whose node is read afterwards."""
     moves_between: float = 0.3

@@ -31,7 +31,7 @@ def _milliseconds(seconds: float) -> int:
     return int(1000 * seconds)
 
 
-class _Sent(NamedTuple):
+class _Waiting(NamedTuple):
     """A request that waits: the number of a write, or 0 for a request of the look at the end."""
 
     xid: int
@@ -49,7 +49,7 @@ class SimulatedClient:
         self._xid = 0
         self._queued: deque[tuple[int, int]] = deque()
         """Writes that wait for a connection: their numbers and sizes."""
-        self._pending: deque[_Sent] = deque()
+        self._pending: deque[_Waiting] = deque()
         self._answers: dict[int, wire.Answered] = {}
         timeout = _milliseconds(session)
         port = ensemble.client_port(number)
@@ -84,7 +84,7 @@ class SimulatedClient:
 
     def _send(self, part: wire.Part, write: int = 0) -> int:
         self._xid += 1
-        self._pending.append(_Sent(self._xid, write))
+        self._pending.append(_Waiting(self._xid, write))
         self._ensemble.send(self.number, wire.request(self._xid, part))
         return self._xid
 
@@ -197,10 +197,18 @@ class SimulatedSession(SessionRequests):
             self._ensemble.do("want", self.number)
         return self.ready
 
-    def send(self, what: str, paths: tuple[str, ...], part: wire.Part, version: int = -1, content: int = 0) -> bool:
+    def send(
+        self,
+        what: str,
+        paths: tuple[str, ...],
+        part: wire.Part,
+        version: int = -1,
+        content: int = 0,
+        watches: bool = False,
+    ) -> bool:
         if not self.ready:
             return False
-        number = self._ask(what, paths, version, content)
+        number = self._ask(what, paths, version, content, watches)
         self._ensemble.send(self.number, wire.request(number, part))
         return True
 
@@ -230,7 +238,11 @@ class SimulatedSession(SessionRequests):
     def answered(self, message: bytes) -> None:
         """Take in an answer. A closed session is forgotten by the connection, too."""
         try:
-            self._take(wire.answered(message))
+            answer = wire.answered(message)
+            if answer.xid == wire.EVENT:
+                self._hear(message)
+            else:
+                self._take(answer)
         except JuteError as error:
             self.error = error
         if self.session == NOBODY:

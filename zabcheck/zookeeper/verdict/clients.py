@@ -6,18 +6,28 @@ nodes are judged with their data and versions, whatever the servers' logs say. T
 sessions alone, the sessions with the contents of one server, and the contents of all servers.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients import history as lines
-from zabcheck.zookeeper.clients.exchange import Exchange, read
+from zabcheck.zookeeper.clients.exchange import WRITES, Exchange, read
 from zabcheck.zookeeper.clients.judge import PROMISES
 from zabcheck.zookeeper.clients.promise import Breach, Found
 from zabcheck.zookeeper.clients.tree import ROOT, Tree
-from zabcheck.zookeeper.recording.records import Disk, NodeState, Read, Record, Replied, Requested, Sent
+from zabcheck.zookeeper.recording.records import (
+    Disk,
+    Heard,
+    NodeState,
+    Read,
+    Record,
+    Replied,
+    Requested,
+    Sent,
+    Unwatched,
+)
 from zabcheck.zookeeper.trace.incarnations import SortedRecording
 from zabcheck.zookeeper.trace.names import CLOSE_SESSION
 from zabcheck.zookeeper.trace.server_log import Delivering
@@ -28,13 +38,13 @@ _UNKNOWN = "ConnectionLoss"
 
 
 class ClientHistory(NamedTuple):
-    """The requests and answers of sessions, in the order of the recording, and the final reads of all servers.
+    """The requests of sessions, their answers and events, as they were recorded, and the final reads of all servers.
 
     `reads` are one for each server, by number. `ended` has the zxid of the end of each session that a server has
     delivered; `may_have_ended` are these, those that were closed, and those whose end was proposed.
     """
 
-    requests: Sequence[Requested | Replied]
+    requests: Sequence[Requested | Replied | Heard | Unwatched]
     reads: Sequence[Read]
     ended: dict[int, int]
     may_have_ended: frozenset[int]
@@ -67,7 +77,7 @@ class ClientProperty(NamedTuple):
 
 def history_of(recording: SortedRecording) -> ClientHistory:
     """Extract the clients' history from a recording. O(records + lines of logs)."""
-    requests = [each for each in recording.records if isinstance(each, Requested | Replied)]
+    requests = [each for each in recording.records if isinstance(each, Requested | Replied | Heard | Unwatched)]
     ended = {session_id(session): zxid for session, zxid in _ends_delivered(recording)}
     closed = [session_id(each.session) for each in requests if isinstance(each, Requested) and each.what == "close"]
     reads = [each for each in recording.records if isinstance(each, Read) and each.states]
@@ -106,7 +116,7 @@ class _Histories:
 
     def __init__(self) -> None:
         self.lines: list[lines.HistoryLine] = [lines.HistoryHeader(version=1, clock="one", complete=(ROOT,))]
-        self.records: dict[tuple[int, int], list[Record]] = {}
+        self.records: dict[Hashable, list[Record]] = {}
         self._connections: dict[tuple[int, str], int] = {}
 
     def exchange(self) -> Exchange:
@@ -127,6 +137,19 @@ class _Histories:
         self.lines.append(request)
         self.records[request.connection, request.xid] = [*records]
 
+    def hear(self, record: Heard, time: int) -> None:
+        connection = self.connection(record.client, record.session)
+        event = lines.WatchEvent(
+            client=record.client,
+            connection=connection,
+            time=time,
+            type=record.type,
+            path=record.path,
+            zxid=record.zxid,
+        )
+        self.lines.append(event)
+        self.records[event] = [record]
+
     def lose(self, client: int, connection: int) -> None:
         """Close a connection, unless that was done."""
         if connection in self._connections.values():
@@ -134,8 +157,13 @@ class _Histories:
             self.lines.append(lines.Lost(client=client, connection=connection))
 
     def witness(self, breach: Breach) -> tuple[Record, ...]:
-        asked = [each for each in breach.witness if isinstance(each, lines.Request)]
-        return tuple(record for each in asked for record in self.records.get((each.connection, each.xid), ()))
+        told = [each for each in breach.witness if isinstance(each, lines.Request | lines.WatchEvent)]
+        return tuple(record for each in told for record in self.records.get(_key(each), ()))
+
+
+def _key(told: lines.Request | lines.WatchEvent) -> Hashable:
+    """Return what tells the records of a request from others: its connection and number; or the event itself."""
+    return told if isinstance(told, lines.WatchEvent) else (told.connection, told.xid)
 
 
 def _sessions(history: ClientHistory) -> _Histories:
@@ -149,6 +177,10 @@ def _sessions(history: ClientHistory) -> _Histories:
             connection = made.connection(record.client, record.session)
             sent[record.client, record.number] = record, connection
             made.ask(_request(record, connection, time), record)
+        elif isinstance(record, Heard):
+            made.hear(record, time)
+        elif isinstance(record, Unwatched):
+            made.lose(record.client, made.connection(record.client, record.session))
         elif (record.client, record.number) in sent:
             asked, connection = sent[record.client, record.number]
             if record.error == _UNKNOWN:
@@ -172,6 +204,8 @@ _OPERATIONS: dict[str, lines.Operation] = {
     "delete": "delete",
     "multi": "multi",
     "get": "getData",
+    "exists": "exists",
+    "watch": "addWatch",
     "close": "closeSession",
 }
 
@@ -192,6 +226,7 @@ def _request(record: Requested, connection: int, time: int) -> lines.Request:
         data=data if op in ("create", "setData") else None,
         version=record.version,
         mode=("ephemeral",) if record.what == "ephemeral" else (),
+        watch="" if not record.watches else "persistent" if op == "addWatch" else "standard",
         parts=parts,
     )
 
@@ -206,7 +241,7 @@ def _answer(record: Replied, asked: Requested, connection: int, time: int) -> li
         zxid=record.zxid,
         error=record.error,
         stat=None if record.node is None else _stat(record.node),
-        data=None if record.node is None else _data(record.node.content),
+        data=None if record.node is None or asked.what == "exists" else _data(record.node.content),
         results=(lines.Result(),) * len(asked.paths) if is_done_multi else (),
     )
 
@@ -337,7 +372,7 @@ def _add_end(made: _Histories, history: ClientHistory, read: Read) -> set[str]:
     answers = {(each.client, each.number): each for each in history.requests if isinstance(each, Replied)}
     asked = [each for each in history.requests if isinstance(each, Requested)]
     told = [(each, answers[each.client, each.number].zxid) for each in asked if _is_done(each, answers)]
-    changed = {path for each, _ in told if each.what != "get" for path in each.paths}
+    changed = {path for each, _ in told if _OPERATIONS[each.what] in WRITES for path in each.paths}
     known = changed | {node.path for node in read.states}
     gone = {path: zxid for each, zxid in told if each.what == "delete" for path in each.paths}
     may_be_gone = _may_be_gone(history) - {node.path for node in read.states}
@@ -382,7 +417,8 @@ def _there_in_the_end(history: ClientHistory) -> list[str]:
 
 def _may_be_gone(history: ClientHistory) -> set[str]:
     """Return the nodes that may be gone though no answer says so."""
-    answered = {(each.client, each.number) for each in history.requests if _is_known(each)}
+    answers = [each for each in history.requests if isinstance(each, Replied)]
+    answered = {(each.client, each.number) for each in answers if each.error != _UNKNOWN}
     return {
         path
         for each in history.requests
@@ -395,10 +431,6 @@ def _may_be_gone(history: ClientHistory) -> set[str]:
     } | {
         node.path for read in history.reads for node in read.states if session_id(node.owner) in history.may_have_ended
     }
-
-
-def _is_known(record: Requested | Replied) -> bool:
-    return isinstance(record, Replied) and record.error != _UNKNOWN
 
 
 def _lasting(history: ClientHistory) -> Collection[str]:
@@ -451,6 +483,12 @@ CLIENT_PROPERTIES = {
         ),
         _as_promised("reads as of one zxid", _OF_VALUES),
         *map(_as_promised, ("writes in the order sent", "linearizable writes", "multi", "conditions")),
+        ClientProperty(
+            "watches",
+            "A watch tells a change before its session is answered as of it, once, for a cause, and in order.",
+            f"{_GUIDE}, ZooKeeper Watches: guarantees",
+            ("watch fires", "watch fires once, for a cause", "event order", "persistent watches"),
+        ),
     )
 }
 """The properties by name, in the order of reports."""

@@ -9,7 +9,7 @@ body. A server answers the requests of a connection in their order.
 import zlib
 from collections.abc import Iterable
 from struct import Struct
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from zabcheck.zookeeper.wire.jute import JuteError, Operation, Reader
 
@@ -38,6 +38,13 @@ PING_TYPE = 11
 _ANYBODY = Struct(">ii").pack(1, 31)
 """One permission, to do anything; the scheme and identity that have it follow."""
 
+EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
+_EVENTS: dict[int, EventType] = {
+    1: "NodeCreated",
+    2: "NodeDeleted",
+    3: "NodeDataChanged",
+    4: "NodeChildrenChanged",
+}
 _ERRORS = {
     -1: "SystemError",
     -2: "RuntimeInconsistency",
@@ -77,6 +84,14 @@ class Answered(NamedTuple):
     zxid: int
     error: str
     body: bytes
+
+
+class WatchTold(NamedTuple):
+    """A change that a watch has told; `zxid` is -1 if the server does not say it."""
+
+    type: EventType
+    path: str
+    zxid: int
 
 
 class NodeStat(NamedTuple):
@@ -237,6 +252,13 @@ def answered(message: bytes) -> Answered:
         raise JuteError(0, f"an answer has at least {ANSWER.size} bytes, and here are {len(message)}")
     xid, zxid, error = ANSWER.unpack_from(message)
     return Answered(xid, zxid, error_name(error), message[ANSWER.size :])
+
+
+def event_of(answer: Answered) -> WatchTold | None:
+    """Decode an event; None if it is not of a node. JuteError if it is none."""
+    reader = Reader(answer.body)
+    kind, _, path = reader.int32("a type"), reader.int32("a state"), reader.string("a path")
+    return WatchTold(_EVENTS[kind], path or "/", max(-1, answer.zxid)) if kind in _EVENTS else None
 
 
 def error_name(error: int) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
 _Count = Annotated[int, Meta(ge=1, le=100)]
+Way = Literal["data", "exists", "persistent"]
+WAYS: tuple[Way, ...] = ("data", "exists", "persistent")
 NO_CONNECTION = "no server has the session"
 
 
@@ -106,6 +108,26 @@ class Get(Requests, frozen=True):
 
     def ask(self, run: "Running", client: "AnySessionClient") -> bool:
         return run.sessions.get(client, own_node(run.number(self.of or self.server)))
+
+
+class Watch(SessionChoice, frozen=True):
+    """The session watches its own node, or that of session `of`: with a read, with exists, or for good (addWatch).
+
+    The watch ends with the connection.
+    """
+
+    of: Role | None = None
+    how: Way = "data"
+
+    def words(self) -> str:
+        how = {"data": "with a read", "exists": "with exists", "persistent": "for good"}[self.how]
+        return f"the session of {self.server} watches the node of {self.of or self.server} {how}"
+
+    def apply(self, run: "Running") -> None:
+        client = run.sessions.ready(run.number(self.server))
+        if client is None or not run.sessions.watch(client, own_node(run.number(self.of or self.server)), self.how):
+            run.sessions.check()
+            raise OnlySome(0, NO_CONNECTION)
 
 
 class EndSession(SessionChoice, frozen=True):

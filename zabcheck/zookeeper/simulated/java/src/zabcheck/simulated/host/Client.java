@@ -23,6 +23,7 @@ import zabcheck.simulated.schedule.Waiters;
  * pass as they are, for who asks outside.
  */
 final class Client {
+    private static final int EVENT_XID = -1;
     private static final int PING_XID = -2;
     private static final int PING = 11;
     private static final int PASSWORD = 16;
@@ -171,7 +172,7 @@ final class Client {
             ByteBuffer header = ByteBuffer.wrap(message);
             int xid = header.getInt();
             seen = Math.max(seen, header.getLong());
-            if (xid >= 0) {
+            if (xid >= EVENT_XID) {
                 String data = Base64.getEncoder().encodeToString(message);
                 ensemble.note("answered", "\"client\":" + number + ",\"data\":\"" + data + "\"");
             }
