@@ -176,7 +176,14 @@ java.io.IOException: The accepted epoch, 1 is less than the current epoch, 2
 """
 
 
-@pytest.mark.parametrize(("version", "suspects"), [("3.6.2", ("ZOOKEEPER-2307",)), ("3.6.4", ())])
+@pytest.mark.parametrize(
+    ("version", "suspects"),
+    [
+        ("3.6.2", ("ZOOKEEPER-2307", "ZOOKEEPER-4311")),
+        ("3.7.2", ("ZOOKEEPER-4311",)),
+        ("3.8.0", ()),
+    ],
+)
 def test_an_epoch_that_was_promised_and_is_older_than_the_one_adopted(
     version: str, suspects: tuple[str, ...], tmp_path: Path
 ) -> None:

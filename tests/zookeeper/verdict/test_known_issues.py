@@ -77,8 +77,10 @@ def test_2307_a_server_has_promised_less_than_it_adopted() -> None:
         "Unable to load database on disk java.io.IOException: The accepted epoch, 1 is less than the current epoch, 2"
     )
     found = looks_like("3.6.2", findings=(said(2, text),))
-    assert found == {"ZOOKEEPER-2307": "server 2 says 'is less than the current epoch'"}
-    assert looks_like("3.6.3", findings=(said(2, text),)) == {}
+    why = "server 2 says 'is less than the current epoch'"
+    assert found == {"ZOOKEEPER-2307": why, "ZOOKEEPER-4311": why}
+    assert looks_like("3.6.3", findings=(said(2, text),)) == {"ZOOKEEPER-4311": why}
+    assert looks_like("3.8.0", findings=(said(2, text),)) == {}
 
 
 def test_4311_a_server_promises_an_epoch_to_two_leaders() -> None:

@@ -178,7 +178,8 @@ BUGS = (
         "zookeeper-4311",
         "a follower's disk fails while it writes the epoch that it promises and the one that it adopts, which it does "
         "not notice; it is started again, and in the next quorum without the leader of that epoch",
-        "agreement: two leaders have the same epoch, and give the same zxid to two writes",
+        "agreement: two leaders have the same epoch, and give the same zxid to two writes; if only the first "
+        "of the two fails, nothing, but that server does not start any more",
         UPGRADE,
     ),
     Bug(

@@ -265,7 +265,7 @@ _CANDIDATES: dict[Kind, tuple[tuple[str, tuple[Need, ...]], ...]] = {
         ("ZOOKEEPER-5094", ("hole", "TRUNC")),
         ("unforced-snapshot", ("hole", "TRUNC")),
     ),
-    "old epoch": (("ZOOKEEPER-2307", ("error",)),),
+    "old epoch": (("ZOOKEEPER-2307", ("error",)), ("ZOOKEEPER-4311", ("error",))),
     "fatal error": (
         ("ZOOKEEPER-2846", ("hole",)),
         ("ZOOKEEPER-4306", ("error",)),

@@ -144,11 +144,15 @@ def promised_less_than_it_adopted(evidence: Evidence) -> str | None:
 
 
 def promises_an_epoch_again(evidence: Evidence) -> str | None:
-    """AtomicFileWritingIdiom keeps silent about a file that could not be forced to the disk or renamed."""
-    return _first(
+    """AtomicFileWritingIdiom keeps silent about a file that could not be forced to the disk or renamed.
+
+    A server of which that is acceptedEpoch, and not currentEpoch, does not start any more.
+    """
+    again = (
         f"server {each.server} has {each.expected.removesuffix(' only')}, and then {each.seen} (packet {each.packet})"
         for each in _diverges(evidence, "ack_e_promises_an_epoch_once")
     )
+    return _first(again) or promised_less_than_it_adopted(evidence)
 
 
 def stops_at_an_empty_log(evidence: Evidence) -> str | None:
