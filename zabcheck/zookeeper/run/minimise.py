@@ -102,7 +102,7 @@ class Minimising:
         self._more = more
         self._attempts = attempts
         self._needed = min(NEEDED, attempts)
-        self._tried: dict[tuple[Choice, ...], _Tried] = {}
+        self._tried: dict[bytes, _Tried] = {}
 
     def find_needed(self) -> None:
         """Try the whole schedule, to learn how often a shorter one has to show it."""
@@ -149,7 +149,7 @@ class Minimising:
         One whose first attempt fails is not tried again unless `patient`: all others come first.
         """
         candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
-        tried = self._tried.setdefault(candidate.choices, _Tried())
+        tried = self._tried.setdefault(msgspec.json.encode(candidate.choices), _Tried())
         while (
             self._more() and not tried.is_over(self._needed, self._attempts) and (patient or tried.shown == tried.times)
         ):

@@ -1,6 +1,7 @@
 """The clients of simulated servers: the connections are the simulation's, the requests and answers are here."""
 
 from collections import deque
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from zabcheck.zookeeper.recording.records import Acknowledged, Asked, NodeState, NotRead, Read, Session, Unanswered
@@ -78,15 +79,19 @@ class SimulatedClient:
         return f"/c{self.number}-{write}"
 
     def _send_queued(self) -> None:
-        while self._queued and self.connected:
-            write, size = self._queued.popleft()
-            self._send(wire.create(self._path(write), b"z" * size), write)
+        if self._queued and self.connected:
+            writes = [(wire.create(self._path(write), b"z" * size), write) for write, size in self._queued]
+            self._queued.clear()
+            self._send(writes)
 
-    def _send(self, part: wire.Part, write: int = 0) -> int:
-        self._xid += 1
-        self._pending.append(_Waiting(self._xid, write))
-        self._ensemble.send(self.number, wire.request(self._xid, part))
-        return self._xid
+    def _send(self, parts: Sequence[tuple[wire.Part, int]]) -> list[int]:
+        """Send requests, each with the number of its write, or 0. Return their xids."""
+        sent = [_Waiting(xid, write) for xid, (_, write) in enumerate(parts, start=self._xid + 1)]
+        self._xid += len(sent)
+        self._pending.extend(sent)
+        messages = (wire.request(each.xid, part) for each, (part, _) in zip(sent, parts, strict=True))
+        self._ensemble.send(self.number, *messages)
+        return [each.xid for each in sent]
 
     def _unanswered(self, write: int, error: str = LOST) -> None:
         self._ensemble.record(Unanswered(self._ensemble.now(), self.number, write, error))
@@ -136,33 +141,32 @@ class SimulatedClient:
         return NotRead(self._ensemble.now(), self.number, error)
 
     def _read(self, seconds: float) -> Read:
-        reached = self._ask(wire.sync("/"), seconds).zxid
-        root = self._ask(wire.get_children("/"), seconds)
-        names = sorted(name for name in wire.children_of(root) if OURS.match(name))
+        [synced] = self._ask([wire.sync("/")], seconds)
+        [root] = self._ask([wire.get_children("/")], seconds)
+        paths = [f"/{name}" for name in sorted(wire.children_of(root)) if OURS.match(name)]
         states = []
-        for name in names:
-            answer = self._ask(wire.get_data(f"/{name}"), seconds, may_lack=True)
-            if not answer.error:
-                data, stat = wire.data_of(answer)
-                state = NodeState(f"/{name}", stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner)
-                states.append(state)
+        for start in range(0, len(paths), WINDOW):
+            some = paths[start : start + WINDOW]
+            answers = self._ask([wire.get_data(path) for path in some], seconds, may_lack=True)
+            for path, answer in zip(some, answers, strict=True):
+                if not answer.error:
+                    data, stat = wire.data_of(answer)
+                    state = NodeState(path, stat.czxid, stat.mzxid, stat.version, wire.content_of(data), stat.owner)
+                    states.append(state)
         nodes = tuple((state.path, state.created) for state in states if state.path.startswith("/c"))
-        return Read(self._ensemble.now(), self.number, nodes, tuple(states), reached)
+        return Read(self._ensemble.now(), self.number, nodes, tuple(states), synced.zxid)
 
-    def _ask(self, part: wire.Part, seconds: float, may_lack: bool = False) -> wire.Answered:
-        """Send a request, and wait for its answer. _NoAnswer if there is none, or it is an error."""
+    def _ask(self, parts: Sequence[wire.Part], seconds: float, may_lack: bool = False) -> list[wire.Answered]:
+        """Send requests, and wait for their answers. _NoAnswer if one has none, or it is an error."""
         if not self.connected:
             raise _NoAnswer(LOST)
-        xid = self._send(part)
-        self._ensemble.await_all(
-            seconds, lambda: xid in self._answers or all(each.xid != xid for each in self._pending)
-        )
-        answer = self._answers.pop(xid, None)
-        if answer is None:
-            raise _NoAnswer(LOST)
-        if answer.error and not may_lack:
-            raise _NoAnswer(answer.error)
-        return answer
+        xids = self._send([(part, 0) for part in parts])
+        self._ensemble.await_all(seconds, lambda: not any(each.xid == xids[-1] for each in self._pending))
+        answers = [self._answers.pop(xid, None) for xid in xids]
+        for answer in answers:
+            if answer is None or (answer.error and not may_lack):
+                raise _NoAnswer(LOST if answer is None else answer.error)
+        return [answer for answer in answers if answer is not None]
 
     def close(self) -> None:
         """It ends with the simulation."""

@@ -460,9 +460,9 @@ class SimulatedEnsemble(Ensemble):
         """Return True if a client is connected."""
         return client in self._reply.open
 
-    def send(self, client: int, message: bytes) -> None:
-        """Have a client send a message."""
-        self.do("send", client, b64encode(message).decode())
+    def send(self, client: int, *messages: bytes) -> None:
+        """Have a client send messages, one after the other."""
+        self.do("send", client, *(b64encode(message).decode() for message in messages))
 
     # Time.
 

@@ -1,6 +1,8 @@
 """The shortest schedule of simulated servers that shows the same: few choices, and few decisions about threads.
 
-An execution is exact, so that one of a candidate is enough.
+An execution is exact, so that one of a candidate is enough. But a decision is numbered among all: whatever is left out,
+those that follow meet other threads. So orders with few decisions are drawn first, in which threads stand still now and
+then, and nothing else is decided; only if none of them shows it, the decisions of the run are left out by parts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,6 +12,12 @@ from msgspec.structs import replace
 from zabcheck.zookeeper.run.minimise import Minimising, leave_out_parts
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 
+FEW = 10
+"""Decisions that are no longer looked for in other orders, but left out one by one."""
+SPARSE = 20
+"""Orders with few decisions that are drawn, to begin with and whenever choices were left out."""
+STALLS = (1000, 300, 3000)
+"""Of a million points of such an order a thread stands still at so many: by turns."""
 OTHER_ORDERS = 2
 """Orders that are drawn for fewer choices that do not show it with the decisions so far."""
 
@@ -27,14 +35,25 @@ def minimise(
     `idle` and `keep` are as in `run.minimise`. The result is that of the last execution that was kept.
     """
     shortest = _Shortest(schedule, shows, executions, idle, keep)
-    if not shortest.takes_decisions([]):
-        shortest.leave_out_decisions()
+    shortest.takes_decisions([])
     size = -1
     while shortest.size != size and shortest.more():
         size = shortest.size
+        shortest.take_few_decisions()
+        shortest.cut_decisions_off()
         shortest.leave_out_choices()
         shortest.leave_out_decisions()
     return shortest.schedule
+
+
+def _sparse(number: int) -> ThreadOrder:
+    """Return the order with few decisions of this number: threads stand still at times, and that is all."""
+    return ThreadOrder(number, "uniform", first=0, second=STALLS[number % len(STALLS)])
+
+
+def _decisions_of(order: ThreadOrder) -> list[str]:
+    assert order.decisions is not None
+    return [each for each in order.decisions.split(",") if each]
 
 
 class _Shortest:
@@ -50,7 +69,6 @@ class _Shortest:
     ) -> None:
         assert schedule.simulated is not None
         self.schedule = schedule
-        self._drawn = replace(schedule.simulated, decisions=None)
         self._order = schedule.simulated
         self._shows = shows
         self._left = executions
@@ -68,11 +86,37 @@ class _Shortest:
 
     def takes_decisions(self, decisions: Sequence[str]) -> bool:
         """Execute the schedule with these decisions. Return True if it shows it, and is kept."""
-        if not self._finds(replace(self.schedule, simulated=replace(self._order, decisions=",".join(decisions)))):
+        return self._takes(replace(self._order, decisions=",".join(decisions)))
+
+    def _takes(self, order: ThreadOrder) -> bool:
+        if not self._finds(replace(self.schedule, simulated=order)):
             return False
         self.schedule = replace(self.schedule, simulated=self._order)
         self._keep()
         return True
+
+    def take_few_decisions(self) -> None:
+        """Take the first of some orders that shows it with fewer decisions, if there are many."""
+        for number in range(SPARSE):
+            before = self._order
+            if len(self._decisions()) <= FEW or not self.more():
+                break
+            if self._finds(replace(self.schedule, simulated=_sparse(number))):
+                if len(self._decisions()) < len(_decisions_of(before)):
+                    self.schedule = replace(self.schedule, simulated=self._order)
+                    self._keep()
+                    break
+                self._order = before
+
+    def cut_decisions_off(self) -> None:
+        """Leave out the last decisions, as many as can be: what happens once it has shown is of no concern."""
+        least, most = 0, len(self._decisions())
+        while most - least > 1 and self.more():
+            middle = (least + most) // 2
+            if self.takes_decisions(self._decisions()[:middle]):
+                most = min(middle, len(self._decisions()))
+            else:
+                least = middle
 
     def _finds(self, candidate: EnsembleSchedule) -> bool:
         self._left -= 1
@@ -95,12 +139,10 @@ class _Shortest:
         self.schedule = replace(minimising.schedule, simulated=self._order)
 
     def _orders(self) -> Iterator[ThreadOrder]:
-        """Yield orders for a candidate with fewer choices: the present decisions, none, and a few that are drawn."""
+        """Yield orders for a candidate with fewer choices: the present decisions, and a few that are drawn."""
         yield self._order
         if self._order.decisions:
-            yield replace(self._order, decisions="")
-            for number in range(OTHER_ORDERS):
-                yield replace(self._drawn, seed=number)
+            yield from map(_sparse, range(OTHER_ORDERS))
 
     def leave_out_decisions(self) -> None:
         """Leave out decisions, ever fewer at a time."""
@@ -112,5 +154,4 @@ class _Shortest:
         leave_out_parts(lambda: len(self._decisions()), shown, self.more)
 
     def _decisions(self) -> list[str]:
-        assert self._order.decisions is not None
-        return [each for each in self._order.decisions.split(",") if each]
+        return _decisions_of(self._order)

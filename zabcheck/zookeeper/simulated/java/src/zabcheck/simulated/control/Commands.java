@@ -256,7 +256,9 @@ final class Commands {
                 ensemble.want(number(words, 1));
                 return "null";
             case "send":
-                ensemble.send(number(words, 1), Base64.getDecoder().decode(words[2]));
+                for (int at = 2; at < words.length; at++) {
+                    ensemble.send(number(words, 1), Base64.getDecoder().decode(words[at]));
+                }
                 return "null";
             case "move":
                 ensemble.move(number(words, 1), number(words, 2));

@@ -4,6 +4,7 @@ import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.Collection;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,7 +16,13 @@ import java.util.concurrent.atomic.AtomicReference;
  * are read by methods here, as are the sizes of other collections.
  */
 final class Fields {
-    private static final Map<String, Field> KNOWN = new ConcurrentHashMap<>();
+    /** The fields that were looked up, of each class: those of one server's loader go with it. */
+    private static final ClassValue<Map<String, Optional<Field>>> KNOWN = new ClassValue<>() {
+        @Override
+        protected Map<String, Optional<Field>> computeValue(Class<?> type) {
+            return new ConcurrentHashMap<>();
+        }
+    };
 
     private Fields() {}
 
@@ -73,8 +80,7 @@ final class Fields {
     }
 
     private static Field fieldOf(Class<?> type, String name) {
-        String key = System.identityHashCode(type.getClassLoader()) + type.getName() + "." + name;
-        return KNOWN.computeIfAbsent(key, absent -> find(type, name));
+        return KNOWN.get(type).computeIfAbsent(name, absent -> Optional.ofNullable(find(type, name))).orElse(null);
     }
 
     private static Field find(Class<?> type, String name) {
