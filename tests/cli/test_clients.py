@@ -1,6 +1,8 @@
 """`zabcheck clients`."""
 
 import json
+import sys
+from io import BytesIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +15,7 @@ from tests.zookeeper.clients.faults import FAULTS
 from tests.zookeeper.clients.histories import History
 from tests.zookeeper.clients.served import Served
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
+from zabcheck.zookeeper import clients as zabcheck_clients
 from zabcheck.zookeeper.clients import parquet
 from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, dump, load
 
@@ -167,6 +170,26 @@ def test_a_parquet_file_that_is_no_history_is_told(
     assert f"{out}{message}" in result.err
 
 
+def test_a_parquet_file_whose_footer_is_damaged_is_told(zabcheck: Command, sound: Path) -> None:
+    out = BytesIO()
+    parquet.dump(load(sound.open("rb"), "sound"), out)
+    data = bytearray(out.getvalue())
+    data[-8 - int.from_bytes(data[-8:-4], "little")] = 0xFF
+    sound.write_bytes(data)
+    result = zabcheck("clients", "check", sound)
+    assert (result.code, result.out) == (2, "")
+    assert f"{sound}: a Parquet file that cannot be read: Couldn't deserialize thrift: " in result.err
+
+
+def test_nothing_is_recorded_as_parquet_without_pyarrow(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(zabcheck_clients, "parquet")
+    monkeypatch.setitem(sys.modules, parquet.__name__, None)
+    result = zabcheck("clients", "record", "--connect", "127.0.0.1:1", "--out", "history.parquet")
+    assert result.code == 2
+    assert "history.parquet: for Parquet files, pip install" in result.err
+    assert not Path("history.parquet").exists()
+
+
 def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command, tmp_path: Path) -> None:
     served, out = Served(), tmp_path / "history.jsonl"
     arguments = ["--connect", served.addresses, "--requests", "300", "--no-faults", "--out", out]
@@ -181,6 +204,7 @@ def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["record", "--connect", "localhost:²"], "--connect: expected HOST:PORT, found `localhost:²`"),
         (["record", "--connect", "localhost"], "--connect: expected HOST:PORT, found `localhost`"),
         (["record", "--connect", "127.0.0.1:1"], "--connect: no session at 127.0.0.1:1"),
         (["record", "--connect", "127.0.0.1:1", "--out", "no/file"], "--out no/file: expected the name of a file"),

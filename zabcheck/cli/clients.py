@@ -3,7 +3,7 @@
 import asyncio
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
@@ -164,6 +164,7 @@ def record(
     """Record sessions of its own at a service, which exercise each promise, and judge their history."""
     targets = _addresses("--connect", connect)
     check_file("--out", out)
+    dump = _writer(out)
     with bad_path("--out", out), TemporaryFile() as target:
         history = HistoryFile(target)
         recorder = Recorder(targets, seed, history.write, faults=faults)
@@ -175,14 +176,17 @@ def record(
         history.close()
         target.seek(0)
         with out.open("wb") as file:
-            if out.suffix == ".parquet":
-                with _needs_parquet(str(out)):
-                    from zabcheck.zookeeper.clients import parquet
-
-                    parquet.dump(load(target, str(out)), file)
-            else:
-                copyfileobj(target, file)
+            dump(target, file)
     return _tell("clients record", [_judged(str(out), ())], out.parent, format)
+
+
+def _writer(out: Path) -> Callable[[BinaryIO, BinaryIO], None]:
+    """Return the function that copies a history to a file, as Parquet if its name says so. BadInput."""
+    if out.suffix != ".parquet":
+        return copyfileobj
+    with _needs_parquet(str(out)):
+        from zabcheck.zookeeper.clients import parquet
+    return lambda lines, file: parquet.dump(load(lines, str(out)), file)
 
 
 @command_of(clients)
@@ -223,7 +227,7 @@ def _addresses(option: str, text: str) -> list[Target]:
     targets = []
     for each in text.split(","):
         host, _, port = each.rpartition(":")
-        if not (host and port.isdigit() and int(port) < 1 << 16):
+        if not (host and port.isdecimal() and len(port) < 6 and int(port) < 1 << 16):
             raise BadInput(f"{option}: expected HOST:PORT, found `{each}`")
         targets.append(Target(host.strip("[]"), int(port)))
     return targets

@@ -1,9 +1,11 @@
 """The pictures of broken promises: what is drawn of a history, and where."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.zookeeper.clients.histories import History, stat
 from tests.zookeeper.clients.test_violations import VIOLATIONS
+from zabcheck.zookeeper.clients.history import Request
 from zabcheck.zookeeper.clients.judge import judge
 from zabcheck.zookeeper.clients.picture import AROUND, Line, Picture, Row, marks_of, pictures
 
@@ -66,6 +68,18 @@ def test_a_promise_about_times_has_a_picture_in_real_time() -> None:
     [judged] = judge(VIOLATIONS["a_sync_does_nothing"][1]().exchange(), ["sync"])
     assert judged.breach is not None
     assert [each.axis for each in pictures(history.lines, judged.breach, ["sync"])] == ["zxid"]
+
+
+def test_a_request_without_an_answer_may_be_sent_at_the_same_time_as_another() -> None:
+    history = VIOLATIONS["a_sync_does_nothing"][1]()
+    [judged] = judge(history.exchange(), ["sync"])
+    assert judged.breach is not None
+    sent = next(each for each in judged.breach.witness if isinstance(each, Request))
+    assert sent.time is not None
+    also_sent = replace(sent, xid=99, op="setData", path="/a")
+    breach = judged.breach._replace(witness=(*judged.breach.witness, also_sent))
+    in_real_time = pictures([*history.lines, also_sent], breach, ["sync"])[-1]
+    assert Line(sent.time, None, "time") in [row.line for row in rows(in_real_time)]
 
 
 def test_only_the_nearest_of_many_records_are_drawn() -> None:

@@ -37,6 +37,10 @@ RIGHT = {
     "a write of unknown outcome": (op("invoke", 0, "write", 1), op("info", 0, "write", 1), *done(1, "read", 1)),
     "one that failed": (*WRITTEN, op("invoke", 0, "cas", "[2 3]"), op("fail", 0, "cas", "[2 3]"), *done(0, "read", 2)),
     "a nemesis": (op("info", ":nemesis", "start", '"cut ]"'), *WRITTEN),
+    "a map and a set in another order": (
+        *done(0, "write", "{nil 1, [2] #{3 4}}"),
+        *done(0, "read", "{[2] #{4 3}, nil 1}"),
+    ),
     "registers of several keys": (*done(0, "write", "[0 1]"), *done(0, "write", "[1 2]"), *done(0, "read", "[0 1]")),
 }
 WRONG = {
@@ -46,6 +50,7 @@ WRONG = {
     "a cas that finds other data": (*WRITTEN, *done(1, "cas", "[1 3]")),
     "a write is read after one that was sent later": (*FIRST, *WRITTEN, *done(2, "write", 3), *READ_BACKWARDS),
     "one key of several": (*done(0, "write", "[0 1]"), *done(0, "read", "[1 2]"), *done(0, "read", "[0 5]")),
+    "a map with another value": (*done(0, "write", "{nil 1}"), *done(0, "read", "{nil 2}")),
     "a failed write is read": (op("invoke", 0, "write", 2), op("fail", 0, "write", 2), *READ_BACKWARDS),
 }
 
@@ -81,8 +86,8 @@ def test_a_vector_of_operations_with_tags_and_comments_is_read() -> None:
             "h, operation 0, field `:f`: expected :read, :write, :cas or :txn, found :enqueue; --map names what is one",
         ),
         (op("ok", 0, "read", 1), "h, operation 0, field `:type`: expected an answer to what was asked"),
-        ("{:type :invoke", "h: expected EDN, the brackets do not fit"),
-        ("{:type}", "h: expected EDN, the brackets do not fit"),
+        ("{:type :info}\n; a comment {\n{:type :invoke\n", "h, line 3: expected EDN, the brackets do not fit"),
+        ("{:type}", "h, line 1: expected EDN, the brackets do not fit"),
         ("[1]", "h, operation 0: expected a map"),
     ],
 )

@@ -604,6 +604,13 @@ def numbers_have_gaps_where_plain_nodes_were_created() -> History:
 
 
 @is_right
+def a_name_ends_with_digits_that_are_no_number() -> History:
+    h = History()
+    h.client(1).create("/q/n", 5, "sequential", made="/q/n²²²²²²²²²²")
+    return h
+
+
+@is_right
 def a_read_after_an_event_shows_a_later_change() -> History:
     h = History()
     c1, c2 = h.client(1), h.client(2)

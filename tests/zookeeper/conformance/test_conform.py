@@ -494,6 +494,7 @@ def test_after_too_many_states_nothing_is_said() -> None:
         ("3.9.5-SNAPSHOT", "3.9.5"),
         ("3.10.0", None),
         ("trunk", None),
+        ("3.²", None),
     ],
 )
 def test_a_version_is_compared_with_the_release_that_does_the_same(version: str, release: str | None) -> None:

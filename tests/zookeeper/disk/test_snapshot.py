@@ -88,6 +88,11 @@ def test_snappy_is_uncompressed_as_by_its_library(parts: list[tuple[bytes, int]]
     assert uncompressed(pyarrow.Codec("snappy").compress(data, asbytes=True)) == data
 
 
+def test_a_block_of_snappy_whose_length_has_no_end_is_damaged() -> None:
+    with pytest.raises(BadSnappy):
+        uncompressed(b"\xff" * 9999)
+
+
 @given(st.binary(max_size=200))
 def test_any_block_of_snappy_gets_an_answer(block: bytes) -> None:
     with suppress(BadSnappy):

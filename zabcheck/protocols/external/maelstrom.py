@@ -291,7 +291,7 @@ def _served(
 
 
 def _sent(value: str) -> object:
-    return int(value[1:]) if value[:1] == "v" and value[1:].isdigit() and str(int(value[1:])) == value[1:] else value
+    return int(value[1:]) if value[:1] == "v" and value[1:].isdecimal() and str(int(value[1:])) == value[1:] else value
 
 
 def _received(message: object) -> str:
@@ -310,7 +310,7 @@ def _name(process: ProcessId) -> str:
 
 
 def _number(name: str) -> int:
-    return int(name[1:]) + 1 if name[:1] == "n" and name[1:].isdigit() and len(name) < 9 else 0
+    return int(name[1:]) + 1 if name[:1] == "n" and name[1:].isdecimal() and len(name) < 9 else 0
 
 
 # The table.

@@ -6,6 +6,8 @@ ended with `:info` does nothing more. Operations of the nemesis are left out.
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
+from operator import length_hint
 from typing import Any, BinaryIO
 
 import msgspec
@@ -67,16 +69,24 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
 
 def _operations(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
     tokens = [match for match in _TOKEN.findall(text) if not _is_no_form(match)]
+    unread = iter(tokens)
     try:
-        forms = [*_forms(iter(tokens), "")]
-    except (RecursionError, IndexError, TypeError, ValueError):
-        raise HistoryError(f"{name}: expected EDN, the brackets do not fit") from None
+        forms = [*_forms(unread, "")]
+    except (RecursionError, IndexError, ValueError):
+        line = _line_of(len(tokens) - length_hint(unread), text)
+        raise HistoryError(f"{name}, line {line}: expected EDN, the brackets do not fit") from None
     if len(forms) == 1 and isinstance(forms[0], list):
         forms = forms[0]
     for number, form in enumerate(forms):
         if not isinstance(form, dict):
             raise HistoryError(f"{name}, operation {number}: expected a map")
         yield number, form
+
+
+def _line_of(number: int, text: str) -> int:
+    """Return the line of a token, by its number from 1."""
+    places = (match.start(1) for match in _TOKEN.finditer(text) if not _is_no_form(match[1]))
+    return text.count("\n", 0, next(islice(places, number - 1, None))) + 1
 
 
 def _is_no_form(token: str) -> bool:
@@ -91,13 +101,21 @@ def _forms(tokens: Iterator[str], closing: str) -> Iterator[Any]:
             return
         if token in _CLOSING:
             inner = [*_forms(tokens, _CLOSING[token])]
-            yield dict(zip(inner[::2], inner[1::2], strict=True)) if token == "{" else inner
+            yield _collection(token, inner)
         elif token in (")", "]", "}"):
             raise IndexError(token)
         else:
             yield _atom(token)
     if closing:
         raise IndexError(closing)
+
+
+def _collection(opening: str, inner: list[Any]) -> Any:
+    """Return a map with texts as keys, a set in one order however it is written, or a list."""
+    if opening == "{":
+        keys = (each if isinstance(each, str) else _text(each) for each in inner[::2])
+        return dict(zip(keys, inner[1::2], strict=True))
+    return sorted(inner, key=_text) if opening == "#{" else inner
 
 
 def _atom(token: str) -> Any:
@@ -166,4 +184,4 @@ def _path(key: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value, order="sorted").decode()

@@ -86,8 +86,9 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
             number += len(batch)
         if not number:
             raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
-    except (pa.ArrowException, msgspec.DecodeError) as error:
-        raise HistoryError(f"{name}: a Parquet file that cannot be read: {error}") from None
+    except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        why = " ".join(str(error).split())
+        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
 
 
 def _text(batch: pa.RecordBatch) -> bytes:

@@ -6,6 +6,7 @@ answer, an event, or a connection.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Literal, NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import UNKNOWN, WRITES
@@ -386,12 +387,17 @@ def _in_real_time(found: _Found, marks: dict[Record | InitialNode, str]) -> Pict
         if found.is_of_witness(link.records):
             rows += _spanned(_of_connection(link, 0), "connection", (link.connect, link.connected), marks)
     lanes: dict[int, list[Row]] = {}
-    for client, row in sorted(rows, key=lambda each: each[1].line or ()):
+    for client, row in sorted(rows, key=lambda each: _since_and_until(each[1])):
         lanes.setdefault(client, []).append(row)
     times = sorted({end for _, row in rows if row.line for end in row.line[:2] if end is not None})
     size, unit = next(each for each in _UNITS if not times or times[-1] - times[0] >= each[0] or each[0] == 1)
     ticks = {time: f"{(time - times[0]) / size:.4g} {unit}" for time in times}
     return Picture("time", ticks, tuple(Lane(f"client {each}", tuple(lanes[each])) for each in sorted(lanes)))
+
+
+def _since_and_until(row: Row) -> tuple[int, float]:
+    assert row.line is not None
+    return row.line.since, inf if row.line.until is None else row.line.until
 
 
 def _spanned(

@@ -377,7 +377,7 @@ def _is_deleted(path: str, since: int, until: int, tree: Tree) -> bool:
 
 def _number(effect: Effect) -> int:
     suffix = effect.created[-10:]
-    return int(suffix) if suffix.isdigit() else -1
+    return int(suffix) if suffix.isdecimal() else -1
 
 
 VALUES = (

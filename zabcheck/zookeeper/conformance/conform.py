@@ -101,7 +101,7 @@ def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -
 
 def release_of(version: str) -> Release | None:
     """Return the release of the model for a version of ZooKeeper: the same as far as the model goes."""
-    numbers = tuple(int(each) for each in version.split("-")[0].split(".") if each.isdigit())
+    numbers = tuple(int(each) for each in version.split("-")[0].split(".") if each.isdecimal())
     for first, last, release in _SAME:
         if first <= numbers <= last:
             return release

@@ -11,6 +11,8 @@ from typing import BinaryIO
 MAGIC = b"\x82SNAPPY\0"
 
 _INT = struct.Struct(">i")
+_LONGEST_LENGTH = 5
+"""The most bytes that the length of a content has."""
 _LONG_LITERAL = 60
 """The greatest length of a literal that its tag tells; greater values say how many bytes have the length."""
 
@@ -56,7 +58,7 @@ class SnappyFile:
 def uncompressed(block: bytes) -> bytes:
     """Return the content of a block of raw Snappy. O(content), which is at most 22 times the block."""
     length = at = 0
-    while at < len(block) and block[at] & 0x80:
+    while at < min(len(block), _LONGEST_LENGTH - 1) and block[at] & 0x80:
         length |= (block[at] & 0x7F) << 7 * at
         at += 1
     length |= (block[at] if at < len(block) else 0) << 7 * at
