@@ -153,6 +153,15 @@ def test_a_digest_of_what_is_delivered_when_the_log_was_loaded_further_is_told_f
     assert told == [(1, f"First digest mismatch on txn: 7,1,{B.zxid},5,15: {Ahead.LOG.value}")]
 
 
+def test_a_digest_that_a_tree_ahead_explains_hides_none_that_it_does_not(committing: Recording) -> None:
+    committing.line(1, "quorum.CommitProcessor", "Shutting down")
+    mismatch(committing, 1, B)
+    committing.line(1, "quorum.CommitProcessor", "CommitProcessor exited loop!")
+    mismatch(committing, 1, C)
+    committing.end(1, 2, 3)
+    assert ahead(committing.folder) == [Ahead.LOG, None]
+
+
 def test_a_digest_of_what_a_snapshot_had_already_is_told_from_others(recording: Recording) -> None:
     """The leader went on while it sent the snapshot: what it proposed meanwhile is in it, and comes again."""
     recording.start(1, 2, 3)

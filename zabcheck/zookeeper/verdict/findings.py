@@ -251,10 +251,9 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
             if isinstance(line, Failure) and is_expected(line):
                 continue
             kind: Kind = "error" if isinstance(line, Failure) else "digest mismatch"
-            fact: Fact = (
-                error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, ahead.get(line.number))
-            )
-            key = kind, step, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
+            why = ahead.get(line.number)
+            fact: Fact = error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, why)
+            key = kind, step, why, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
             known = found.get(key)
             source = LogPlace(incarnation.log.file, line.number)
             first = known or Finding(kind, incarnation.server, incarnation.number, step, fact, source, 0)
