@@ -37,8 +37,7 @@ test-slow: .venv/installed-for-tests
 test-browser: .venv/installed-for-browser-tests
 	$(PYTEST) $(IN_PARALLEL) -m browser
 
-# Debian's packages `zookeeper`, `libzookeeper-java` and `maven` have to be there. One after the other: each starts an
-# ensemble.
+# Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
 test-zookeeper: .venv/installed-for-tests .venv/zookeeper-3.6.3
 	$(PYTEST) -n 0 -m zookeeper
 
@@ -79,12 +78,15 @@ bench: .venv/installed-for-tests
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[browser]'
 	touch $@
 
-# An older version than Debian and PySpark bring.
+# An older version than Debian and the PySpark of here bring: that of an older PySpark.
+OLD_SPARK := pyspark-3.5.3
 .venv/zookeeper-3.6.3: | .venv/installed-for-tests
 	rm -rf $@.new
-	for jar in zookeeper zookeeper-jute; do \
-	  mvn --quiet --batch-mode dependency:copy -Dartifact=org.apache.zookeeper:$$jar:3.6.3 -DoutputDirectory=$@.new || exit 1; \
-	done
+	$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --dest $@.new \
+	  $(subst -,==,$(OLD_SPARK))
+	tar --extract --gzip --file $@.new/$(OLD_SPARK).tar.gz --directory $@.new --strip-components 3 --wildcards \
+	  '*/deps/jars/zookeeper-*.jar'
+	rm $@.new/$(OLD_SPARK).tar.gz
 	mv $@.new $@
 
 .venv/installed-for-docs: .venv/installed-for-tests
