@@ -49,7 +49,9 @@ def boots(directories: list[Path], classpath: str) -> list[list[str]]:
 
 @pytest.mark.zookeeper
 @pytest.mark.parametrize(
-    ("build", "first"), [(None, "3.8.0"), (PYSPARK, "3.9.5"), (OLD, "3.6.3")], ids=["debian", "pyspark", "older pyspark"]
+    ("build", "first"),
+    [(None, "3.8.0"), (PYSPARK, "3.9.5"), (OLD, "3.6.3")],
+    ids=["debian", "pyspark", "older pyspark"],
 )
 def test_real_servers_do_what_is_said(build: str | None, first: str, tmp_path: Path) -> None:
     classpath = classpath_of(None, build)

@@ -28,7 +28,7 @@ from zabcheck.zookeeper.wire.jute import JuteError, quorum_packet
 
 FIRST_PORT = 20_000
 """Ports are only names here: server 2 listens at 20021, 20022 and, for clients, at 20023."""
-MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS = 300
 """The connections of a run, at most; drawn runs make some 40. A refused one is made again within a millisecond."""
 LOOK = 0.05
 """Seconds of virtual time, at most, between two looks at what is waited for."""
