@@ -17,7 +17,7 @@ FEW = 10
 SPARSE = 20
 """Orders with few decisions that are drawn, to begin with and whenever choices were left out."""
 STALLS = (1000, 300, 3000)
-"""Of a million points of such an order a thread stands still at so many: by turns."""
+"""The points of such an order, of a million, at which a thread stands still: by turns."""
 OTHER_ORDERS = 2
 """Orders that are drawn for fewer choices that do not show it with the decisions so far."""
 
