@@ -1,8 +1,8 @@
 """The shortest schedule of simulated servers that shows the same: few choices, and few decisions about threads.
 
-An execution is exact, so that one of a candidate is enough. But a decision is numbered among all: whatever is left out,
-those that follow meet other threads. So orders with few decisions are drawn first, in which threads stand still now and
-then, and nothing else is decided; only if none of them shows it, the decisions of the run are left out by parts.
+An execution is exact, so one of a candidate is enough. But decisions are numbered through the whole run: if one is left
+out, those after it may meet other threads. So orders with few decisions are drawn first, in which a thread stands still
+now and then and nothing else is decided. After that decisions are left out, and choices.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -13,13 +13,13 @@ from zabcheck.zookeeper.run.minimise import Minimising, leave_out_parts
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 
 FEW = 10
-"""Decisions that are no longer looked for in other orders, but left out one by one."""
+"""The number of decisions up to which no other orders are drawn: they are left out one by one."""
 SPARSE = 20
-"""Orders with few decisions that are drawn, to begin with and whenever choices were left out."""
+"""The number of orders with few decisions that are drawn in each round."""
 STALLS = (1000, 300, 3000)
-"""The points of such an order, of a million, at which a thread stands still: by turns."""
+"""The rates of stalls in these orders, per million points; they take turns."""
 OTHER_ORDERS = 2
-"""Orders that are drawn for fewer choices that do not show it with the decisions so far."""
+"""The number of orders that are drawn for a candidate that does not show it with the present decisions."""
 
 
 def minimise(
@@ -47,7 +47,7 @@ def minimise(
 
 
 def _sparse(number: int) -> ThreadOrder:
-    """Return the order with few decisions of this number: threads stand still at times, and that is all."""
+    """Return an order with few decisions, the same for the same number: a thread stands still now and then."""
     return ThreadOrder(number, "uniform", first=0, second=STALLS[number % len(STALLS)])
 
 
