@@ -72,13 +72,17 @@ def test_one_message_to_several_is_told_once() -> None:
     assert moment.sent == (("PROPOSE(x⟨1,1⟩)", (2, 3)),)
 
 
+def does(old: tuple[str, ...], new: tuple[str, ...]) -> Change:
+    return Change("", (", ".join(old),), (", ".join(new),), parts=(old, new))
+
+
 def test_what_a_step_changed_is_told_and_nothing_else() -> None:
     moments = story(Elect(2, 1), Elect(1, 1), Receive(1, 2), Receive(2, 1)).moments
-    assert moments[0].changes == {2: (Change("", ("election",), ("follows p1, discovery",)),)}
+    assert moments[0].changes == {2: (does(("election",), ("follows p1", "discovery")),)}
     assert list(moments[2].changes) == [1]
     assert moments[3].changes == {
         2: (
-            Change("", ("follows p1, discovery",), ("follows p1, synchronization",)),
+            does(("follows p1", "discovery"), ("follows p1", "synchronization")),
             Change("f.p", ("⊥",), ("1",)),
         )
     }

@@ -21,7 +21,7 @@ from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.invariants import Event, Receive, Violation, explaining_first
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.protocols.base import Members, Protocol, StepRaised
+from zabcheck.protocols.base import Activity, Members, Protocol, StepRaised
 from zabcheck.protocols.base import Message as ProtocolMessage
 from zabcheck.search.recording import Recording, record
 from zabcheck.search.run import Replay, replay
@@ -70,7 +70,10 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
         delivered=first_deliveries(replayed.events),
         trace=trace,
         flights=flights,
-        initial=_states(recording.initial, {}),
+        initial={
+            process: {variable: str(value) if isinstance(value, str) else value for variable, value in state.items()}
+            for process, state in _states(recording.initial, {}).items()
+        },
         legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
         raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
@@ -150,8 +153,14 @@ def _changes(before: Variables, after: Variables) -> list[Change]:
             is_set = isinstance(after.get(variable, old), Members)
             changes.append(Change(variable, old[common:], new[common:], is_sequence=True, is_set=is_set))
         else:
-            changes.append(Change(variable, (old if isinstance(old, str) else f"[{' '.join(old)}]",), (new,)))
+            removed = str(old) if isinstance(old, str) else f"[{' '.join(old)}]"
+            parts = None if variable else (_parts(old), _parts(new))
+            changes.append(Change(variable, (removed,), (str(new),), parts=parts))
     return changes
+
+
+def _parts(activity: str | tuple[str, ...]) -> tuple[str, ...]:
+    return activity.parts if isinstance(activity, Activity) else (str(activity),)
 
 
 def _handled(shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:

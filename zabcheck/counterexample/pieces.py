@@ -108,10 +108,10 @@ def _changed(moment: Moment, changes: Iterable[Change]) -> Iterator[Piece]:
         if change.variable:
             yield Piece(_change(change), "state")
             continue
-        old, new = change.removed[0].split(", "), change.added[0].split(", ")
+        old, new = change.parts or (change.removed, change.added)
         news = [part for part in new if part not in old]
         if any(isinstance(event, Elect) for event in moment.shown):
-            news = new[1:]
+            news = list(new[1:])
         if any(isinstance(event, Crash) for event in moment.shown):
             news = []
         if news:

@@ -17,7 +17,8 @@ class Change(Struct, frozen=True):
 
     For a sequence `removed` and `added` say how its end changed; for anything else they are the old and the new value.
     A set is a sorted sequence here (`is_set`): both name the members that come after the first one that is new or gone.
-    The variable "" is what the process does: its role and its phase, or that it is down.
+    The variable "" is what the process does: its role and its phase, or that it is down; `parts` are then the old and
+    the new ones, each by itself.
     """
 
     variable: str
@@ -25,6 +26,7 @@ class Change(Struct, frozen=True):
     added: tuple[str, ...]
     is_sequence: bool = False
     is_set: bool = False
+    parts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     @property
     def gone(self) -> tuple[str, ...]:

@@ -19,21 +19,25 @@ distinct transactions).
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from zabcheck.invariants import (
     Accept,
     AckEpoch,
     Adopt,
+    End,
     Establish,
     Event,
+    Header,
     Invariant,
+    Judge,
     Local,
     Promise,
     Violation,
     Zxid,
     add,
 )
+from zabcheck.invariants.quorums import quorums_of
 from zabcheck.invariants.record import Record
 from zabcheck.proof.abstraction import (
     LOOKS_AT,
@@ -57,6 +61,31 @@ from zabcheck.text.words import counted, sentence
 _TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
 
 
+class Fault(NamedTuple):
+    """An event that breaks one of the two properties; how it does, and the sentence of the proof that is false then."""
+
+    event: Local
+    said: str
+    conjunct: str = ""
+
+    def words(self) -> str:
+        """Return the fault as text."""
+        return f"{sentence(self.event)}: {self.said}" + (self.conjunct and f": {self.conjunct}")
+
+
+def fault_in(trace: Sequence[Event], kind: "type[_Abstracted]") -> Fault | None:
+    """Return the first fault that a property finds in a trace with header and end; None if nothing is certain."""
+    header, *events, end = trace
+    assert isinstance(header, Header)
+    assert isinstance(end, End)
+    judge = Judge([kind], header.order, quorums_of(header.quorums, header.processes))
+    for event in events:
+        judge.observe(event)
+    [monitor] = judge.invariants
+    assert isinstance(monitor, _Abstracted)
+    return monitor.fault() if end.complete or not monitor.inconclusive() else None
+
+
 class _Abstracted(Invariant):
     """Interprets the events of a trace as steps of the abstraction."""
 
@@ -78,7 +107,7 @@ class _Abstracted(Invariant):
         self.judged_last = (False, 0, 0)
         self.waiting: dict[int, tuple[tuple[int, Local], ...]] = {}
         """In merged logs, by process: an event that is no instance so far, and all that come after it, numbered."""
-        self.wrong: tuple[Local, str] | None = None
+        self.wrong: Fault | None = None
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {} if self.world is None else dict.fromkeys(LOOKS_AT, self._observe)
@@ -140,12 +169,12 @@ class _Abstracted(Invariant):
 
     def _take(self, event: Local, found: Transition) -> None:
         self.steps += found.after is not self.world and found.after != self.world
-        if self.wrong is None and (said := self._wrong(event, found)) is not None:
-            self.wrong = event, said
+        if self.wrong is None and (wrong := self._wrong(event, found)) is not None:
+            self.wrong = wrong
         self.world = found.after
 
-    def _wrong(self, event: Local, found: Transition) -> str | None:
-        """Return the fault of an event as text, given its effect on the state so far; None if there is none."""
+    def _wrong(self, event: Local, found: Transition) -> Fault | None:
+        """Return the fault of an event, given its effect on the state so far; None if there is none."""
         raise NotImplementedError
 
     def judged(self) -> int:
@@ -156,18 +185,17 @@ class _Abstracted(Invariant):
         return self.order != "global"
 
     def violation(self) -> Violation | None:
+        fault = self.fault()
+        return None if fault is None else self._violation(fault.words(), fault.event)
+
+    def fault(self) -> Fault | None:
+        """Return the first fault if the trace ends here."""
         if not self.tells or self.world is None:
             return None
         self._go_on()
-        wrong = self.wrong
-        if wrong is None and self.waiting:
-            wrong = self._wrong_at_the_end()
-        if wrong is None:
-            return None
-        event, said = wrong
-        return self._violation(f"{sentence(event)}: {said}", event)
+        return self._wrong_at_the_end() if self.wrong is None and self.waiting else self.wrong
 
-    def _wrong_at_the_end(self) -> tuple[Local, str] | None:
+    def _wrong_at_the_end(self) -> Fault | None:
         """Judge the events that are no instance in any order, one after the other, until one is at fault.
 
         Most of these wait for an event of another process. So of the first ones of each process, that is judged first
@@ -225,12 +253,13 @@ class Refinement(_Abstracted):
     source = "docs/proof.md"
     depends_on = frozenset(name for step in STEPS for name in read_by(step))
 
-    def _wrong(self, event: Local, found: Transition) -> str | None:
+    def _wrong(self, event: Local, found: Transition) -> Fault | None:
         if found.refused is None:
             return None
         assert self.world is not None
         why = _difference(self.world, event)
-        return f"that is no instance of step {found.refused.number} ({found.refused.name})" + (why and f": {why}")
+        said = f"that is no instance of step {found.refused.number} ({found.refused.name})"
+        return Fault(event, said + (why and f": {why}"))
 
 
 class Proof(_Abstracted):
@@ -245,7 +274,7 @@ class Proof(_Abstracted):
         self.has_left = False
         """True if some event so far is no instance; from there on the proof says nothing."""
 
-    def _wrong(self, event: Local, found: Transition) -> str | None:
+    def _wrong(self, event: Local, found: Transition) -> Fault | None:
         assert self.world is not None
         self.has_left = self.has_left or found.refused is not None
         if not self.has_left:
@@ -253,7 +282,7 @@ class Proof(_Abstracted):
         changed = {name for name in RELATIONS if of(self.world, name) != of(found.after, name)}
         for conjunct in CONJUNCTS:
             if mentioned(conjunct) & changed and (things := broken(conjunct, found.after)) is not None:
-                return f"`{conjunct.name}` is false, for {named(things)}: {conjunct.text}"
+                return Fault(event, f"`{conjunct.name}` is false, for {named(things)}", conjunct.text)
         return None
 
 

@@ -216,8 +216,20 @@ class Members(tuple[str, ...]):
     __slots__ = ()
 
 
+class Activity(str):
+    """The role of a process and what it is doing in it, as text: "leads, discovery". `parts` has each by itself."""
+
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> "Activity":
+        """Join the parts."""
+        activity = super().__new__(cls, ", ".join(parts))
+        activity.parts = parts
+        return activity
+
+
 Variables = Mapping[str, str | tuple[str, ...]]
-"""The variables of a process as text, a sequence as its entries, a set as `Members`; "" is what the process does."""
+"""The variables of a process as text, a sequence as its entries, a set as `Members`; "" is its `Activity`."""
 
 
 class Notify(Struct, frozen=True, gc=False):

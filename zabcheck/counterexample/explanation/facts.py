@@ -30,6 +30,7 @@ from zabcheck.invariants import (
     chain_hash,
 )
 from zabcheck.invariants.quorums import MAJORITY
+from zabcheck.invariants.record import Actor, named
 
 _MOST_GUESSES = 5000
 """How many sequences are tried, in all, to find those that have a certain hash."""
@@ -102,9 +103,8 @@ class Facts:
 
     def who(self, event: Local) -> str:
         """Return "p1", with the incarnation if the process has several."""
-        if not event.incarnation and all(p.event.incarnation == 0 for p in self.of(event.process, Local)):
-            return f"p{event.process}"
-        return f"p{event.process} (incarnation {event.incarnation})"
+        process, incarnation = event.process, event.incarnation
+        return named((process, incarnation), (process, self.last_incarnation(process)))
 
     def weighed(self, processes: Sequence[int]) -> str:
         """Return how much weight these processes have together, behind a colon; "" where a majority is a quorum."""
@@ -127,6 +127,11 @@ class Facts:
             if down.event.incarnation == incarnation:
                 return f"down from {self.unit} {down.number} on"
         return ""
+
+    def by_full_name(self) -> dict[str, Actor]:
+        """Return all incarnations, by the name each has if its process has several."""
+        actors = ((each.event.process, each.event.incarnation) for each in self.places if isinstance(each.event, Local))
+        return {named(actor, (actor[0], -1)): actor for actor in dict.fromkeys(actors)}
 
     def last_incarnation(self, process: int) -> int:
         return max((p.event.incarnation for p in self.of(process, Local)), default=0)

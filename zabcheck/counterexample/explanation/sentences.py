@@ -8,7 +8,6 @@ Where only the order of each process's own events is known (merged logs), nothin
 process than at another.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 
 from zabcheck.counterexample.explanation import deliveries, end, primaries, protocol
@@ -59,17 +58,11 @@ def _general(v: Violation, f: Facts) -> Iterator[str]:
         yield f"The events that show it: {'; '.join(where)}"
 
 
-_INCARNATION = re.compile(r"p([0-9]+) \(incarnation ([0-9]+)\)")
-
-
 def _with_lives(f: Facts, said: Iterable[str]) -> Iterator[str]:
     """Add to the first mention of each incarnation when it was up."""
-    told: set[str] = set()
-
-    def with_life(found: re.Match[str]) -> str:
-        life = "" if found[0] in told else f.life(int(found[1]), int(found[2]))
-        told.add(found[0])
-        return f"{found[0][:-1]}, {life})" if life else found[0]
-
+    untold = f.by_full_name()
     for each in said:
-        yield _INCARNATION.sub(with_life, each)
+        for name in [name for name in untold if name in each]:
+            life = f.life(*untold.pop(name))
+            each = each.replace(name, f"{name[:-1]}, {life})", 1) if life else each
+        yield each

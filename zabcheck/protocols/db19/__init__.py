@@ -11,7 +11,7 @@ may also lose messages by `reset`. A search never does, as the lab's partitions 
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.base import Activity, Message, Protocol, Request, Started, TimedOut
 from zabcheck.protocols.db19 import broadcast, election, messages, node, recovery
 from zabcheck.protocols.db19.node import Node, Role
 from zabcheck.protocols.environment import MOVES_OF_A_MESH, Environment
@@ -56,13 +56,13 @@ def show(message: Message) -> tuple[str, str]:
 
 def describe(n: Node) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a node that a report shows."""
-    role = f"looks, votes p{n.vote_target_id}"
+    activity = Activity("looks", f"votes p{n.vote_target_id}")
     if n.role is Role.LEADING:
-        role = "leads, synced" if n.synced else "leads, not synced"
+        activity = Activity("leads", "synced" if n.synced else "not synced")
     elif n.role is Role.FOLLOWING:
-        role = f"follows p{n.leader_id}"
+        activity = Activity(f"follows p{n.leader_id}")
     return {
-        "": role,
+        "": activity,
         "accepted": str(n.accepted_epoch or "⊥"),
         "current": str(n.current_epoch or "⊥"),
         "committed": str(n.last_committed),

@@ -5,6 +5,7 @@ differs in several steps at once, so the letter is a protocol of its own and not
 """
 
 from zabcheck.protocols.base import (
+    Activity,
     Elected,
     Lost,
     Message,
@@ -57,8 +58,9 @@ def show(message: Message) -> tuple[str, str]:
 
 def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a server that a report shows."""
-    role = f.mode.value if f.leader is None else f"{'leads' if f.leads else f'follows p{f.leader}'}, {f.mode.value}"
-    return {"": role, "log": tuple(map(str, f.history)), **f.added.described()}
+    role = "leads" if f.leads else f"follows p{f.leader}"
+    activity = Activity(f.mode.value) if f.leader is None else Activity(role, f.mode.value)
+    return {"": activity, "log": tuple(map(str, f.history)), **f.added.described()}
 
 
 def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:

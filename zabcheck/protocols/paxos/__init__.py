@@ -31,7 +31,7 @@ from functools import partial
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TimedOut
+from zabcheck.protocols.base import Activity, Elected, Lost, Message, Protocol, Request, Started, TimedOut
 from zabcheck.protocols.environment import NOBODY_LOOKS_AROUND
 from zabcheck.protocols.paxos import acceptor, messages, process, proposer
 from zabcheck.protocols.paxos.messages import Value
@@ -74,11 +74,11 @@ def _text(value: Value) -> str:
 
 def describe(p: process.Process) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a process that a report shows."""
-    role = "no proposer" if p.leader is None else f"follows p{p.leader}"
+    activity = Activity("no proposer" if p.leader is None else f"follows p{p.leader}")
     if p.leads:
-        role = f"proposes, {'phase 2' if p.established else 'phase 1'}"
+        activity = Activity("proposes", "phase 2" if p.established else "phase 1")
     return {
-        "": role,
+        "": activity,
         "promised": str(p.promised or "⊥"),
         **{f"accepted {i}": f"{_text(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())},
         "chosen": tuple(f"{i}: {_text(value)}" for i, value in sorted(p.chosen.items())),

@@ -3,7 +3,7 @@
 Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup systems", sections IV and V.
 """
 
-from zabcheck.protocols.base import Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.base import Activity, Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
 from zabcheck.protocols.zab import follower, leader, messages, process
 from zabcheck.protocols.zab.histories import Carried, Missing
 
@@ -49,7 +49,7 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a process that a report shows."""
     role = "leads" if f.leads else f"follows p{f.leader}"
     return {
-        "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",
+        "": Activity(f.phase.value) if f.leader is None else Activity(role, f.phase.value),
         "f.p": str(f.accepted_epoch or "⊥"),
         "f.a": str(f.current_epoch or "⊥"),
         "h_f": tuple(map(str, f.history)),

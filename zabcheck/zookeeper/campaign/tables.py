@@ -128,10 +128,10 @@ def _findings(ask: Ask, store: Store, plan: EnsemblePlan) -> tuple[FindingRow, .
     """)
     rows = []
     for version, what, known, runs, first in groups:
-        [[text]] = ask(f"SELECT schedule FROM runs WHERE run = {first}")
+        [[text, wrong]] = ask(f"SELECT schedule, wrong FROM runs WHERE run = {first}")
         seed = plan.seed_of(first)
         schedule = schedules.decode(text.encode(), f"the schedule of run {first}")
-        schedule = schedules.replaced(schedule, zookeeper=version, finds=what.partition(", ")[0])
+        schedule = schedules.replaced(schedule, zookeeper=version, finds=wrong[0])
         name = f"{version}-seed-{seed}.schedule.json"
         store.write(f"{FINDINGS}/{name}", schedules.encode(schedule))
         rows.append(FindingRow(version, what, known, runs, str(seed), len(schedule.choices), name))

@@ -268,7 +268,8 @@ def _packet(of: Sends, record: ServerRecord) -> SeenPacket:
 def _state(attempt: Attempt) -> dict[str, str]:
     """Return the variables of the server, long sequences cut to their last ones."""
     return {
-        name: value if isinstance(value, str) else _short(value) for name, value in describe(attempt.server).items()
+        name: str(value) if isinstance(value, str) else _short(value)
+        for name, value in describe(attempt.server).items()
     }
 
 

@@ -18,6 +18,7 @@ next LEADERINFO with less.
 """
 
 from zabcheck.protocols.base import (
+    Activity,
     Elected,
     Lost,
     Message,
@@ -77,7 +78,7 @@ def describe(f: Server) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a server that a report shows."""
     role = "leads" if f.leads else f"follows p{f.leader}"
     return {
-        "": f.phase.value if f.leader is None else f"{role}, {f.phase.value}",
+        "": Activity(f.phase.value) if f.leader is None else Activity(role, f.phase.value),
         **_voting(f),
         "accepted": str(f.accepted_epoch),
         "current": str(f.current_epoch),

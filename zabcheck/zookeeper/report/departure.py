@@ -5,9 +5,8 @@ As long as each event of a run is an instance of steps of the abstraction that i
 breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 """
 
-from zabcheck.invariants import Broadcast, Violation, check
-from zabcheck.proof.conjuncts import CONJUNCTS
-from zabcheck.proof.monitors import Proof, Refinement
+from zabcheck.invariants import Broadcast, Event, Violation
+from zabcheck.proof.monitors import Proof, Refinement, fault_in
 from zabcheck.text.words import counted, sentence
 from zabcheck.zookeeper.trace.observe import Observation
 from zabcheck.zookeeper.verdict.judge import Judged
@@ -32,20 +31,16 @@ def departure(judged: Judged) -> str:
     if sum(isinstance(event, Broadcast) for event in observation.events) > MOST_BROADCASTS:
         return ""
     trace = list(observation.trace())
-    [refined] = check(trace, [Refinement.name])
-    if refined.violation is None:
+    refined = fault_in(trace, Refinement)
+    if refined is None:
         return ""
-    first = _place(refined.violation, observation)
-    said = [f"{refined.violation.summary}{_where(first, observation)}"]
-    [proof] = check(trace, [Proof.name])
-    if proof.violation is not None:
-        then = _place(proof.violation, observation)
-        summary = proof.violation.summary
-        for conjunct in CONJUNCTS:  # docs/proof.md says what they are
-            summary = summary.removesuffix(f": {conjunct.text}")
-        if then == first:
-            summary = "so " + summary.removeprefix(f"{sentence(proof.violation.witness[0])}: ")
-        said.append(f"{summary}{'' if then == first else _where(then, observation)}")
+    first = _place_of(refined.event, observation)
+    said = [f"{refined.words()}{_where(first, observation)}"]
+    proof = fault_in(trace, Proof)
+    if proof is not None:
+        then = _place_of(proof.event, observation)
+        later = f"{sentence(proof.event)}: {proof.said}{_where(then, observation)}"
+        said.append(f"so {proof.said}" if then == first else later)
     broken = {each.property: _place(each.violation, observation) for each in judged.verdicts if each.violation}
     if broken:
         name = min(broken, key=lambda each: broken[each])
@@ -57,9 +52,13 @@ def departure(judged: Judged) -> str:
 
 def _place(violation: Violation, observation: Observation) -> int:
     """Return the number of the event with which a property is broken: the last of all if only the end shows it."""
-    if violation.property not in (Refinement.name, Proof.name):
-        return len(observation.events) if violation.detected is None else violation.detected
-    return next(number for number, event in enumerate(observation.events) if event is violation.witness[0])
+    if violation.property in (Refinement.name, Proof.name):
+        return _place_of(violation.witness[0], observation)
+    return len(observation.events) if violation.detected is None else violation.detected
+
+
+def _place_of(event: Event, observation: Observation) -> int:
+    return next(number for number, each in enumerate(observation.events) if each is event)
 
 
 def _where(place: int, observation: Observation) -> str:

@@ -149,7 +149,7 @@ def promises_an_epoch_again(evidence: Evidence) -> str | None:
     A server of which that is acceptedEpoch, and not currentEpoch, does not start any more.
     """
     again = (
-        f"server {each.server} has {each.expected.removesuffix(' only')}, and then {each.seen} (packet {each.packet})"
+        f"server {each.server} should have {each.expected}, and has {each.seen} (packet {each.packet})"
         for each in _diverges(evidence, "ack_e_promises_an_epoch_once")
     )
     return _first(again) or promised_less_than_it_adopted(evidence)
