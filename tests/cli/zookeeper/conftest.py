@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.command import ROOT
 from tests.zookeeper import fake_zookeeper, real
@@ -26,6 +27,8 @@ def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         name = names.pop(0)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(RECORDINGS / name.replace("Ctrl-C", "healthy-3.8.0"), folder, dirs_exist_ok=True)
+        if schedule.simulated is not None:
+            schedule = replace(schedule, simulated=replace(schedule.simulated, java=17))
         return Attempt(schedule, judge(folder), 1.0, interrupted=name == "Ctrl-C")
 
     monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)

@@ -145,7 +145,7 @@ def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
     assert decode(schedule.read_bytes(), "schedule.json").choices == (needed,)
 
 
-NEEDED_DECISIONS = "3:1,40:2"
+NEEDED_DECISIONS = "1/A@3:1003,1/A@40:2"
 
 
 class Simulated:
@@ -158,10 +158,9 @@ class Simulated:
     def execute(self, schedule: EnsembleSchedule, folder: Path, *_: object) -> EnsembleSchedule:
         self.executed.append(schedule)
         order = schedule.simulated or ThreadOrder(9)
-        drawn = "1:1,2:7,3:1,9:4,40:2,41:1" if order.seed == 9 else "5:5"
-        order = replace(order, decisions=drawn if order.decisions is None else order.decisions)
-        assert order.decisions is not None
-        made = order.decisions.split(",")
+        drawn = "2/B@1:1,2/B@2:7,1/A@3:1003,2/B@9:4,1/A@40:2,2/B@41:1" if order.seed == 9 else "2/B@5:5"
+        made = (drawn if order.decisions is None else order.decisions).split(",")
+        order = replace(order, decisions=",".join(made), places=tuple(f"A.b:{number}" for number in range(len(made))))
         needed = NEEDED_DECISIONS.split(",") if len(schedule.choices) > 2 else NEEDED_DECISIONS.split(",")[:1]
         shown = all(each in schedule.choices for each in self.needed) and all(each in made for each in needed)
         shutil.copytree(LOST_WRITE if shown else HEALTHY, folder, dirs_exist_ok=True)
@@ -178,11 +177,15 @@ def test_of_simulated_servers_choices_and_decisions_are_shortened(tmp_path: Path
         found, judge(tmp_path / "found"), NOWHERE._replace(simulation=servers), None, tmp_path / "short"
     )
     shorter.shorten(LONG)
-    assert shorter.schedule == replace(found, choices=needed, simulated=ThreadOrder(9, decisions="3:1"))
+    assert shorter.schedule == replace(
+        found, choices=needed, simulated=ThreadOrder(9, decisions="1/A@3:1003", places=("A.b:0",))
+    )
     assert (shorter.exactly, shorter.shown, shorter.times) == (True, 1, 20), "of the seeds 0 to 19 it is 9"
     assert [*shorter.sentences()] == [
         "simulated servers show durability again with exactly this order of threads, and with others in "
-        "1 of 20 further executions"
+        "1 of 20 further executions",
+        "threads that do not just take turns:",
+        "  A of server 1 stands still for 2.5 s in A.b:0",
     ]
     assert {each.name for each in tmp_path.iterdir()} == {"found", "short"}
     executed = len(servers.executed)

@@ -64,6 +64,16 @@ def test_a_schedule_is_replayed_as_it_was_saved(
     assert (told["simulated"], told["times"]) == (simulated, 1 if order and simulated else 5)
 
 
+@pytest.mark.parametrize(("saved", "told"), [(21, True), (17, False), (None, False)])
+def test_another_java_has_another_order_of_threads(
+    saved: int | None, told: bool, recorded: list[str], zabcheck: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "s.json").write_text(json.dumps({**SCHEDULE, "simulated": {**ORDER, "java": saved}}))
+    recorded += ["healthy-3.8.0"]
+    out = zabcheck("replay", "s.json", *fake(tmp_path)).out
+    assert ("its order of threads was saved with Java 21; with Java 17 it is another" in out) == told
+
+
 def test_the_next_step_is_about_the_same_servers(zabcheck: Command, tmp_path: Path) -> None:
     java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path))
     result = zabcheck("zookeeper", "--runs", "1", "--seed", "7", "--processes", *java)

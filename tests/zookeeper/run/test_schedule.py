@@ -29,7 +29,14 @@ from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError, decode, encode, is_for_an_ensemble
+from zabcheck.zookeeper.run.schedule import (
+    EnsembleSchedule,
+    EnsembleScheduleError,
+    ThreadOrder,
+    decode,
+    encode,
+    is_for_an_ensemble,
+)
 from zabcheck.zookeeper.run.tuning import TUNING
 
 SEEDS = range(300)
@@ -356,3 +363,29 @@ def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
 @pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
 def test_which_thread_is_meant_is_said_in_words(nth: int, words: str) -> None:
     assert Stop("A", "ack", nth).words() == f"hold {words} thread of A that comes to ack"
+
+
+@pytest.mark.parametrize(
+    "decisions",
+    ["", "12:1", "12:1,80:1003", "2/SyncRequestProcessor@153:1003", "0/client1writes@1:1,2.3/LearnerHandler.2@0:12"],
+)
+def test_decisions_of_an_order_of_threads(decisions: str) -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (), simulated=ThreadOrder(decisions=decisions))
+    assert decode(encode(schedule), "s.json") == schedule
+
+
+@pytest.mark.parametrize("decisions", ["1", "a@1:1", "/a@1:1", "2/a@1:1,", "2/a b@1:1", "2/a@-1:1", '2/"@1:1'])
+def test_decisions_that_are_none(decisions: str) -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (), simulated=ThreadOrder(decisions=decisions))
+    with pytest.raises(EnsembleScheduleError, match=r"simulated\.decisions"):
+        decode(encode(schedule), "s.json")
+
+
+def test_the_words_of_decisions_whose_places_are_known() -> None:
+    decisions = "2/SyncRequestProcessor@153:1003,2.3/LearnerHandler.2@4:1000,1/QuorumPeer@7:1"
+    assert ThreadOrder(decisions=decisions).words() == []
+    assert ThreadOrder(decisions=decisions, places=("FileTxnLog.commit:382", "", "Leader.lead:600")).words() == [
+        "SyncRequestProcessor of server 2 stands still for 2.5 s in FileTxnLog.commit:382",
+        "LearnerHandler.2 of server 2 (start 3) stands still for 0.005 s",
+        "QuorumPeer of server 1 is in Leader.lead:600 when another thread goes on",
+    ]

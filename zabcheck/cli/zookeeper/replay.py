@@ -98,6 +98,7 @@ class _Replays:
         self.not_read: list[list[str]] = []
         self.kept: Path | None = None
         self.shown = self.partial = 0
+        self._java: int | None = None
         self._schedule = schedule
         self._version = version
         self._keep = keep
@@ -120,6 +121,8 @@ class _Replays:
             with ending("the folder of the recording", self._keep.parent):
                 shutil.rmtree(self._keep, ignore_errors=True)
                 self.kept = Path(shutil.copytree(recording, self._keep))
+        if tried.schedule.simulated is not None:
+            self._java = tried.schedule.simulated.java
         shows = tried.shows(self._schedule.finds) if self._schedule.finds else bool(tried.judged.wrong)
         self.shown += shows
         return shows
@@ -149,8 +152,13 @@ class _Replays:
                 print_path(console, f"  choice {each.number}, {each.text}: {each.note}")
         if self._schedule.zookeeper and self._schedule.zookeeper != self._version:
             console.print(f"it was saved with ZooKeeper {self._schedule.zookeeper}")
-        if self._schedule.simulated is not None and not self._simulated:
+        order = self._schedule.simulated
+        if order is not None and not self._simulated:
             console.print("it was saved with an order of threads of simulated servers, which processes do not keep to")
+        if order is not None and order.java and self._java and order.java != self._java:
+            console.print(
+                f"its order of threads was saved with Java {order.java}; with Java {self._java} it is another"
+            )
         if self.kept is not None:
             print_path(console, f"kept {self.kept}")
         if trace is not None:

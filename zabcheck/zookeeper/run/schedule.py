@@ -34,19 +34,48 @@ SIZES = (3, 5)
 """Servers that vote."""
 
 
+FIRST_STALL = 1000
+"""The decision for the first of the `STALLS`; the next are those for the others."""
+STALLS = (0.005, 0.1, 0.5, 2.5)
+"""Seconds for which a thread can stand still."""
+_DECISION = r"([0-9.]+/[A-Za-z0-9_.-]+@)?\d+:\d+"
+DECISIONS = rf"^({_DECISION}(,{_DECISION})*)?$"
+"""The pattern of decisions: `thread@number:decision`; without a thread they are numbered through the whole run."""
+
+
 class ThreadOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The order of threads in a simulated execution: drawn from `seed`, or as `decisions` has it.
 
     "uniform": of 1000 points at which another thread may go on, it does at `first`. "priorities": the thread with the
     highest priority goes on, and of a million points `first` take its priority away. Of a million points the thread
-    stands still at `second`. Decisions are the ones that are not the default: `number:decision,…`.
+    stands still at `second`. "fifo": the thread that has waited longest goes on. Decisions are the ones that are not
+    the default, `thread@number:decision,…`; `places` says where in the servers' code the threads were, if they are few.
+    With another version of `java` the same order is another run.
     """
 
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
-    strategy: Literal["uniform", "priorities"] = "uniform"
+    strategy: Literal["uniform", "priorities", "fifo"] = "uniform"
     first: Annotated[int, Meta(ge=0, le=1_000_000)] = 20
     second: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
-    decisions: Annotated[str, Meta(pattern=r"^(\d+:\d+(,\d+:\d+)*)?$")] | None = None
+    decisions: Annotated[str, Meta(pattern=DECISIONS)] | None = None
+    places: tuple[str, ...] = ()
+    java: int | None = None
+
+    def words(self) -> list[str]:
+        """Describe each decision whose place is known."""
+        return [_decided(*each) for each in zip((self.decisions or "").split(","), self.places, strict=False)]
+
+
+def _decided(decision: str, place: str) -> str:
+    thread, _, rest = decision.partition("@")
+    server, _, kind = thread.partition("/")
+    number, _, start = server.partition(".")
+    who = f"{kind} of server {number}" + (f" (start {start})" if start else "")
+    where = f" in {place}" if place else ""
+    stall = int(rest.partition(":")[2]) - FIRST_STALL
+    if stall >= 0:
+        return f"{who} stands still for {STALLS[stall % len(STALLS)]} s{where}"
+    return f"{who} is{where or ' running'} when another thread goes on"
 
 
 class JvmProperty(Struct, frozen=True, forbid_unknown_fields=True):

@@ -16,9 +16,11 @@ DRAWN = "-"
 
 
 class SimulatedRun(NamedTuple):
-    """The result of a run: the decisions that are not the default (`number:decision,…`), and its size."""
+    """The result of a run: its decisions and their places, as in `ThreadOrder`, its version of Java, and its size."""
 
     decisions: str
+    places: list[str]
+    java: int
     taken: int
     steps: int
     switches: int

@@ -1,8 +1,8 @@
 """The shortest schedule of simulated servers that shows the same: few choices, and few decisions about threads.
 
-An execution is exact, so one of a candidate is enough. But decisions are numbered through the whole run: if one is left
-out, those after it may meet other threads. So orders with few decisions are drawn first, in which a thread stands still
-now and then and nothing else is decided. After that decisions are left out, and choices.
+An execution is exact, so one of a candidate is enough. Decisions are named by their thread, so most keep their meaning
+when others are left out; but thousands are too many to leave out one by one. So orders with few decisions are drawn
+first, in which threads take turns, and one stands still now and then. After that decisions are left out, and choices.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -48,7 +48,7 @@ def minimise(
 
 def _sparse(number: int) -> ThreadOrder:
     """Return an order with few decisions, the same for the same number: a thread stands still now and then."""
-    return ThreadOrder(number, "uniform", first=0, second=STALLS[number % len(STALLS)])
+    return ThreadOrder(number, "fifo", first=0, second=STALLS[number % len(STALLS)])
 
 
 def _decisions_of(order: ThreadOrder) -> list[str]:
@@ -127,11 +127,21 @@ class _Shortest:
         self._order = shown.simulated
         return True
 
+    def _finds_smaller(self, candidate: EnsembleSchedule, most: int) -> bool:
+        """Execute a candidate. Return True if it shows it with at most so many choices and decisions."""
+        before = self._order
+        if self.more() and self._finds(candidate):
+            if len(candidate.choices) + len(self._decisions()) <= most:
+                return True
+            self._order = before
+        return False
+
     def leave_out_choices(self) -> None:
-        """Leave out choices, and do less; then the decisions may be others, too."""
+        """Leave out choices, and do less. Other decisions may take the place of the present ones, if they are not more."""
 
         def shows(candidate: EnsembleSchedule) -> bool:
-            return any(self.more() and self._finds(replace(candidate, simulated=order)) for order in self._orders())
+            most = len(minimising.schedule.choices) + len(self._decisions())
+            return any(self._finds_smaller(replace(candidate, simulated=order), most) for order in self._orders())
 
         minimising = Minimising(self.schedule, shows, self._idle, self._keep, self.more, attempts=1)
         minimising.leave_out(patient=False)

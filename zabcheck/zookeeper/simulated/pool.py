@@ -47,7 +47,8 @@ class Simulators:
             shutil.rmtree(folder)
             folder.mkdir()
             ended = self._execute(schedule, folder, order, stop, exact)
-        return replace(schedule, simulated=replace(order, decisions=ended.decisions))
+        done = replace(order, decisions=ended.decisions, places=tuple(ended.places), java=ended.java)
+        return replace(schedule, simulated=done)
 
     def _execute(
         self, schedule: EnsembleSchedule, folder: Path, order: ThreadOrder, stop: Event | None, exact: bool

@@ -44,10 +44,47 @@ public final class SchedulerTest {
     }
 
     public static void aDecisionLetsAnotherGoOn() {
+        Scheduler scheduler = given("1/a@2:1");
+        same("aabbbbbbaaaa", order(scheduler));
+        same("1/a@2:1", scheduler.decisions().toString());
+    }
+
+    public static void aDecisionThatIsLeftOutChangesTheNumbersOfNoOtherThread() {
+        same("aabbaaaabbbb", order(given("1/a@2:1,1/b@1:1")));
+        same("aaaaaabbbbbb", order(given("1/b@1:1")));
+        same("aabbbbbbaaaa", order(given("1/a@2:1,2/b@1:1,1/b.2@1:1,1.2/b@1:1")));
+    }
+
+    public static void decisionsNumberedThroughTheWholeRunAreReadToo() {
         Scheduler scheduler = given("2:1");
         same("aabbbbbbaaaa", order(scheduler));
-        same("2:1", scheduler.decisions().toString());
+        same("1/a@2:1", scheduler.decisions().toString());
     }
+
+    public static void inTurnAThreadRunsUntilItStandsStill() {
+        for (int seed = 0; seed < 10; seed++) {
+            same("aaaaaabbbbbb", order(new Scheduler(Decisions.drawn(seed), Strategy.fifo(0), seed)));
+        }
+        Scheduler often = new Scheduler(Decisions.drawn(1), Strategy.fifo(500_000), 1);
+        order(often);
+        for (String decision : often.decisions().toString().split(",")) {
+            check(Integer.parseInt(decision.substring(decision.indexOf(':') + 1)) >= 1000, decision);
+        }
+    }
+
+    public static void aThreadIsNamedByServerStartKindAndNumber() {
+        Scheduler scheduler = given("");
+        Node first = node(1);
+        begin(scheduler, first, "a", () -> {});
+        Node second = node(1);
+        begin(scheduler, second, "a", () -> {});
+        same("1/a.2", first.nameOf(new Thread("a")));
+        same("1.2/a.2", second.nameOf(new Thread("a")));
+        same("1.2/client3writes", second.nameOf(new Thread("client 3 writes")));
+        same("1.2/Named", second.nameOf(new Named()));
+    }
+
+    private static final class Named extends Thread {}
 
     public static void theSameSeedGivesTheSameOrderAndItsDecisionsDoToo() {
         Scheduler first = drawn(7, 500);
@@ -65,7 +102,7 @@ public final class SchedulerTest {
     }
 
     public static void aStallLetsAThreadStandStill() {
-        Scheduler scheduler = given("1:1003");
+        Scheduler scheduler = given("1/a@1:1003");
         same("abbbbbbaaaaa", order(scheduler));
     }
 

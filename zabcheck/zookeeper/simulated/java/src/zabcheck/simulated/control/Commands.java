@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
+import java.util.StringJoiner;
 import zabcheck.simulated.host.Ensemble;
 import zabcheck.simulated.host.Output;
 import zabcheck.simulated.schedule.Decisions;
@@ -106,12 +107,24 @@ final class Commands {
         long seed = Long.parseLong(words[1]);
         int first = number(words, 3);
         int second = number(words, 4);
-        Strategy strategy =
-                words[2].equals("priorities") ? Strategy.priorities(first, second) : Strategy.uniform(first, second);
+        Strategy strategy = strategy(words[2], first, second);
         Decisions decisions = words[5].equals("-") ? Decisions.drawn(seed) : Decisions.given(words[5]);
         scheduler = new Scheduler(decisions, strategy, seed);
         ensemble = new Ensemble(output, scheduler, loaders, this::ask);
         watchdog.watch(scheduler);
+    }
+
+    private static Strategy strategy(String name, int first, int second) {
+        switch (name) {
+            case "uniform":
+                return Strategy.uniform(first, second);
+            case "priorities":
+                return Strategy.priorities(first, second);
+            case "fifo":
+                return Strategy.fifo(second);
+            default:
+                throw new IllegalArgumentException("no strategy " + name);
+        }
     }
 
     private void run(long until) {
@@ -129,7 +142,11 @@ final class Commands {
     private String end() {
         ensemble.close();
         ensemble.writeLogs();
-        return "{\"decisions\":\"" + scheduler.decisions() + "\",\"taken\":" + scheduler.decisions().count()
+        StringJoiner places = new StringJoiner(",", "[", "]");
+        scheduler.decisions().places().forEach(place -> places.add('"' + place + '"'));
+        return "{\"decisions\":\"" + scheduler.decisions() + "\",\"places\":"
+                + places + ",\"java\":" + Runtime.version().feature()
+                + ",\"taken\":" + scheduler.decisions().count()
                 + ",\"steps\":" + scheduler.steps() + ",\"switches\":" + scheduler.switches() + ",\"leaked\":"
                 + scheduler.leaked() + "}";
     }

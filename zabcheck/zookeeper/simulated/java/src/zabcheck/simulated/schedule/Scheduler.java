@@ -1,6 +1,7 @@
 package zabcheck.simulated.schedule;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.Random;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
@@ -38,6 +39,9 @@ public final class Scheduler {
     private boolean attention;
     private long orders;
     private volatile Task current;
+    /** The task that runs, or ran last. */
+    private Task last;
+    private final HashMap<Integer, Integer> incarnations = new HashMap<>();
     private Task first;
     private volatile boolean controlTurn = true;
     private volatile long steps;
@@ -113,6 +117,7 @@ public final class Scheduler {
         }
         controlTurn = false;
         current = next;
+        last = next;
         next.resume();
         while (!controlTurn) {
             LockSupport.park(this);
@@ -127,7 +132,10 @@ public final class Scheduler {
     /** Adds a thread of a node, which begins to run later. */
     public void begin(Thread logical, Node node) {
         logical.setContextClassLoader(node.loader);
-        Task task = new Task(this, orders++, logical, node);
+        if (!node.isNumbered()) {
+            node.number(incarnations.merge(node.id, 1, Integer::sum));
+        }
+        Task task = new Task(this, orders++, logical, node, node.nameOf(logical));
         strategy.begins(decisions, task);
         node.tasks.add(task);
         Carrier.carry(task);
@@ -226,13 +234,14 @@ public final class Scheduler {
             return;
         }
         if (attention || now >= until) {
+            me.moments++;
             first = me;
             makeRunnable(me);
             handOver(me, null);
             return;
         }
         due();
-        int decision = decisions.take(() -> strategy.atPoint(decisions, me, runnable));
+        int decision = decisions.take(me, () -> strategy.atPoint(decisions, me, runnable));
         if (decision >= Strategy.STALL) {
             int stall = Strategy.STALLS[(decision - Strategy.STALL) % Strategy.STALLS.length];
             blockFor(null, now + nanos(stall));
@@ -324,7 +333,7 @@ public final class Scheduler {
         }
         int size = waiters.size();
         if (size > 0) {
-            int index = size == 1 ? 0 : decisions.take(() -> decisions.below(size)) % size;
+            int index = size == 1 ? 0 : decisions.take(lastRun(), () -> decisions.below(size)) % size;
             wake(waiters.tasks.get(index), false);
         }
     }
@@ -408,8 +417,13 @@ public final class Scheduler {
         }
         first = null;
         int size = runnable.size();
-        int index = size == 1 ? 0 : decisions.take(() -> strategy.pick(decisions, runnable)) % size;
+        int index = size == 1 ? 0 : decisions.take(lastRun(), () -> strategy.pick(decisions, runnable)) % size;
         return runnable.remove(index);
+    }
+
+    /** Returns the task that runs, or ran last; before any did, the one that has waited longest. */
+    private Task lastRun() {
+        return last == null ? runnable.get(0) : last;
     }
 
     private void handOver(Task me, Task next) {
@@ -430,6 +444,7 @@ public final class Scheduler {
             controlTurn = true;
             LockSupport.unpark(control);
         } else {
+            last = next;
             next.resume();
         }
     }

@@ -25,6 +25,11 @@ public abstract class Strategy {
         return new Uniform(switchesPerThousand, stallsPerMillion);
     }
 
+    /** The task that has waited longest goes on, whenever the running one cannot; nothing happens but stalls. */
+    public static Strategy fifo(int stallsPerMillion) {
+        return new Fifo(stallsPerMillion);
+    }
+
     /**
      * The task with the highest priority runs; priorities are drawn as tasks begin, and of a million points so many
      * take the running task's away (after PCT, Burckhardt et al., ASPLOS 2010).
@@ -62,6 +67,22 @@ public abstract class Strategy {
         @Override
         int pick(Decisions decisions, List<Task> runnable) {
             return decisions.below(runnable.size());
+        }
+    }
+
+    private static final class Fifo extends Strategy {
+        Fifo(int stallsPerMillion) {
+            super(stallsPerMillion);
+        }
+
+        @Override
+        int switchTo(Decisions decisions, Task me, List<Task> runnable) {
+            return 0;
+        }
+
+        @Override
+        int pick(Decisions decisions, List<Task> runnable) {
+            return 0;
         }
     }
 

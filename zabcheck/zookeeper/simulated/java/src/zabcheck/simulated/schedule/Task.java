@@ -1,5 +1,6 @@
 package zabcheck.simulated.schedule;
 
+import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -30,11 +31,20 @@ public final class Task extends Timed {
     private int deaths;
     private final Scheduler scheduler;
 
-    Task(Scheduler scheduler, long order, Thread logical, Node node) {
+    /** Its name in {@link Decisions}. */
+    final String name;
+    /** The decisions that are given for it, by number. */
+    final Map<Integer, Integer> given;
+    /** The number of moments in its life at which something could be decided. */
+    int moments;
+
+    Task(Scheduler scheduler, long order, Thread logical, Node node, String name) {
         super(order);
         this.scheduler = scheduler;
         this.logical = logical;
         this.node = node;
+        this.name = name;
+        given = scheduler.decisions().of(name);
     }
 
     /** Returns the present task; null in a thread that is none of the simulation's. */
