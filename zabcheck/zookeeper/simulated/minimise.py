@@ -137,7 +137,7 @@ class _Shortest:
         return False
 
     def leave_out_choices(self) -> None:
-        """Leave out choices, and do less. Other decisions may take the place of the present ones, if they are not more."""
+        """Leave out choices, and do less; decisions may be replaced by as many others, or fewer."""
 
         def shows(candidate: EnsembleSchedule) -> bool:
             most = len(minimising.schedule.choices) + len(self._decisions())
