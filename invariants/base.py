@@ -62,7 +62,7 @@ class Invariant(ABC):
     """
 
     name: ClassVar[str]
-    """In lower case, with spaces: a command finds the property by this name, and its violations carry it."""
+    """The name, in lower case, with spaces: a command finds the property by it, and its violations carry it."""
     statement: ClassVar[str]
     """The condition that has to hold, as the source words it."""
     source: ClassVar[str]

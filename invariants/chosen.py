@@ -1,4 +1,4 @@
-"""Only chosen transactions are delivered (DSN 2011, definition VI.1; steps l.3.2, f.3.3, l.2.2 and f.2.2).
+"""Chosen transactions alone are delivered (DSN 2011, definition VI.1; steps l.3.2, f.3.3, l.2.2 and f.2.2).
 
     A follower delivers ⟨v,z⟩ only if it is chosen: for some epoch e a quorum has accepted ⟨v,z⟩ in e, as a proposal
     of e, or within the initial history of e.

@@ -165,7 +165,7 @@ class State(Local, frozen=True):
 
 
 class Stabilised(Local, frozen=True):
-    """From here to the end the environment keeps the conditions of claim 7 (DSN 2011, VI-D).
+    """The promise that the environment keeps the conditions of claim 7 from here to the end (DSN 2011, VI-D).
 
     The members of `quorum` are up, `process` is one of them, all their oracles name it, and name it again as long as it
     may not broadcast, messages between them are timely, clients ask it to broadcast, and the trace goes on for long
@@ -176,7 +176,7 @@ class Stabilised(Local, frozen=True):
 
 
 class Quiescent(Local, frozen=True):
-    """Nothing is left to be done at `process`, nor anywhere else: the ensemble is at rest.
+    """The end of all work at `process`, and everywhere else: the ensemble is at rest.
 
     Everything that was sent has been handled, everything written is on the disks, and each process has noticed which of
     its connections are closed. `rest` numbers the moments of rest of a trace from 1; all processes that are up then

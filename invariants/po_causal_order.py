@@ -95,7 +95,7 @@ class PoCausalOrder(Invariant):
     def _lacks_known(self, link: Chain, sent: Sent) -> bool:
         """Return True if a transaction is missing that the process of the primary had delivered.
 
-        What it had delivered at its broadcast before `sent` is there as that one is, if nothing came late.
+        The deliveries before its broadcast ahead of `sent` are there if that broadcast is, and if nothing came late.
         """
         record = self.record
         if sent.longest.length < link.length and not (record.forked or record.resumed):

@@ -10,7 +10,7 @@ from zabcheck.extras import pip_install
 
 
 class NoJava(Exception):
-    """No Java is new enough. The message is one line."""
+    """A missing Java, or one that is too old. The message is one line."""
 
 
 def find_java(oldest: int, what: str) -> Path:

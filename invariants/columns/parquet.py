@@ -274,7 +274,7 @@ class _Reading:
         self.batch = batch
         self.summary = Summary(selection.names)
         self.judged = np.array([kind in selection.left_to_a_judge for kind in KINDS] + [True])
-        """For each kind of event: whether only a judge can tell what it means."""
+        """True for each kind of event, by number, whose meaning only a judge can tell."""
         self.seen: set[int] = set()
         self.open: _Open | None = None
         self.line = 0

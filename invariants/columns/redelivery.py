@@ -47,7 +47,7 @@ class Redeliveries:
             setattr(self, name, array)
 
     def keep(self, slots: Array, position: Array, incarnation: Array) -> None:
-        """From now on keep the places of these slots, each of which had one sequence so far, without repeats.
+        """Keep the places of these slots from now on; each has had one sequence so far, without repeats.
 
         `position` and `incarnation` have for all slots its length on its path, and its incarnation, or -1.
         """

@@ -64,7 +64,7 @@ _MASTER = re.compile(
 
 
 class NoSpark(Exception):
-    """No Spark can be used. The message is one line."""
+    """Spark cannot be used. The message is one line."""
 
 
 def session(master: str | None = None, short: bool = False) -> "SparkSession":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SECONDS = 0.3
 """The seconds between two looks into the folder."""
 PATIENCE = 20.0
-"""After this many seconds without a running task, the driver checks that the master is still there."""
+"""The number of seconds without a running task after which the driver checks that the master is still there."""
 
 
 class TaskFailed(Exception):

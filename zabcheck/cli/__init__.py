@@ -62,7 +62,7 @@ def _application(name: str | None) -> Callable[..., Any]:
 
 
 def show_version(value: bool) -> None:
-    """Before anything else is looked at, so that it needs no command."""
+    """Print the version and exit, before anything else is looked at: it needs no command."""
     from importlib.metadata import version
 
     if value:

@@ -38,7 +38,7 @@ from zabcheck.zookeeper.clients.words import words
 from zabcheck.zookeeper.report.clients import Shown, page, render
 
 _AS_THEY_ARE: Mapping[str, str] = {}
-"""No function of Jepsen has another name."""
+"""Renamed functions by default: none, as all have their names in Jepsen."""
 
 clients = typer.Typer(
     name="clients",

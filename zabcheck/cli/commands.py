@@ -201,7 +201,7 @@ def protocols(incomplete: str) -> list[str]:
 def named(protocol: str | None, command: str | None, default: str = "zab") -> str:
     """Return the name of the protocol that is meant by `--protocol`, or by the command of `--exec`.
 
-    A class is imported. What is not checked of nodes of Maelstrom is said on standard error.
+    A class is imported. For nodes of Maelstrom the limits of the check go to standard error.
     BadInput if both are given, if there is no such protocol, or if the command does not start a node.
     """
     if command is None:
@@ -420,7 +420,7 @@ def _exit_code(function: Callable[[], int]) -> int:
 
 
 def tell_unwritten(code: int = BAD_INPUT) -> int:
-    """Say on standard error what could not be written; return the exit code, which is `code` if there is nothing."""
+    """Report on standard error each file that could not be written; return the exit code: `code` if there is none."""
     while unwritten:
         code = complain(str(unwritten.pop(0)))
     return code

@@ -26,7 +26,7 @@ from zabcheck.text.words import as_text, clean, counted
 _BELOW_64 = 2**64
 _BELOW_32 = 2**32
 _TICKS_A_NOTE = 1024
-"""How often the progress bar advances, in ticks in which something could happen."""
+"""The number of ticks between two advances of the progress bar; ticks in which nothing can happen do not count."""
 
 Show = Callable[[Event], None]
 

@@ -43,7 +43,7 @@ MOST_EVENTS = 2_000_000
 """The longest trace that is explained; a longer one would not fit into memory with what is said of it."""
 
 FOLDED_FROM = 300
-"""From this number of events on, the work on many transactions shares rows."""
+"""The number of events from which on the work on many transactions shares rows."""
 MOST_EVENTS_IN_GRAPHS = 500_000
 """The longest trace that is written in a form that holds a graph."""
 MOST_PROCESSES = 999

@@ -25,7 +25,7 @@ from zabcheck.text.words import as_document, clean
 
 OUTPUT_VERSION = 1
 PATIENCE = 0.5
-"""How long Ctrl-C waits for a step of the protocol to return, in seconds of CPU time: a busy machine ends nothing.
+"""The CPU seconds for which Ctrl-C waits for a step of the protocol to return: a busy machine ends nothing.
 
 The time counts, too, that is spent waiting for a node, which may compute or not."""
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -33,7 +33,7 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _TWICE = 1.0
 """Seconds within which a signal counts once: `timeout` sends it to the command, then to the group that has it."""
 _came: dict[int, float] = {}
-"""By signal: when it came last."""
+"""The time at which each signal came last."""
 
 
 class Output(Struct, frozen=True):

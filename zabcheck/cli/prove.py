@@ -227,7 +227,7 @@ def _row(part: str, done: Sequence[prover.Decision]) -> list[str]:
 
 
 def _verdict(done: Sequence[prover.Decision], subject: Subject, of: int) -> tuple[int, str]:
-    """Return the exit code, and why. What is proved of a part is named: no part is a proof of the protocol."""
+    """Return the exit code, and why. A proof of a part says which part: it is no proof of the protocol."""
     names: dict[str, list[str]] = {"refused": [], "not decided": [], "proved": []}
     for each in done:
         names[each.status].append(each.obligation.name)

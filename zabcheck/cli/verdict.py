@@ -27,11 +27,11 @@ WORDS = {
     BAD_INPUT: ("ERROR", "bold red"),
     INCONCLUSIVE: ("INCONCLUSIVE", "bold yellow"),
 }
-"""For each exit code the word of the verdict, and its style."""
+"""The word of the verdict for each exit code, and its style."""
 ATOMIC_BROADCAST = (Integrity.name, TotalOrder.name, Agreement.name)
 """The properties without which a trace says nothing about two processes that deliver the same transactions."""
 MOST_NAMES = 4
-"""How many names a verdict has of one kind; the others are counted."""
+"""The most names of one kind in a verdict; the others are counted."""
 
 
 def conclude(console: Console, code: int, why: str, then: str = "") -> int:

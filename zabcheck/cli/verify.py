@@ -71,7 +71,7 @@ def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
 
 
 def _verdict(done: Sequence[verifier.Checked], read: certificate.Certificate) -> tuple[int, str]:
-    """Return the exit code, and why. What one solver refutes is refused, whatever the other says."""
+    """Return the exit code, and why. A statement that one solver refutes is refused, whatever the other says."""
     about = f"{read.subject.name}: "
     sat = [each.file for each in done if "sat" in each.answers.values()]
     if sat:

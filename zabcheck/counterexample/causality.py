@@ -59,7 +59,7 @@ or of what is in the snapshot that b takes over; there are messages from a to b;
 _NODES = (*PROPERTY_EVENTS, *PROTOCOL_EVENTS)
 _Group = int
 _Line = tuple[int, ...]
-"""Whose line: a process, or a primary."""
+"""The owner of a line: a process, or a primary."""
 
 
 class Causality:
@@ -168,7 +168,7 @@ class Causality:
         return group
 
     def _settle_restores(self) -> None:
-        """In merged logs the prefix may come on record after the `Restore`, so all of them are settled at the end."""
+        """Settle all `Restore`s at the end: in merged logs their prefixes may come on record later."""
         links = self._record.links
         for position in self._before:
             event = self.events[position]
@@ -358,7 +358,7 @@ class Causality:
 
     @cached_property
     def _latest_casts(self) -> dict[_Group, list[int]]:
-        """For each prefix that was taken over: of its broadcasts the last of each line."""
+        """Return the last broadcast of each line in each prefix that was taken over."""
         latest: dict[_Group, dict[_Line, int]] = {}
         taken = {self._prefixes[link.hash] for link in self._taken.values()}
         for restored in sorted(taken):  # a prefix comes before what continues it

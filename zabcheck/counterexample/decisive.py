@@ -39,7 +39,7 @@ from zabcheck.text.words import names
 MOST_TRIES = 1000
 """The most continuations that are tried for a run; one takes one to three milliseconds with three processes."""
 MOST_QUORUMS = 6
-"""How many least quorums each leader is tried with, for a property that needs them."""
+"""The number of least quorums that each leader is tried with, for a property that needs them."""
 
 
 class Continuation(NamedTuple):
@@ -242,7 +242,7 @@ def _avoidable(step: int, last: int, tried: int, by: Continuation) -> Decisive:
 
 
 def _mended(recording: Recording, property_: str, tried: int, by: Continuation) -> Decisive:
-    """Say that the property is whole again if the run goes on; that may be at the cost of others."""
+    """State that the property holds again if the run goes on; that may be at the cost of others."""
     whole = _judged(recording, select())[-1]
     before = {verdict.property for verdict in whole.judge.fork().finish() if verdict.violation is not None}
     simulator = whole.prefix.simulator.fork(whole.judge.observe)

@@ -1,6 +1,6 @@
 """Fold rows of a trace that say the same of one transaction after the other into fewer rows.
 
-What is folded is the *work* of a broadcast: what happens to each transaction, and the messages that take it there.
+The *work* of a broadcast is folded: the events of each transaction, and the messages that carry it.
 It is folded only while nothing else happens anywhere, and never what the witness has.
 """
 
@@ -15,7 +15,7 @@ from zabcheck.invariants import Accept, Broadcast, ClientAck, Deliver, Event, Re
 from zabcheck.text.words import name
 
 FEWEST = 3
-"""From this number of events on they share a row."""
+"""The number of events from which on they share a row."""
 
 Placed = tuple[int, Event]
 """The number of a line (or of an event), and what stands there."""

@@ -58,7 +58,7 @@ def _counterexample(
 
 
 EXECUTIONS = 5
-"""How often a run that did not fail again is executed once more, to see what it does instead."""
+"""The number of times that a run that did not fail again is executed once more, to see what it does instead."""
 
 
 def _difference(found: PropertyBroken | ProtocolRaised) -> str:

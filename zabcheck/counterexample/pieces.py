@@ -31,10 +31,10 @@ Tone = Literal["action", "fault", "disk", "state", "phase", "message", "lost", "
 LONGEST_PIECE = 60
 """The longest part of a step, or entry of a sequence, that is shown whole, in characters."""
 MOST_ENTRIES = 4
-"""How many entries of a sequence are shown whole; of a longer one the two ends."""
+"""The most entries of a sequence that is shown whole; of a longer one the two ends are shown."""
 
 AROUND = 8
-"""How many characters are shown before and after the difference of two long values."""
+"""The number of characters shown before and after the difference of two long values."""
 
 DELIVERED = "delivered"
 """The variable of a trace that counts deliveries; its changes are left out, as the deliveries are shown."""

@@ -13,7 +13,7 @@ TOLD = (".txt", ".html")
 """The forms in which every counterexample is saved, beside its schedule and its trace."""
 
 _LONGEST = 60
-"""How much of the name of a protocol, which may be a long command, the name of a file has."""
+"""The most characters of a protocol's name, which may be a long command, in the name of a file."""
 
 
 def save(out: Path, replayed: Replay, story: Story) -> list[Path]:

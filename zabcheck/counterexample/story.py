@@ -85,7 +85,7 @@ class Moment(Struct, frozen=True):
 
 
 ThreadEnd = Literal["goes on", "killed"]
-"""How it ended that a thread was held."""
+"""The end of a thread's stay at a point."""
 
 
 class HeldThread(Struct, frozen=True):
@@ -185,7 +185,7 @@ class Story(Struct, frozen=True):
     settings: tuple[str, ...] = ()
     """Settings that differ from the defaults: quorums that are no majorities, switches that are set."""
     done: tuple[tuple[str, str], ...] = ()
-    """When what was done to a real ensemble, in order; its schedule is in a file of its own."""
+    """The actions on a real ensemble with their times, in order; its schedule is in a file of its own."""
     simulated: bool = False
     """True if the servers of that ensemble were simulated, and not processes."""
     is_ordered: bool = True

@@ -70,7 +70,7 @@ from zabcheck.invariants import (
 from zabcheck.text.words import cut, name, phrase
 
 MOST_ROWS = 2000
-"""How many rows of a longer trace are shown, about."""
+"""The approximate number of rows shown of a longer trace."""
 LONGEST_VALUE = 40
 
 _BEGINNING: Mapping[str, str] = {"": "up", "epoch": "⊥", DELIVERED: "0"}
@@ -79,7 +79,7 @@ _STARTS = (
 )
 """The events that are never a consequence of the event before them."""
 _STIMULI = (Receive, Elect, Recover, Wake, Stabilised)
-"""The events that a process reacts to. What it does of itself, as in a trace without messages, has its own row."""
+"""The events that a process reacts to. The others, as in a trace without messages, have rows of their own."""
 _CONSEQUENCES = (Accept, Deliver, ClientAck)
 """The events that a broadcast or delivery of the same transaction may lead to."""
 _FOLLOWED = (Deliver, Crash, Halt, Recover, Promise, Adopt, Ready, Restore)

@@ -131,15 +131,15 @@ class Portions:
 class _Transitions:
     """The transitions from a portion of states, which begins with the state `start`, on their way to the `states`.
 
-    Those that were `found` at once come between those that are added one by one.
+    Transitions that were `found` at once come between others that are added one by one.
     """
 
     def __init__(self, states: InArrays, start: int, found: SuccessorRows) -> None:
         self.count = 0
-        """How many there were so far."""
+        """The number of transitions so far."""
         self._states, self._start, self._found = states, start, found
         self._taken = 0
-        """How many states of the portion have all their transitions taken."""
+        """The number of states of the portion whose transitions have all been taken."""
         self._added: list[tuple[int, int, int, Row]] = []
 
     def take(self, place: int) -> None:

@@ -16,7 +16,7 @@ from zabcheck.text.words import counted
 CHAIN_BITS = 63
 """The bits of the hash that distinguishes two histories."""
 MOST_WIDER = 4
-"""How many wider searches are named at most."""
+"""The most wider searches that are named."""
 
 
 class Wider(NamedTuple):

@@ -90,13 +90,13 @@ class Space:
         self.symmetry: Symmetry | None = None
         self._watch(())
         self._width = len(self.components.ids) + 2
-        """How many numbers a row has."""
+        """The number of numbers in a row."""
         self._unnamed = (0, *self.components.ids)
         renamings = [self._unnamed] if self.symmetry is None else self.symmetry.renamings
         self.namings: dict[Names, int] = {names: number for number, names in enumerate(renamings)}
         """By renaming: its number."""
         self._portions = self._no_states()
-        """Has the states, and expands them."""
+        """The states, and how they are expanded."""
         self._expanded = self._depth = self._transitions = 0
         self._figures_before = self._figures
         """`_figures` at the end of the level before: what comes of a part of a level depends on how it is expanded."""

@@ -33,7 +33,7 @@ NO_TIME = "the time limit was reached"
 MOST_A_STEP = 0.1
 """The most that a single step may take of the gate's time, if that is less than the protocol's own limit."""
 LEAST_MINIMISING = 1.0
-"""How much CPU time a counterexample is worth, in seconds, if the time limit has been reached."""
+"""The CPU seconds that a counterexample may take if the time limit has been reached."""
 
 
 Status = Literal["passed", "failed", "inconclusive", "error"]
@@ -88,7 +88,7 @@ class Gate:
         self.on_run = on_run
         self.doing = ""
         self.place = 0
-        """How far the gate has come, in runs, counting runs that a search did not need."""
+        """The number of runs so far, counting those that a search did not need."""
         self.searches = 0
         self.stories: list[tuple[Story, str]] = []
         """The counterexamples found, each with the file of its schedule."""

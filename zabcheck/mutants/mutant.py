@@ -30,7 +30,7 @@ class Mutant(Struct, frozen=True):
     replaces: dict[str, Any] = {}
     """Other fields of the `Protocol` that are replaced, by name."""
     processes: int = 3
-    """How many processes a search has to run for the bug to show soon."""
+    """The number of processes with which a search shows the bug soon."""
     state: type[AddedState] | None = None
     """Variables that the bug adds to those of a process; each field has a default."""
     is_whole: bool = False

@@ -172,7 +172,7 @@ class AcksOfOldConnections(AddedState, frozen=True):
         return AcksOfOldConnections()
 
     def identity(self, process: Process) -> Hashable:
-        """As with the other ACKs, how much is acknowledged of what is committed does not matter."""
+        """Return the ACKs that still matter: as elsewhere, those of committed transactions do not."""
         return frozenset((follower, max(zxid, process.committed)) for follower, zxid in self.acks.items())
 
     def renamed(self, names: Sequence[ProcessId]) -> AddedState:

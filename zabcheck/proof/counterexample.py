@@ -41,7 +41,7 @@ SHOWN = {
     "delivered": ("{0} delivered {1}", "{0} did not deliver {1}"),
     "left": ("{0} left {1}", "{0} did not leave {1}"),
 }
-"""How a fact of each relation is said, and how it is denied, in the order in which facts are told."""
+"""The sentences that state and deny a fact of each relation, in the order in which facts are told."""
 
 
 def say(fact: Fact, is_so: bool = True) -> str:

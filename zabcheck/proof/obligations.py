@@ -42,7 +42,7 @@ LIKELY = {
     ),
     "knew its initial history": (*_OF_QUORUMS, "primary is up to date"),
 }
-"""For some claims, the conjuncts from which they are likely to follow, besides themselves, to be tried first."""
+"""The conjuncts from which some claims are likely to follow, besides themselves: they are tried first."""
 
 
 class Theory(Struct, frozen=True):

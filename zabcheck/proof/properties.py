@@ -54,7 +54,7 @@ def global_primary_order(s: State, n: Node, m: Node, e: Epoch, f: Epoch, t: Tran
 def primary_integrity(s: State, n: Node, l: Node, f: Epoch, t: Transaction, u: Transaction) -> Formula:
     """Primary integrity (III-A): before it broadcasts, a primary delivers what anybody delivers of earlier epochs.
 
-    What they deliver is in I_f, which is fixed before, and of which the primary has delivered all.
+    Their deliveries are in I_f, which is fixed before, and which the primary has delivered whole.
     """
     earlier = s.proposed(f, t) & s.led(f, l) & s.delivered(n, u) & (epoch_of(u) < f)
     return earlier >> (s.initial(f, u) & s.delivered(l, u))

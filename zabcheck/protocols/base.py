@@ -440,7 +440,7 @@ class CannotTellApart(ValueError):
 
 
 class OutsideSilent(Outside):
-    """Such a step has not been answered in time."""
+    """A node has not answered a step in time."""
 
 
 class StepRaised(Exception):

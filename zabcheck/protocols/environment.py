@@ -59,4 +59,4 @@ MOVES_OF_A_MESH: Mapping[str, int] = dict.fromkeys(
 """The `moves` of a protocol whose processes all hear each other: without oracle, connections, disks or crashes."""
 
 NOBODY_LOOKS_AROUND = Environment(never=("quiesce",))
-"""Nobody says that a follower has to look for another leader, so there is no rest that it has to come to."""
+"""The environment of a protocol whose followers never look for another leader: it need not come to rest."""

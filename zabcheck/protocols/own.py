@@ -63,14 +63,14 @@ class Process:
     """The names of the variables that `persist` writes and a recovery finds again."""
 
     environment: ClassVar[Environment] = NOBODY_LOOKS_AROUND
-    """Its channels, and what a search may do to them. By default channels are FIFO, as Zab's are."""
+    """The channels, and what a search may do to them. By default channels are FIFO, as Zab's are."""
     step_seconds: ClassVar[float] = STEP_SECONDS
-    """How much CPU time a method may take, in seconds; one that has not returned by then counts as one that raises."""
+    """The CPU seconds that a method may take; one that has not returned by then counts as one that raises."""
 
     id: ProcessId
-    """Its number, from 1 up."""
+    """The number of the process, from 1 up."""
     incarnation: int
-    """How many times it has recovered."""
+    """The number of times that the process has recovered."""
     processes: tuple[ProcessId, ...]
     """All processes, this one included."""
     leader: ProcessId | None
@@ -116,7 +116,7 @@ class Process:
             self.give_up(f"the connection to p{peer} is closed")
 
     def on_timed_out(self) -> None:
-        """No heartbeat came in time. By default a process that has a leader, or leads, gives up."""
+        """Handle that no heartbeat came in time. By default a process that has a leader, or leads, gives up."""
         if self.leader is not None:
             self.give_up("time-out")
 

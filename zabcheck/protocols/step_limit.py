@@ -24,7 +24,7 @@ from types import CodeType, FrameType
 from typing import NamedTuple
 
 EVERY = 0.02
-"""How many seconds there are between two looks. A look takes some ten microseconds."""
+"""The seconds between two looks. A look takes some ten microseconds."""
 
 
 class Calls:

@@ -20,7 +20,7 @@ _LONGEST_NUMBER = 20
 
 
 class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """How a run is modelled; `zabcheck list switches` describes each. The defaults are the letter of DSN 2011, IV."""
+    """The settings of the simulation; `zabcheck list switches` describes each. By default as DSN 2011, IV, says."""
 
     histories: Literal["full", "missing"] = "full"
     sync: Literal["separate", "atomic"] = "separate"

@@ -64,9 +64,9 @@ NEEDS: dict[str, tuple[type[Event], ...]] = {
     "received snapshot": (Restore,),
     "altered record": (Halt,),
 }
-"""The kinds of event by which each goal is seen. Who shows `Establish` need not show `Ready`."""
+"""The kinds of event by which each goal is seen. A process that shows `Establish` need not show `Ready`."""
 EXPECTED: dict[type[Event], type[Event]] = {Establish: Ready, Adopt: Truncate}
-"""For a kind of event the one that whoever shows it need not show, or may show later."""
+"""The kind of event that a process need not show, or may show later, though it shows the kind before the colon."""
 
 
 def unseen(shown: Collection[type[Event]]) -> dict[str, tuple[str, ...]]:
@@ -261,7 +261,7 @@ _NEEDED_FOR = {
     "_establishes": (),
     "_position": ("several outstanding",),
 }
-"""For each attribute the goals that it may decide. The other goals are seen in one event."""
+"""The goals that each attribute may decide. The other goals are seen in one event."""
 
 _TOLD_BY: dict[str, tuple[type[Event], ...]] = {
     "_accepts": (Accept,),
@@ -272,7 +272,7 @@ _TOLD_BY: dict[str, tuple[type[Event], ...]] = {
     "_last_broadcast": (Broadcast,),
     "_promised": (Promise,),
 }
-"""For each attribute the kinds of event that have been shown, or can be expected, if it has a value."""
+"""The kinds of event that have been shown, or can be expected, if an attribute has a value, by attribute."""
 
 
 @lru_cache

@@ -1,4 +1,4 @@
-"""From a schedule that fails to a 1-minimal one: no single choice can be left out.
+"""Shortens a schedule that fails to a 1-minimal one: no single choice can be left out.
 
 To fail is to break a property, or to make the protocol's code raise. Because a choice that is not enabled is skipped,
 any sub-sequence can be tried. The passes leave out processes, epochs, runs of choices from long to short (delta

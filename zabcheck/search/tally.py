@@ -23,7 +23,7 @@ class PropertySummary(Struct, frozen=True):
     exercised: int
     """The number of runs in which its condition was met."""
     judged: int
-    """How often its condition was met, in all runs together."""
+    """The number of times that its condition was met, in all runs together."""
 
 
 class Undelivered(Struct, frozen=True):

@@ -51,7 +51,7 @@ class Choice(Struct, frozen=True, gc=False, tag_field="choice", tag=str.lower, f
     step_where: ClassVar[tuple[str, ...]] = ()
     """The values of the switch `elections` with which the choice is one step; with the others it is coarse."""
     told: ClassVar[str] = ""
-    """Its text, with the names of its fields in braces."""
+    """The text of the choice, with the names of its fields in braces."""
 
     def apply(self, world: World) -> bool:
         """Execute the choice as one step. Return True if it was enabled. StepRaised if the protocol's code raised."""
@@ -186,7 +186,7 @@ class Hear(FineChoice, frozen=True):
 
 
 class Sync(FineChoice, frozen=True):
-    """Everything that `process` has written reaches its disk; what waited for that goes out."""
+    """Let everything that `process` has written reach its disk; what waited for that goes out."""
 
     process: _Id
     is_own: ClassVar[bool] = True
@@ -458,7 +458,7 @@ class Duplicate(FineChoice, frozen=True):
 
 
 class Heal(_Disturbance, frozen=True):
-    """No link is cut any more, and nothing is stalled or held."""
+    """Mend every link, and let what is stalled or held go on."""
 
     told: ClassVar[str] = "every link healed"
 
@@ -555,7 +555,7 @@ class Ensemble(Protocol):
 
 
 class Stabilise(CoarseChoice, frozen=True):
-    """From here on the environment keeps the conditions of claim 7 (DSN 2011, VI-D), and nothing else happens.
+    """Make the environment keep the conditions of claim 7 from here on (DSN 2011, VI-D), and do nothing else.
 
     Every link works, the processes of `quorum` are up and all choose `leader`, one of them; each handles what waits
     for it and syncs, round by round; if the leader may not broadcast then, all choose it again, within a bound; clients

@@ -1,6 +1,6 @@
 """ZooKeeper: a model of its servers, and a real ensemble on this machine, started, broken on purpose and judged.
 
-The servers are not changed. What they broadcast and delivered is read from their own logs, what they sent each other
+The servers are not changed. Their broadcasts and deliveries are read from their own logs, what they sent each other
 from proxies between them, what they stored from their disks, and what they answered from their clients.
 
     schedule ──> run/ ──> recording ──> trace/ ──> invariants ──> verdict/ ──> report/

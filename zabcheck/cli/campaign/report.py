@@ -1,6 +1,6 @@
 """`zabcheck campaign report`: what all runs of a campaign say together.
 
-What needs the extra `spark` is imported only when it is used.
+Code that needs the extra `spark` is imported only when it is used.
 """
 
 from collections import Counter

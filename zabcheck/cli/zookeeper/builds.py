@@ -15,7 +15,7 @@ from zabcheck.java import NoJava, find_java, version_of
 from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NotSimulated, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
-"""From this number of runs on it pays to make an archive of the servers' classes first."""
+"""The number of runs from which on it pays to make an archive of the servers' classes first."""
 
 Java = Annotated[Path | None, typer.Option(metavar="PROGRAM", help="The Java to use instead of the machine's.")]
 Home = Annotated[

@@ -46,7 +46,7 @@ RUNS, RUNS_SIMULATED = 10, 100
 CONFIRMED = 3
 """Executions on processes of what simulated servers show, unless it is said how many."""
 FAILURES_IN_A_ROW = 3
-"""After this number of runs in a row in which the ensemble itself failed, the search ends."""
+"""The number of failed runs in a row after which the search ends: the ensemble itself failed in each."""
 
 zookeeper = typer.Typer(
     name="zookeeper",

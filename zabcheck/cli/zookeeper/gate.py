@@ -74,7 +74,7 @@ SECONDS_EACH = 15
 SECONDS_SIMULATED = 1
 """The same on simulated servers, the start of their JVM included."""
 MOST_FAILURES = 3
-"""After this number of drawn runs in which something is wrong the search ends."""
+"""The number of drawn runs with a fault after which the search ends."""
 SHORTENINGS = 6
 """The number of executions for which there has to be time if a drawn run is to be made short on the servers."""
 AT_ONCE = 8
@@ -88,7 +88,7 @@ CONFIRMED = 2
 SECONDS_FOR_MODEL, LEAST_FOR_MODEL = 10.0, 1.0
 """CPU seconds that a run of the model gets to be made short; the least is for a budget that is used up."""
 NO_MODEL = "none"
-"""As --release: nothing is compared with the model."""
+"""The value of --release with which nothing is compared with the model."""
 
 
 @command_of(zookeeper)

@@ -121,7 +121,7 @@ class Shortening:
             yield f"on real processes it shows {self.wanted} in {self.confirmed} of {times}"
 
     def _shows(self, schedule: EnsembleSchedule) -> bool:
-        """Execute a schedule, and say whether it shows the same. What fails by itself says nothing: once more."""
+        """Execute a schedule, and say whether it shows the same. A run that fails by itself is repeated."""
         from zabcheck.zookeeper.run.search import attempt
 
         for _ in range(1 + UNLUCKY):

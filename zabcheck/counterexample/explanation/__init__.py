@@ -1,1 +1,1 @@
-"""Why a property is broken, in sentences about this very run."""
+"""Explains why a property is broken, in sentences about this very run."""

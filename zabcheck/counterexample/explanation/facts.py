@@ -33,9 +33,9 @@ from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.invariants.record import Actor, named
 
 _MOST_GUESSES = 5000
-"""How many sequences are tried, in all, to find those that have a certain hash."""
+"""The number of sequences that are tried, in all, to find those that have a certain hash."""
 _MOST_TRANSACTIONS = 100
-"""In a trace of more none is tried: it would be in vain."""
+"""The most transactions of a trace in which sequences are tried: with more it would be in vain."""
 
 _Kind = TypeVar("_Kind", bound=Event, covariant=True)
 

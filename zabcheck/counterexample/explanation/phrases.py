@@ -8,11 +8,11 @@ from zabcheck.invariants import Adopt, Broadcast, Chain, Corrupt, Crash, Deliver
 from zabcheck.text.words import cut
 
 LONGEST_VALUE = 24
-"""How much of a value stands in running text, in characters."""
+"""The characters of a value that stand in running text."""
 MOST_NAMED = 4
-"""How many transactions of a sequence are named, or processes."""
+"""The number of transactions of a sequence, or of processes, that are named."""
 LONGEST_LIST = 80
-"""How long a list of processes may be with the place of each, in characters."""
+"""The characters up to which a list of processes has the place of each."""
 
 
 def demands(v: Violation, what: str) -> str:

@@ -48,7 +48,7 @@ from zabcheck.invariants import (
 from zabcheck.text.words import counted, name
 
 MOST_PROVIDED = 3
-"""How many of the histories that were provided for an epoch are told."""
+"""The number of histories provided for an epoch that are named."""
 
 # Invariants 1 to 5.
 

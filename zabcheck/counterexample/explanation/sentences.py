@@ -26,7 +26,7 @@ EXPLAINED: dict[str, Explained] = {
     for each in vars(module).values()
     if isinstance(each, Explained)
 }
-"""By property: what these modules declare with `explains`."""
+"""The explanations that these modules declare with `explains`, by property."""
 
 
 def explanation(

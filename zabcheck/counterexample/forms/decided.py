@@ -17,7 +17,7 @@ class Decided(Struct, frozen=True):
     what: str
     """The effect of the step, in a sentence without its full stop."""
     label: str
-    """Its effect on a history, in a few words for the diagram; "" if it left every history as it was."""
+    """The effect on a history, in a few words for the diagram; "" if every history stayed as it was."""
     flights: frozenset[int] = frozenset()
     """The numbers of those messages."""
 

@@ -12,7 +12,7 @@ from zabcheck.text.pen import BOLD, DIM, RED, Pen, padded
 from zabcheck.text.words import clean, name
 
 CONTEXT = 3
-"""How many positions are shown around one that matters, where the sequences are long."""
+"""The number of positions shown around one that matters, where the sequences are long."""
 LONGEST_VALUE = 16
 """The longest value that is shown whole, in characters."""
 

@@ -57,9 +57,9 @@ HUES = 6
 LONGEST_LABEL = 12
 """The longest value beside a point, in characters."""
 BESIDE = 13
-"""How far the line of a thread that is held is from that of its process, in pixels."""
+"""The pixels between the line of a held thread and that of its process."""
 AWAY = 7
-"""How far from each other the lines of such threads of a process are, in pixels."""
+"""The pixels between the lines of two held threads of a process."""
 LONGEST_EFFECT = 20
 """The longest label of the step that decided."""
 

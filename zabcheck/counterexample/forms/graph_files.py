@@ -20,7 +20,7 @@ MARKS = {
     "broken": {"color": BAD, "style": "bold"},
     "missing": {"color": BAD, "style": "dashed"},
 }
-"""How an edge is drawn, by its mark."""
+"""The style of an edge, by its mark."""
 
 
 def to_graphml(graph: nx.DiGraph) -> bytes:

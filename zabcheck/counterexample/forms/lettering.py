@@ -18,7 +18,7 @@ from zabcheck.text.words import clean
 SIZE = 11
 """The size of the texts in the diagram, in pixels."""
 MOST_ROWS_DOWN = 12
-"""How far the name of an epoch may move down its band, in rows."""
+"""The rows by which the name of an epoch may move down its band."""
 LONGEST_NAME = 24
 
 

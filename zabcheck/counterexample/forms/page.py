@@ -419,7 +419,7 @@ def _again(story: Story, file: str) -> str:
 
 
 def _done_again(story: Story, file: str) -> str:
-    """Say how what was done to a real ensemble is done to another one."""
+    """Tell how to do the same to another real ensemble."""
     command = f"<code>zabcheck replay {text(file)}"
     clocks = "Servers have clocks and threads of their own, so it may take several times to show again."
     if story.simulated:

@@ -13,7 +13,7 @@ from zabcheck.counterexample.story import Story
 from zabcheck.extras import pip_install
 
 ZOOM = 2.0
-"""How many pixels of the picture make one of the diagram, so that small letters are sharp."""
+"""The pixels of the picture for one of the diagram, so that small letters are sharp."""
 MOST_PIXELS = 64_000_000
 """The most pixels of a picture, which take 256 MB while they are drawn. A longer run gets a smaller zoom."""
 FONTS = ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")

@@ -20,7 +20,7 @@ from zabcheck.counterexample.story import Flight, Moment, Story
 from zabcheck.text.words import clean, name
 
 REGEX = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
-"""How ShiViz reads an event: the first line of the file. The second line is empty, as the file has one run."""
+"""The pattern of an event: the first line of a file for ShiViz. The second line is empty, as the file has one run."""
 
 
 class Stamped(Struct, frozen=True):

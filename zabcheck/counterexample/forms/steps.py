@@ -152,7 +152,7 @@ def _lanes(pen: Pen, entries: Sequence[Entry], processes: Sequence[int]) -> Iter
 
 
 def _lines(entries: Iterable[Entry]) -> Iterator[Line]:
-    """Yield a line for each step. What a step did to another process comes after that process's name."""
+    """Yield a line for each step. The effects of a step on another process come after that process's name."""
     for step, group in groupby(entries, key=lambda entry: entry.step):
         first, *others = group
         pieces = list(first.pieces)

@@ -26,7 +26,7 @@ CELLS: dict[str, Cell] = {
     "committed": lambda e, t: (e, show(t)),
     "knew": lambda u, t: (u[0], f"{show(t)} before {show(u)}"),
 }
-"""In whose lane a fact of each relation stands, and how it is written there."""
+"""The lane in which a fact of each relation stands, and its text there."""
 ADDED, MISSING, MOVES = "+", "not ", "▶ "
 """The signs of what the step adds, of what is missing and would make the claim true, and of who takes the step."""
 USUAL = {("opened", (0,))}

@@ -110,7 +110,7 @@ class Many:
         self._again: Bools = np.empty(0, np.bool_)
         """The states at hand that the search has to expand itself."""
         self.portion = FEWEST
-        """How many states to expand at once."""
+        """The number of states to expand at once."""
 
     def of(self, rows: Ints) -> SuccessorRows:
         """Return the successors of these states, each up to names. About a microsecond for each successor.

@@ -147,7 +147,7 @@ class Spilled(InArrays):
         super().__init__(states.tree)
         self._folder = folder
         self._most = max(_FEWEST, int(room) // _EACH)
-        """How many states wait at most."""
+        """The most states that wait."""
         self._columns = [FileColumn(kind, folder) for kind in (np.uint64, np.uint32, np.uint16, np.uint8)]
         for start in range(0, len(states), PORTION):
             self._write(states.columns(start, start + PORTION))

@@ -24,7 +24,7 @@ class Automaton(ABC):
         self.components = components
         self.process = process
         self.of_each: Sequence[Self] = ()
-        """If it watches one process, the automata for each process."""
+        """The automata for each process if it watches one process."""
         self.known_after: list[dict[int, int]] = [{}]
         """By what is known, then by what is seen then: what is known after that, as far as it was asked."""
         self._seen: dict[int, int] = {}

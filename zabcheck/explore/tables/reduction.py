@@ -153,7 +153,7 @@ _DOWN = Stance(True, (choices.Recover,), at_once=True)
 _LEFT = Stance(True, (choices.Receive, choices.Notice, choices.Sync), at_once=True)
 _READING = Stance(True, (choices.Receive, choices.Sync), may_stop_reading=True, at_once=True)
 _READING_OR_GONE = Stance(True, (choices.Receive, choices.Sync, choices.Timeout), at_once=True)
-"""Also where a follower has stopped reading, so that it cannot receive, and its leader has read everything."""
+"""A stance that a follower also has once it reads no more and its leader has read everything."""
 _ELECTING = Stance(True, (choices.Elect, choices.Crash, choices.Sync))
 _ELECTING_LATER = Stance(False, (choices.Elect, choices.Crash, choices.Sync))
 _JOINING = Stance(False, (choices.Crash, choices.Sync))

@@ -111,7 +111,7 @@ class Cluster:
         self._transfer(server, leader, self.costs.header + self.costs.size, self.request, leader, value)
 
     def crash(self, server: int) -> None:
-        """Stop the server. What it has not synced is lost, and so is what its network card has not sent."""
+        """Stop the server. Unsynced writes are lost, and so are bytes that its network card has not sent."""
         self._down_since[server] = self.now
         self.processes.crash(server, 0)
 
@@ -167,7 +167,7 @@ class Cluster:
     # The disks.
 
     def _look_at_disk(self, server: int) -> None:
-        """If there are writes to sync, and the disk is idle, begin to sync all of them."""
+        """Begin to sync all writes, if there are any and the disk is idle."""
         unsynced = self.processes.disks[server].unsynced
         if self.disk is None or not unsynced or self._in_sync[server]:
             return

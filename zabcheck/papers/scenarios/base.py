@@ -27,7 +27,7 @@ class Written(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """The outcome that a run must have. What is not named does not matter.
+    """The outcome that a run must have. Anything else does not matter.
 
     `violated`: the property that has to break; None: no property breaks that the run is judged by.
     `witness`: the summary of that violation for a reader, if its witness matters (`Scenario.witness`).

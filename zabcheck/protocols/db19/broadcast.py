@@ -49,7 +49,7 @@ def on_ack(n: Node, sender: ProcessId, m: Ack) -> list[Effect]:
 
 
 def try_commit(n: Node, zxid: Zxid) -> list[Effect]:
-    """With acknowledgements of a quorum for `zxid`, commit everything up to it, acknowledged or not."""
+    """Commit everything up to `zxid`, acknowledged or not, if a quorum has acknowledged it."""
     if zxid <= n.last_committed or not n.quorums.contains(n.ack_set.get(zxid, _NOBODY)):
         return []
     n.ack_set.pop(zxid, None)

@@ -7,7 +7,7 @@ from zabcheck.protocols.db19.recovery import become_leading
 
 
 def on_started(n: Node, sender: ProcessId, m: Started) -> list[Effect]:
-    """Before the first tick: `reset_election_deadline(0)`, then enter Looking."""
+    """Take the steps before the first tick: `reset_election_deadline(0)`, then enter Looking."""
     return [RESET, *enter_looking(n)]
 
 

@@ -48,7 +48,7 @@ def on_new_epoch(n: Node, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 
 
 def on_ack_epoch(n: Node, sender: ProcessId, m: AckEpoch) -> list[Effect]:
-    """Count one more acknowledgement, of whatever epoch. What it tells of the sender's history is ignored."""
+    """Count one more acknowledgement, of whatever epoch. The sender's history in it is ignored."""
     if n.role is not Role.LEADING:
         return []
     n.epoch_acks |= {sender}
@@ -56,7 +56,7 @@ def on_ack_epoch(n: Node, sender: ProcessId, m: AckEpoch) -> list[Effect]:
 
 
 def try_finish_discovery(n: Node) -> list[Effect]:
-    """With acknowledgements of a quorum, begin the epoch with the leader's own history and the counter at 0.
+    """Begin the epoch, if a quorum has acknowledged it, with the leader's own history and the counter at 0.
 
     That happens again with each later acknowledgement, even when transactions were broadcast since.
     """
@@ -103,7 +103,7 @@ def on_ack_leader(n: Node, sender: ProcessId, m: AckLeader) -> list[Effect]:
 
 
 def try_finish_sync(n: Node) -> list[Effect]:
-    """Once a quorum has the history, the leader may broadcast, and commits its whole history."""
+    """Let the leader broadcast, and commit its whole history, once a quorum has the history."""
     if n.synced or not n.quorums.contains(n.leader_acks):
         return []
     n.synced = True

@@ -26,7 +26,7 @@ def _watch() -> None:
 
 
 _CODE = f"import contextlib, os, signal, sys\n{getsource(_watch)}\n_watch()"
-"""This module may be in a zip file, as in a task of a cluster: no interpreter finds it there by its name."""
+"""The guard's program, as text: in a task of a cluster this module is in a zip file, where no interpreter finds it."""
 
 _guards: dict[str, "subprocess.Popen[bytes]"] = {}  # at most one
 

@@ -46,7 +46,7 @@ from zabcheck.protocols.switches import Switches
 
 PROPERTIES = ("total order", "agreement", "zxid uniqueness")
 PATIENCE = 0.1
-"""How many seconds, by the clock, a time-out waits for a node to do something by itself."""
+"""The seconds, by the clock, that a time-out waits for a node to do something by itself."""
 KEY = "1"
 """The log: Maelstrom calls its logs by numbers, too."""
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")

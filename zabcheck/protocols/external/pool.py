@@ -27,9 +27,9 @@ FIRST = range(2, 5)
 """The nodes of a pool, counted from 1, that have a twin besides; the first is only asked what it understands."""
 TWIN_EVERY = 97
 RESTORED_TWIN_EVERY = 7
-"""One in this many restored nodes has a twin; a search of every state restores a node for each choice."""
+"""The number of restored nodes of which one has a twin; a search of every state restores a node for each choice."""
 LEAST = 8
-"""How many processes there may be at least; more for a run of many nodes."""
+"""The number of processes that there may be at least; more for a run of many nodes."""
 
 
 class NotStarted(Outside):

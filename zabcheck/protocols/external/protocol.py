@@ -52,7 +52,7 @@ from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.text.nodes import NodeCommand
 
 STEP_SECONDS = 10.0
-"""How many seconds, by the clock, a node may take for an answer."""
+"""The seconds, by the clock, that a node may take for an answer."""
 
 
 # Steps.

@@ -26,9 +26,9 @@ _LOG_LINES = 20
 _LOG_BYTES = 16_384
 _LONGEST = 2000
 _LOOK = 100.0
-"""After how many milliseconds it is noted that a node is still waited for."""
+"""The milliseconds after which it is noted that a node is still waited for."""
 STARTS = 30.0
-"""How many seconds a node may take for its first answer, at least: it may be compiled just in time."""
+"""The least time limit for a node's first answer, in seconds: it may be compiled just in time."""
 
 
 class Ended(Outside):

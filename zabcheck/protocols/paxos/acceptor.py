@@ -97,7 +97,7 @@ def learn(p: Learner, m: Chosen) -> list[Effect]:
 
 
 def on_timed_out(a: Acceptor, sender: ProcessId, m: TimedOut) -> list[Effect]:
-    """Nothing was heard in time: leave the proposer, or stop proposing."""
+    """Leave the proposer, or stop proposing: nothing was heard in time."""
     return [] if a.leader is None else [GiveUp("time-out")]
 
 

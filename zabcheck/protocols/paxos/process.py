@@ -69,7 +69,7 @@ class Process(Struct, gc=False):
 
     # As a proposer.
     joined: Mapping[ProcessId, Instance] = {}
-    """How far each connected acceptor had delivered when it joined."""
+    """The slot up to which each connected acceptor had delivered when it joined."""
     links: Mapping[ProcessId, Link] = {}
     """The connected acceptors."""
     highest: int = 0

@@ -327,7 +327,7 @@ BUGS = (
         "`Learner received UPTODATE` for damage",
     ),
 )
-"""In the order of the known issues."""
+"""The bugs, in the order of the known issues."""
 
 NOT_SHOWN = {
     "ZOOKEEPER-3642": "it is repaired in 3.6.3, and for older versions no schedule was written",

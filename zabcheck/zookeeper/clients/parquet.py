@@ -105,7 +105,7 @@ def _text(batch: pa.RecordBatch) -> bytes:
 
 
 def _field(name: str, column: pa.Array) -> pa.Array:
-    """Return a field of each row as JSON; null where there is none. What is alike is made once."""
+    """Return a field of each row as JSON; null where there is none. Equal values are made once."""
     values = column.dictionary_encode()
     quote = '"' if column.type == pa.string() else ""
     begin = f'{"" if name == "record" else ","}"{name}":{quote}'

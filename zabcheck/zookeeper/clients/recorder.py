@@ -32,7 +32,7 @@ TIMEOUT = 4000
 WINDOW = 30
 """The most requests of a session that may be open."""
 _FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
-"""How likely a session is to lose its connection, end, or fall silent, before it sends anything."""
+"""The probability that a session loses its connection, ends, or falls silent before it sends anything."""
 
 
 class Target(NamedTuple):

@@ -19,7 +19,7 @@ MOST_STATES = 1_000_000
 _NEVER = 1 << 63
 
 State = tuple[tuple[int, ...], int]
-"""How many operations of each session are in the order, and the number of the write whose data the node has."""
+"""The number of operations of each session in the order, and that of the write whose data the node has."""
 
 
 class _Step(NamedTuple):
@@ -38,7 +38,7 @@ class _Search:
     initial: Content | None
     """The data at first; None if it is none that was read."""
     answered: list[list[int]] = field(default_factory=list)
-    """For each session and place, when the first of the operations from there on was answered."""
+    """The time at which the first of the operations from a place on was answered, by session and place."""
     data: list[_Step | None] = field(default_factory=lambda: [None])
     numbers: dict[Exchanged, int] = field(default_factory=dict)
 

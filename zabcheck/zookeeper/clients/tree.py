@@ -162,7 +162,7 @@ class Tree:
 
     @cached_property
     def reads(self) -> list[tuple[str, list[Seen]]]:
-        """By path, what was read of each node, not what was written."""
+        """Return the reads of each node, by path, without the writes."""
         return [(path, [seen for seen in self.data[path] if not seen.is_change]) for path in sorted(self.data)]
 
     @cached_property

@@ -127,7 +127,7 @@ class _Translator:
         self._sources: list[int] = []
         self._number = -1
         self._following: dict[int, int] = {}
-        """Whom each server really follows, or itself if it leads. Not in it: it is LOOKING, or down."""
+        """The server that each server really follows; itself if it leads. One that is LOOKING or down is left out."""
         self._unnoticed: list[tuple[int, int]] = []
         """(leader, follower): the leader is to notice that the follower has gone, once it would not give up then."""
         self._ended: list[tuple[int, int]] = []

@@ -127,7 +127,7 @@ class Sight(NamedTuple):
 def sights() -> dict[str, Sight]:
     """Return the known bugs that drawn runs show, by name, each in the release that shows it most often.
 
-    What a pass says of a patch that brings such a bug back: other bugs of the release may hide it, or help.
+    A pass is worth that much for a patch that brings such a bug back; other bugs of the release may hide it, or help.
     """
     best: dict[str, tuple[float, Sight]] = {}
     for zookeeper, rates in measured().items():

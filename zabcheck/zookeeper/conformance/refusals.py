@@ -65,7 +65,7 @@ def compare_disk(server: Server, synced: int, disk: Ends) -> None:
 def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
     """Return the snapshots of the model that its disk has, by their labels. Refused if it has others.
 
-    Those that a leader writes before anything else may be missing: the server first logs that it leads.
+    Snapshots that a leader writes before anything else may be missing: the server first logs that it leads.
     """
     beginning = server.leads and server.phase is Phase.DISCOVERY
     certain = server.snapshots[:-1] if beginning else server.snapshots

@@ -50,7 +50,7 @@ class Trap:
         self.hold = hold
         self.held: Held | None = None
         self.came = 0
-        """How many threads have come by."""
+        """The number of threads that have come by."""
         self.over = False
         """True if the thread that was held goes on, or none can be held any more."""
         self.requests: dict[int, Place] = {}
@@ -80,10 +80,10 @@ class Debugger:
         self._waits = False
         self._ended = False
         self.error: AgentError | None = None
-        """Why events could not be handled."""
+        """The reason why events could not be handled."""
         self._agent = Agent(port, self._handle, patience)
         self.jvm = Jvm(self._agent)
-        """Its classes, objects and threads, also those that are held."""
+        """The classes, objects and threads of the JVM, also those that are held."""
 
     @property
     def ended(self) -> bool:

@@ -20,7 +20,7 @@ LAST_ZXID = ("leader", "zk", "hzxid", "value")
 
 
 class FieldError(ValueError):
-    """No such field. The message is one line, with the nearest name."""
+    """A field that does not exist. The message is one line, with the nearest name."""
 
 
 class Field(NamedTuple):

@@ -13,7 +13,7 @@ NEAREST = 4
 
 
 class PointError(ValueError):
-    """No such point, or not in this version. The message is one line, with the nearest names."""
+    """A point that does not exist, or not in this version. The message is one line, with the nearest names."""
 
 
 class Place(NamedTuple):

@@ -236,7 +236,7 @@ class _Scan:
     def _read_log(
         self, path: Path, zxid: int, boot: Boot, analysis: LogAnalysis, after: int | None, newest: bool
     ) -> LogFile:
-        """Read a log; `after` is the zxid in the name of the next one. What does not belong here is not analysed."""
+        """Read a log; `after` is the zxid in the name of the next one. Foreign records are not analysed."""
         covered = self._boot.zxid if self._boot is not None else -1
         records, first, last = 0, None, None
         flaws: list[tuple[Flaw, int]] = []

@@ -30,7 +30,7 @@ DIGEST_VERSION = 2
 """The version of the computation of digests that can be checked here (`Node.digest`)."""
 
 MOST_SWELLING = 50
-"""How many times longer a snapshot may be than its compressed file; those of real servers are 5 to 15 times."""
+"""The most times that a snapshot may be longer than its compressed file; those of real servers are 5 to 15 times."""
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 30  # of a field, in bytes; ZooKeeper's jute.maxbuffer is an int, and 1 MiB unless it is set

@@ -1,4 +1,4 @@
-"""When a server writes its tree to a file, and when it removes older files (`FileTxnSnapLog`, `PurgeTxnLog`)."""
+"""Snapshots: when a server writes its tree to a file, and removes older files (`FileTxnSnapLog`, `PurgeTxnLog`)."""
 
 from zabcheck.invariants import Txn
 from zabcheck.protocols.base import Effect, Flush, ProcessId, TakeSnapshot, Write

@@ -166,7 +166,7 @@ THREADS: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Ef
     "late sync": (lambda f: bool(f.left_to_log), log_late),
     "late commit": (lambda f: f.left_to_apply is not None, apply_late),
 }
-"""For each thread a function that returns True if it has work, and one that does the next piece of it."""
+"""The functions of each thread: one that returns True if it has work, and one that does the next piece of it."""
 
 DYING: Mapping[str, tuple[Callable[[Server], bool], Callable[[Server], list[Effect]]]] = {
     "late sync dies": (lambda f: f.dies_after is not None, die_late),

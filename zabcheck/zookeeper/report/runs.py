@@ -65,7 +65,7 @@ class EnsembleSummary(Struct):
     logged: int = 0
     delivered: int = 0
     exercised: dict[str, int] = {}
-    """For each property the number of runs that had something to judge."""
+    """The number of runs that had something to judge, by property."""
     wrong: dict[str, Seen] = {}
     noticed: dict[str, Seen] = {}
     interrupted: bool = False

@@ -16,7 +16,7 @@ from zabcheck.zookeeper.recording.records import Sent
 from zabcheck.zookeeper.wire.zxids import epoch_of, is_txn
 
 SHOWN = 10
-"""How many of the last packets of a connection are kept for a report, beside those of its handshake."""
+"""The number of a connection's last packets that are kept for a report, beside those of its handshake."""
 
 HANDSHAKE = ("FOLLOWERINFO", "LEADERINFO", "ACKEPOCH", "DIFF", "TRUNC", "SNAP")
 """The packets by which the follower says what it has, and learns how it is brought up to date."""
@@ -165,7 +165,7 @@ class Leadership:
     def is_quorum(self, followers: int) -> bool:
         """Return True if this number of followers and the leader are a quorum.
 
-        What the leader itself has done is not on the wire: it counts as done.
+        The leader's own acts are not on the wire: they count as done.
         """
         return followers + 1 >= self.quorum
 

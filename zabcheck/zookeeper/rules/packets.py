@@ -1,6 +1,6 @@
 """The packets of a recording that do not follow from what their sender had received before, by DSN 2011, IV.
 
-What the model of ZooKeeper can say is said by the comparison with it (`conformance`). These rules are for where
+The comparison with the model of ZooKeeper (`conformance`) covers most of this. These rules are for where
 ZooKeeper departs from the paper, and the model with it; and for observers, which the model does not have.
 
 The rules of a follower are in `follower`, those of a leader in `leader`, and those of a leader towards an observer in

@@ -137,7 +137,7 @@ class Connection:
     ) -> None:
         self.number = number
         self.links = links
-        """From the client to the server, and back."""
+        """The direction from the client to the server, and the one back."""
         self._port = port
         self._target = target
         self._record = record
@@ -179,7 +179,7 @@ class Connection:
     def close_end(self, server: int, ended: bool) -> bool:
         """Close the end of `server` alone, with `ended` only if the other end is closed, or nothing passes any more.
 
-        Returns whether it was open, and is closed now. What waits for it is lost.
+        Return True if it was open, and is closed now. Data that waits for it is lost.
         """
         mine, other = self.client_end, self._server_end
         if self.links[0].sender != server:

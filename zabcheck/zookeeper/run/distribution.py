@@ -37,7 +37,7 @@ DEBIAN = (Path("/usr/share/java/zookeeper.jar"), Path("/usr/share/java/slf4j-sim
 """The server of Debian's packages, whose jar names the others, and a binding for its log."""
 
 PYSPARK = "pyspark"
-"""As a class path: the jars that PySpark brings."""
+"""The jars that PySpark brings, as a class path."""
 _NEEDED_OF_PYSPARK = (
     "zookeeper-*.jar",
     "slf4j-api-*.jar",

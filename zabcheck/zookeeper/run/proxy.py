@@ -80,7 +80,7 @@ class Proxy:
         return self._ports[client, server, port]
 
     def close(self) -> None:
-        """Close all connections and the ports, and end the thread. What waits is lost. A second call does nothing."""
+        """Close all connections and the ports, and end the thread. Waiting data is lost. A second call does nothing."""
         if self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
@@ -144,7 +144,7 @@ class Proxy:
         self._change("delay", sender, receiver, delay, str(milliseconds))
 
     def reset(self, one: int, other: int) -> None:
-        """Close all connections between the two at once; both see a reset. What waits is lost."""
+        """Close all connections between the two at once; both see a reset. Waiting data is lost."""
 
         def reset() -> None:
             self._record(Fault(now(), "reset", one, other))
@@ -155,7 +155,7 @@ class Proxy:
         self._call(reset)
 
     def gate(self) -> None:
-        """From here on let packets of Zab, and the ends of their connections, pass one by one; and let nobody elect."""
+        """Let packets of Zab, and the ends of their connections, pass one by one from here on; and let nobody elect."""
 
         def gate() -> None:
             self._record(Fault(now(), "gate"))

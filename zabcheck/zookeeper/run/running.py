@@ -177,7 +177,7 @@ class Running:
         self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in clients))
 
     def await_held(self, number: int, point: str) -> None:
-        """In an exact execution wait until a thread is held at a point. NothingCame if none comes."""
+        """Wait, in an exact execution, until a thread is held at a point. NothingCame if none comes."""
         if self.exact:
             self.stops.wait(number, point, EXACT_PATIENCE)
 

@@ -1,7 +1,7 @@
 """Runs of an ensemble, each judged.
 
-The servers have clocks and threads of their own, so a schedule that once showed something may not do so again. What is
-reported was seen in the run whose recording is kept; how often the schedule shows it again is counted.
+The servers have clocks and threads of their own, so a schedule that once showed something may not do so again. All that
+is reported was seen in the run whose recording is kept; how often the schedule shows it again is counted.
 """
 
 import shutil

@@ -45,7 +45,7 @@ class Debugged(Protocol):
 
     @property
     def error(self) -> AgentError | None:
-        """Why it could not do what was to be done when a thread came."""
+        """The reason why a thread that came could not be handled."""
 
     def stop(self, point: str, nth: int, what: What, come: Callable[[str], None]) -> AnyTrap:
         """Stop the nth thread from now on that comes to a point; `come` is called then, with its name."""
@@ -349,7 +349,7 @@ class Stops:
         return trap.done or trap.over
 
     def forget(self, number: int) -> None:
-        """End the connection to a server that has ended, with all its stops. What was under way there is done then."""
+        """End the connection to a server that has ended, with all its stops. Work under way there is done then."""
         old = self._debuggers.pop(number, None)
         if old is not None:
             old.close()

@@ -270,7 +270,7 @@ class SessionShares(Struct, frozen=True):
     ephemerals: float = 0.8
     gets: float = 0.88
     moves: float = 0.95
-    """In the others a session ends."""
+    """Cumulative shares: up to `moves` a session changes its server; in the rest it ends."""
     of_another: float = 0.3
     """Share of the nodes that are set or read which belong to another session."""
     versioned: float = 0.5
@@ -309,14 +309,14 @@ class DiskShares(Struct, frozen=True):
     epochs: tuple[str, ...] = ("accepted-epoch-write", "current-epoch-write", "file-sync", "file-sync", "file-rename")
     """Points at which they fail."""
     times: tuple[int, ...] = (1, 1, 2)
-    """How many of them, one after the other."""
+    """The number of them, one after the other."""
 
 
 class Tuning(Struct, frozen=True):
     """All of them."""
 
     in_rounds: float = 0.75
-    """With threads, the share of the schedules that consist of rounds."""
+    """The share of the schedules with threads that consist of rounds."""
     stages: Stages = Stages()
     threads: Threads = Threads()
     rounds: RoundShares = RoundShares()

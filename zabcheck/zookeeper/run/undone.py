@@ -1,4 +1,4 @@
-"""Why a choice was not done, or not all of it: data for who executes and shortens schedules, words for readers."""
+"""The reasons why a choice was not done, or not all of it: as data, with words for readers."""
 
 
 class Undone(Exception):

@@ -51,7 +51,7 @@ newer         after the cut a snapshot is loaded that is newer than the cut; "ol
 broken off    the synchronisation with the cut did not come to its end
 """
 Lacks = Need | Literal["version"]
-"""Why a bug is out: what it takes and is not in the lines, or the version; "" if it is not out."""
+"""The reason why a bug is ruled out: something that it takes is not in the lines, or the version; "" if it is not."""
 
 
 class Suspect(Struct, frozen=True):
@@ -313,7 +313,7 @@ _CANDIDATES["behind"] = _CANDIDATES["lost"]
 def _suspects(
     problem: Problem, logs: Sequence[OperatorsLog], timelines: Sequence[Sequence[TimelineEntry]]
 ) -> tuple[Suspect, ...]:
-    """Consider each known issue that looks like a problem. What it takes may be at another server, if that led."""
+    """Consider each known issue that looks like a problem. Its conditions may be met at another server, if that led."""
     candidates = _CANDIDATES.get(problem.kind, ())
     if problem.kind == "does not start" and problem.moment.error is not None:
         known = any(_signed(name, problem.moment.error) for name in _BY_SIGNATURE) or _is_hole(problem.moment.error)

@@ -225,7 +225,7 @@ def _by_id(stream: _Stream) -> Iterable[_Stream]:
 
 
 def _server(key: str | int, parts: Sequence[_Stream]) -> OperatorsLog:
-    """Put the files of a server in the order of time. What is in two files, as in a copy, counts once."""
+    """Put the files of a server in the order of time. Lines that are in two files, as in a copy, count once."""
     by_file = {file: lines for part in parts for file, lines in part.by_file.items()}
     ordered = merge(*sorted(by_file.values(), key=lambda lines: lines[0].time), key=lambda line: line.time)
     seen: dict[Head, str] = {}

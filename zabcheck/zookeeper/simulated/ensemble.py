@@ -238,7 +238,7 @@ class SimulatedDebugged:
         self._ensemble.do("go", self._number, trap.point)
 
     def begin(self) -> None:
-        """Nothing runs before time passes."""
+        """Do nothing: the servers begin when time passes."""
 
     def close(self) -> None:
         for trap in self._traps.values():

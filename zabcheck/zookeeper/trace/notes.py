@@ -70,7 +70,7 @@ class StrangeLine(Note, frozen=True):
 
 
 class NoAckEpoch(Note, frozen=True):
-    """No ACK-E is in the trace: the history of the leader of `epoch` is not known."""
+    """A missing ACK-E: the history of the leader of `epoch` is not known."""
 
     epoch: int
 

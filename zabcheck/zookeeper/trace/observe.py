@@ -46,8 +46,8 @@ class Observation(Struct, frozen=True):
     partial: tuple[Note, ...]
     holes: tuple[Note, ...] = ()
     times: tuple[int, ...] = ()
-    """When each event happened, as far as is known, in microseconds since 1970; what the recording tells besides can be
-    put among them. No property looks at it."""
+    """Times of the events, as far as known, in microseconds since 1970, to put other records among them. No property
+    looks at it."""
 
     def trace(self) -> Iterator[Event]:
         """Yield header, events and end."""

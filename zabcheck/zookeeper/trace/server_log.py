@@ -31,12 +31,12 @@ from zabcheck.zookeeper.trace.notes import StrangeLine
 from zabcheck.zookeeper.wire.zxids import epoch_of
 
 FRAMES = 5
-"""How many lines of a stack trace are kept, for an exception and for each of its causes."""
+"""The number of lines of a stack trace that are kept, for an exception and for each of its causes."""
 _CAUSE = "Caused by: "
 
 
 MILLISECOND = 1000
-"""In microseconds: the times of a real server's log are cut to a multiple of it."""
+"""A millisecond in microseconds: a real server's log has times in whole milliseconds."""
 
 
 class LogLine(Struct, frozen=True):
@@ -99,7 +99,7 @@ class UpToDate(LogLine, frozen=True):
 
 
 class Persisted(LogLine, frozen=True):
-    """At NEWLEADER the server has logged and applied what was committed by then, without a line for each."""
+    """NEWLEADER: the server has logged and applied what was committed by then, without a line for each."""
 
 
 class SnapshotTaken(LogLine, frozen=True):

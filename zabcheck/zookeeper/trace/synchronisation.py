@@ -40,7 +40,7 @@ class Synchronisation:
         return self.iteration.forced or (begun is not None and begun.kind in ("SNAP", "TRUNC"))
 
     def propose(self, txn: Txn) -> bool:
-        """Take a PROPOSAL in. Whether it is new: the history has neither it nor a later one."""
+        """Take a PROPOSAL in. Return True if it is new: the history has neither it nor a later one."""
         is_new = txn.zxid > self.history().zxid
         if is_new:
             self.pending.append(txn)

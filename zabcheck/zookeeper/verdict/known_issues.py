@@ -280,4 +280,4 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
 )
-"""In the order of their numbers; those without one come last."""
+"""The known issues, in the order of their numbers; those without one come last."""

@@ -57,7 +57,7 @@ class ProposedLate(NamedTuple):
 
 
 class Behind(NamedTuple):
-    """In the end a server has a node as of transaction `has`, and another as of `should`, which both have delivered."""
+    """A node that ends as of transaction `has` at one server, `should` at another; both have delivered the two."""
 
     server: int
     path: str
