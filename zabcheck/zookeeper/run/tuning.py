@@ -270,7 +270,7 @@ class SessionShares(Struct, frozen=True):
     ephemerals: float = 0.8
     gets: float = 0.88
     moves: float = 0.95
-    """Cumulative shares: up to `moves` a session changes its server; in the rest it ends."""
+    """The share of this kind and of those before it; in the rest a session ends."""
     of_another: float = 0.3
     """Share of the nodes that are set or read which belong to another session."""
     versioned: float = 0.5
