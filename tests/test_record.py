@@ -43,7 +43,7 @@ def steps(schedule: Schedule) -> int:
     return failure.steps
 
 
-def test_what_is_there_is_found_by_the_names_of_the_files() -> None:
+def test_kept_schedules_are_found_by_their_names() -> None:
     names = {file_name(mutant, name).removesuffix(".json") for mutant in CATALOGUE for name in of(mutant)}
     assert names == set(RECORDED)
 

@@ -82,7 +82,7 @@ def test_it_opens_and_its_texts_can_be_read(opened: Opened, name: str, width: in
 
 @every_story
 @every_width
-def test_what_went_wrong_and_where_is_there_when_it_opens(opened: Opened, name: str, width: int) -> None:
+def test_the_page_opens_at_the_fault(opened: Opened, name: str, width: int) -> None:
     story = STORIES[name]()
     with opened(name, width) as page:
         text = page.locator("body").inner_text()

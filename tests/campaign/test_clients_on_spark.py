@@ -58,7 +58,7 @@ def test_a_file_that_is_no_history_is_told(spark: "SparkSession", zabcheck: Comm
         (["x.jsonl", "--master", "local"], "--master: only with --engine spark"),
     ],
 )
-def test_what_does_not_go_together_is_refused(zabcheck: Command, arguments: list[str], message: str) -> None:
+def test_options_that_exclude_each_other_are_refused(zabcheck: Command, arguments: list[str], message: str) -> None:
     result = zabcheck("clients", "check", *arguments)
     assert (result.code, result.out) == (2, "")
     assert message in result.err

@@ -52,7 +52,7 @@ def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], fai
         assert failure.steps == each.steps <= 20
 
 
-def test_those_that_are_alike_are_one_finding_with_the_shortest_in_front(found: list[Minimised]) -> None:
+def test_like_runs_are_one_finding_with_the_shortest_in_front(found: list[Minimised]) -> None:
     groups = group_alike(found)
     assert len(groups) < len(found) / 4
     assert sorted(each.failing.run for group in groups for each in group) == [each.failing.run for each in found]

@@ -33,7 +33,7 @@ def test_a_violation_is_explained(zabcheck: Command, tmp_path: Path) -> None:
         assert part in out
 
 
-def test_of_several_violations_the_one_that_explains_the_others_comes_first(zabcheck: Command, tmp_path: Path) -> None:
+def test_the_violation_that_explains_the_others_comes_first(zabcheck: Command, tmp_path: Path) -> None:
     wrong = Txn(DELIVERED[0].txn.zxid, "wrong")  # type: ignore[attr-defined]  # it is a Deliver
     (tmp_path / "t.jsonl").write_bytes(trace_of([*SENT, *DELIVERED[2:], Deliver(2, 0, wrong), DELIVERED[1]]))
     lines = zabcheck("check", "t.jsonl").out.splitlines()

@@ -48,7 +48,7 @@ def test_a_trace_that_its_schedule_gives_is_told_like_the_schedule(files: Path, 
     assert zabcheck("explain", "broken.jsonl").out == told.replace("broken.json", "broken.jsonl")
 
 
-def test_of_another_trace_its_lines_are_told(files: Path, zabcheck: Command) -> None:
+def test_a_trace_from_elsewhere_is_told_by_its_lines(files: Path, zabcheck: Command) -> None:
     result = zabcheck("explain", "elsewhere.jsonl")
     assert result.code == 1
     assert "elsewhere, 3 processes, trace SHA-256" in result.out

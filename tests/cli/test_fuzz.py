@@ -100,7 +100,7 @@ def test_what_a_command_does_besides_is_seen(what: str, tmp_path: Path) -> None:
         does()
 
 
-def test_what_hangs_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calling, "SECONDS", 0.05)
 
     def hang() -> None:

@@ -85,7 +85,7 @@ def test_a_longer_run_with_an_error_is_replaced_by_the_shortest(zabcheck: Comman
 
 
 @pytest.mark.parametrize("grain", sweep(("G0", "G4"), normal=("G0",)))
-def test_what_is_repaired_has_none(grain: str, zabcheck: Command) -> None:
+def test_repaired_code_has_no_modelled_error(grain: str, zabcheck: Command) -> None:
     fixed = [value.replace("4394", "none") for value in OF_4394]
     result = zabcheck("explore", *fixed, "--switch", f"grain={grain}", *SMALL)
     assert result.code == 3, "one transaction exercises no order"

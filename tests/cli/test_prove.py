@@ -91,7 +91,7 @@ def test_the_page_needs_a_folder(zabcheck: Command, tmp_path: Path) -> None:
     assert (done.code, done.err) == (2, "zabcheck: --out file: expected a directory, file is a file\n")
 
 
-def test_what_is_not_decided_is_no_proof(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_undecided_obligation_is_no_proof(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def undecided(obligation: Obligation, seconds: float) -> prover.Decision:
         return prover.Decision(obligation, "not decided", seconds, 9)
 
@@ -118,7 +118,7 @@ def test_without_the_solver_one_line_names_the_extra(zabcheck: Command, monkeypa
         (("--step", "accept", "--property", "agreement"), "no obligation is of all of these"),
     ],
 )
-def test_what_there_is_not(zabcheck: Command, arguments: tuple[str, ...], told: str) -> None:
+def test_unknown_names_are_refused(zabcheck: Command, arguments: tuple[str, ...], told: str) -> None:
     done = zabcheck("prove", *arguments)
     assert done.code == 2
     assert done.err.startswith(f"zabcheck: {told}")

@@ -35,7 +35,7 @@ def test_the_committed_file_is_what_is_generated(name: str, zabcheck: Command) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["x"], ["trace", "schedule"]])
-def test_what_there_is_is_told(arguments: list[str], zabcheck: Command) -> None:
+def test_a_missing_or_unknown_name_lists_the_schemas(arguments: list[str], zabcheck: Command) -> None:
     result = zabcheck("schema", *arguments)
     assert (result.code, result.out, result.err.count("\n")) == (2, "", 1)
     assert "schedule" in result.err
@@ -198,7 +198,7 @@ def agree_on_schedules(seed: int, changed: int) -> None:
     assert {True, False, None} == set(outcomes)
 
 
-def test_what_fits_is_read_and_what_does_not_is_not() -> None:
+def test_lines_that_fit_the_schema_and_only_these_are_read() -> None:
     agree_on_lines(1, EACH, CHANGED)
 
 
@@ -214,7 +214,7 @@ def test_what_fits_is_read_and_what_does_not_is_not_at_length(seed: int) -> None
 
 
 @pytest.mark.parametrize("old", ["1", '"a"'])
-def test_what_no_schema_can_say_is_what_the_text_says(old: str) -> None:
+def test_the_limits_of_the_schema_are_those_the_text_names(old: str) -> None:
     """So that it can be left out above, and nothing else is."""
     line = '{"event":"halt","process":1,"incarnation":0,"reason":"a"}'
     changed = line.replace(old, {"1": "1.0", '"a"': r'"\ud800"'}[old])

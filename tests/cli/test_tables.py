@@ -10,13 +10,13 @@ BROKEN = check([Deliver(2, 0, Txn(Zxid(1, 1), "a value")), Deliver(1, 0, Txn(Zxi
 CATALOGUE = {"mutants": {"a-name-that-is-as-long-as-some": ("what it is in a sentence, with an end", "a source")}}
 
 
-def test_where_there_is_room_a_sentence_is_beside_its_row() -> None:
+def test_a_short_sentence_is_beside_its_row() -> None:
     [row] = [line for line in text_of(render_verdicts(BROKEN), 100).splitlines() if line.startswith("integrity ")]
     assert row.split()[:4] == ["integrity", "violated", "2", "p2"]
 
 
 @pytest.mark.parametrize("width", [40, 60])
-def test_where_there_is_not_it_follows_over_the_whole_width(width: int) -> None:
+def test_a_long_sentence_follows_its_row_over_the_whole_width(width: int) -> None:
     for table in (
         render_verdicts(BROKEN),
         render_catalogue(CATALOGUE),

@@ -293,7 +293,7 @@ def test_the_word_has_a_colour_of_its_own_and_the_rest_is_clean(capsys: pytest.C
         assert capsys.readouterr().out == f"\n\x1b[1;{colour}m{WORDS[code][0]}\x1b[0m: a\\x1b[2J; next: b\n"
 
 
-def test_of_many_names_the_first_few_are_told() -> None:
+def test_the_first_few_of_many_names_are_told() -> None:
     assert named(["a", "b"]) == "a, b"
     assert named([*"abcdefg"]) == "a, b, c, d and 3 more"
 

@@ -98,7 +98,7 @@ def test_what_every_run_breaks_is_decided_at_the_start() -> None:
     )
 
 
-def test_what_can_be_mended_is_not_final() -> None:
+def test_a_violation_that_can_be_mended_is_not_final() -> None:
     """Either process delivers what it lacks if the run goes on, in another order than the other."""
     private = (Split((1,)), Request(1, "x"), Lead(2, (3,)), Settle(6), Request(2, "y"), Settle(3))
     schedule = schedule_of("zab", "commit-on-own-ack", 3, (*EPOCH, *private), "agreement", switches=PLAIN)

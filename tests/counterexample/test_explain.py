@@ -89,7 +89,7 @@ def test_what_a_step_changed_is_told_and_nothing_else() -> None:
     assert moments[3].unsynced == {1: 1, 2: 1, 3: 0}
 
 
-def test_of_a_history_only_the_end_that_changed_is_told() -> None:
+def test_a_changed_history_is_told_by_its_end() -> None:
     told = story(*EPOCH, Request(1, "x"), Request(1, "y"))
     assert told.moments[-1].changes == {1: (Change("h_f", (), ("y⟨1,2⟩",), is_sequence=True),)}
 
@@ -120,7 +120,7 @@ def test_a_fault_is_told_in_a_few_words(choice: AnyChoice, process: int | None, 
     assert (last.process, last.action) == (process, action)
 
 
-def test_that_a_message_overtakes_is_told() -> None:
+def test_an_overtaking_message_is_told() -> None:
     told = story(*EPOCH, Request(1), Request(1), Overtake(1, 2), mutant="non-fifo-link")
     assert (told.moments[-1].process, told.moments[-1].action) == (None, "p1 → p2: the last message overtakes")
 
@@ -189,7 +189,7 @@ def test_a_violation_is_told_with_what_was_planted(name: str) -> None:
     assert load(told.schedule, "story") == schedule
 
 
-def test_of_several_violations_the_one_that_the_schedule_names_is_told() -> None:
+def test_the_violation_that_the_schedule_names_is_told() -> None:
     schedule = RECORDED["commit-on-own-ack.total-order"]
     told = explain_replay(replay(schedule))
     assert told.violation is not None

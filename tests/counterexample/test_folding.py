@@ -70,7 +70,7 @@ def test_messages_of_a_broadcast_share_a_row_and_an_arrow() -> None:
         assert "100 PROPOSAL" in text
 
 
-def test_those_of_each_receiver_are_rows_of_their_own() -> None:
+def test_messages_to_each_receiver_are_rows_of_their_own() -> None:
     found = rows(folded(*broadcasts(range(1, 4), followers=(2, 3))))
     assert found[1:3] == ["p1 → p2 3 PROPOSAL, v⟨1,1⟩ to v⟨1,3⟩", "p2 ← p1 3 PROPOSAL, v⟨1,1⟩ to v⟨1,3⟩"]
     assert "p1 → p3 3 PROPOSAL, v⟨1,1⟩ to v⟨1,3⟩" in found

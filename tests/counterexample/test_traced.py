@@ -239,7 +239,7 @@ def test_a_short_trace_is_shown_whole() -> None:
     assert len(story(*many(MOST_ROWS // 3)).moments) == MOST_ROWS // 3 * 3
 
 
-def test_of_a_long_trace_the_rows_around_the_witness_are_shown_and_the_others_counted() -> None:
+def test_a_long_trace_is_shown_around_its_witness_and_counted_elsewhere() -> None:
     wrong = Txn(Zxid(1, 5000), "nobody broadcast it")
     events = [*many(2000), Deliver(2, 0, wrong), *many(1000)]
     found = told(whole(events, processes=3))
@@ -344,7 +344,7 @@ def test_it_looks_at_each_event_only_so_often(monkeypatch: pytest.MonkeyPatch) -
 # The units.
 
 
-def test_what_is_counted_is_said() -> None:
+def test_the_unit_is_a_line_an_event_or_a_step() -> None:
     assert (trace().unit, merged().unit, minimised().unit) == ("line", "event", "step")
     assert "each process's own order only" in merged().settings
     assert trace().settings == ()

@@ -164,7 +164,7 @@ def test_each_sequence_of_a_process_counts_by_itself() -> None:
     assert marks(graph_of("local primary order", events)) == {expected}
 
 
-def test_of_several_equal_events_those_are_meant_that_the_witness_shows_in_a_row() -> None:
+def test_equal_events_are_found_as_the_witness_shows_them_in_a_row() -> None:
     """p1 delivers a and b in one phase; in the next one b comes right before a."""
     phases = [CommitEpoch(1, 0, 1), *deliveries(1, A, B), CommitEpoch(1, 0, 2), *deliveries(1, B, A)]
     graph = graph_of("invariant 2", phases)

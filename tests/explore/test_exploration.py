@@ -26,7 +26,7 @@ ATOMIC = Switches(sync="atomic")
 MINIMAL = Path(__file__).parents[1] / "zookeeper/model/schedules"
 
 
-def test_what_holds_is_proved() -> None:
+def test_properties_that_hold_are_proved() -> None:
     told: list[Progress] = []
     found = explore(bounds=TWO, properties=["core"], on_progress=told.append)
     assert (found.whole, found.broken, found.counterexample, found.steps) == (True, None, None, 0)
@@ -101,7 +101,9 @@ def test_what_symmetry_makes_up_may_be_real_under_other_names() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_real_under_no_names_is_searched_for_without_symmetry(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_counterexample_that_is_real_under_no_names_is_searched_for_without_symmetry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(Symmetry, "under_all_names", lambda _, choices: iter([choices]))
     found = explore(**MADE_UP_BY_SYMMETRY)
     assert (found.broken, found.trap, found.symmetry) == ("reliable delivery", "trap", False)

@@ -83,7 +83,7 @@ def test_with_symmetry_it_sees_the_same_states_up_to_names(protocol: str, name: 
     assert sum(map(len, orbits)) == len({row[:-1] for row in whole.rows()})
 
 
-def test_who_supplies_a_log_does_not_depend_on_names() -> None:
+def test_the_supplier_of_a_log_does_not_depend_on_names() -> None:
     """The first that came is taken of two with the highest zxid, under whatever names."""
     names = (0, 3, 1, 2)
     leader = Server(1, 1, Quorums(3), leader=1)

@@ -43,7 +43,7 @@ def frozen(*arguments: str, hash_seed: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_what_is_quick_is_as_it_was() -> None:
+def test_quick_items_are_as_they_were() -> None:
     result = frozen(*QUICK, hash_seed="77")
     assert result.returncode == 0, result.stdout + result.stderr
 
@@ -86,6 +86,6 @@ def test_words_change_a_hash_of_their_own() -> None:
     assert hashes({"property": "prefix", "summary": "one"})["item"] != before["item"]
 
 
-def test_what_varies_changes_nothing(tmp_path: Path) -> None:
+def test_varying_texts_change_no_hash(tmp_path: Path) -> None:
     assert hashes({"runs": 1, "seconds": 0.1}) == hashes({"runs": 1, "seconds": 0.2})
     assert plain(f"{tmp_path}/a took 0.31 CPU seconds", tmp_path) == "FOLDER/a took N CPU seconds"

@@ -175,7 +175,7 @@ def test_an_annotation_is_one_command_whatever_a_value_holds() -> None:
         assert line.isascii()
 
 
-def test_what_passed_has_no_annotation() -> None:
+def test_a_pass_has_no_annotation() -> None:
     assert [*annotations(of_status("passed", "inconclusive"))] == [
         "::warning title=zabcheck%3A zab%2C inconclusive 1::it is inconclusive"
     ]

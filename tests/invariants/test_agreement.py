@@ -63,7 +63,7 @@ def test_what_a_snapshot_held_counts_as_delivered() -> None:
 
 @pytest.mark.parametrize("incarnation", [0, 1])
 @pytest.mark.parametrize("process", [1, 2])
-def test_whoever_only_takes_a_snapshot_over_cannot_diverge(process: int, incarnation: int) -> None:
+def test_a_process_that_only_takes_a_snapshot_over_cannot_diverge(process: int, incarnation: int) -> None:
     taken: list[Event] = [restore(process, A, B, incarnation=incarnation)] * 2
     events = [*deliveries(1, A, B), *taken, *deliveries(process, A, incarnation=incarnation)]  # a repeat is nothing new
     assert judge(NAME, events).status == "not exercised"

@@ -39,20 +39,20 @@ def judge(
 
 
 @both_orders
-def test_what_one_process_of_three_accepted_is_not_chosen(order: Order) -> None:
+def test_a_transaction_that_one_process_of_three_accepted_is_not_chosen(order: Order) -> None:
     verdict = judge([*BEGUN, *accepts(1, 1, A), *deliveries(1, A)], order)
     assert witness(verdict) == (Accept(1, 0, 1, A), Deliver(1, 0, A))
     assert summary(verdict) == "p1 delivered a⟨1,1⟩, which only p1 had accepted in epoch 1: no quorum"
 
 
 @both_orders
-def test_what_two_accepted_is(order: Order) -> None:
+def test_a_transaction_that_two_accepted_is_chosen(order: Order) -> None:
     verdict = judge([*BEGUN, *accepts(1, 1, A), *accepts(3, 1, A), *deliveries(1, A), *deliveries(2, A)], order)
     assert (verdict.status, verdict.judged) == ("holds", 1)  # once chosen, it cannot fail any more
 
 
 @both_orders
-def test_what_nobody_accepted_is_not(order: Order) -> None:
+def test_a_transaction_that_nobody_accepted_is_not_chosen(order: Order) -> None:
     verdict = judge([*BEGUN, *accepts(1, 1, A), *deliveries(2, B)], order)
     assert witness(verdict) == (Deliver(2, 0, B),)
     assert summary(verdict) == "p2 delivered b⟨1,2⟩, which nobody had accepted"
@@ -100,7 +100,7 @@ def test_an_initial_history_is_accepted_in_its_epoch(order: Order) -> None:
     assert witness(judge([*late_joiner[:-2], adopt(3, 1, A), *accepts(2, 2, A), *deliveries(3, A)], order)) != ()
 
 
-def test_what_was_accepted_once_stays_so() -> None:
+def test_a_chosen_transaction_stays_chosen() -> None:
     """Whatever replaces it later, and however many adopt that."""
     events = [*BEGUN, *accepts(1, 1, A), adopt(1, 2), adopt(1, 1), *accepts(2, 1, A), *deliveries(2, A)]
     assert judge(events).status == "holds"
@@ -143,7 +143,7 @@ def test_a_trace_that_does_not_show_who_accepted_says_nothing(order: Order) -> N
         assert judge(events, order).status == "not exercised"
 
 
-def test_that_it_shows_them_may_turn_out_later() -> None:
+def test_a_delivery_before_the_first_protocol_event_is_judged_too() -> None:
     verdict = judge([*deliveries(2, A), adopt(1, 1), *accepts(1, 1, A), *accepts(1, 1, B)])
     assert witness(verdict) == (Deliver(2, 0, A),)
     assert verdict.violation is not None
@@ -214,7 +214,7 @@ def test_the_witness_is_the_least_by_zxid_then_value_then_process_and_incarnatio
 
 
 @both_orders
-def test_of_one_process_the_first_proposal_is_shown_rather_than_an_initial_history(order: Order) -> None:
+def test_the_first_proposal_is_shown_rather_than_an_initial_history(order: Order) -> None:
     recovered = [adopt(1, 1, A, incarnation=1), *accepts(1, 1, A, incarnation=2)]
     events = [*BEGUN, *accepts(1, 1, A), adopt(1, 1, A), *recovered, *deliveries(1, A, incarnation=2)]
     assert witness(judge(events, order))[0] == Accept(1, 0, 1, A)

@@ -130,7 +130,7 @@ def test_every_property_is_counted_or_looks_at_events_of_its_own() -> None:
         assert name in (BESIDE if kind.looks_at and name not in COUNTED_THERE else COUNTED_THERE), name
 
 
-def test_what_is_counted_is_what_is_said_to_be() -> None:
+def test_counts_are_of_what_they_are_said_to_be() -> None:
     assert set(Proof(1, np.array([True]), redelivery=True).finish()) == COUNTED_THERE
 
 

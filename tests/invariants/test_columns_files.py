@@ -152,7 +152,7 @@ def test_an_incarnation_that_goes_back_is_named() -> None:
     assert said(lambda: opened([SOUND, back, SOUND])).startswith(message)
 
 
-def test_what_a_quorum_is_is_looked_at_where_it_matters() -> None:
+def test_quorums_are_looked_at_where_they_matter() -> None:
     wrong: list[Event] = whole([*broadcasts(1, 1, A), Stabilised(1, 0, (1,))], processes=3)
     message = "run 1, line 3, field `quorum`: expected a majority of 3 processes, found 1"
     assert said(lambda: opened([SOUND, wrong])) == message

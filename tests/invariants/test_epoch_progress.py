@@ -59,7 +59,7 @@ def test_who_follows_a_leader_that_has_closed_their_connection_has_lost_it() -> 
     assert judge(NAME, [*DONE, leads(), follows(2), Quiescent(3, 0, 1)]).status == "holds"
 
 
-def test_whoever_has_delivered_what_its_leader_has_owes_nothing() -> None:
+def test_a_process_that_has_delivered_its_leaders_history_owes_nothing() -> None:
     verdict = judge(NAME, [*DONE, *deliveries(2, B), leads(), follows(2)])
     assert (verdict.status, verdict.judged) == ("holds", 1)
 

@@ -75,7 +75,7 @@ def test_what_is_broadcast_in_another_epoch_does_not_count() -> None:
     assert judge(NAME, [*start, adopt(3, 2, D)]).status == "holds"
 
 
-def test_of_two_primaries_of_an_epoch_each_has_its_own_sequence() -> None:
+def test_two_primaries_of_an_epoch_have_sequences_of_their_own() -> None:
     start: list[Event] = [*EPOCH_1, *broadcasts(1, 1, A, C), *broadcasts(2, 1, A, B)]
     for history in ([A, C], [A, B]):
         assert judge(NAME, [*start, adopt(3, 1, *history)]).status == "holds"
@@ -113,7 +113,7 @@ def test_a_trace_without_any_answer_says_nothing() -> None:
     assert judge(NAME, deliveries(2, A)).status == "not exercised"
 
 
-def test_what_may_yet_be_provided_is_concluded_upon_only_at_the_end() -> None:
+def test_a_history_that_may_yet_be_provided_is_judged_at_the_end() -> None:
     made_up: list[Event] = [*EPOCH_1, adopt(2, 2)]
     assert judge(NAME, made_up, complete=False).status == "inconclusive"
     altered = ack_epoch(1, 9, 1, A)

@@ -116,7 +116,7 @@ def test_in_merged_logs_the_broadcast_may_come_later_in_the_file() -> None:
     assert judge(NAME, log, complete=False).status == "inconclusive"
 
 
-def test_of_two_primaries_of_an_epoch_one_has_to_have_broadcast_all_of_it() -> None:
+def test_one_of_two_primaries_of_an_epoch_has_to_have_broadcast_all_of_it() -> None:
     start = [*broadcasts(1, 1, A, B), *broadcasts(3, 1, A, C), adopt(2, 1), CommitEpoch(2, 0, 1)]
     for right in ([A, B], [A, C]):
         assert judge(NAME, [*start, *deliveries(2, *right)]).status == "holds"

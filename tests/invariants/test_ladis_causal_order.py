@@ -95,7 +95,7 @@ def test_the_witness_is_the_least() -> None:
     )
 
 
-def test_of_several_broadcasts_the_least_leaders_are_named() -> None:
+def test_the_least_leaders_of_several_broadcasts_are_named() -> None:
     events = [*broadcasts(1, 1, A), *broadcasts(2, 2, D), *broadcasts(3, 1, A), *broadcasts(3, 3, D)]
     assert witness(judge(NAME, [*events, *deliveries(4, D, A)]))[:2] == (Broadcast(1, 0, 1, A), Broadcast(2, 0, 2, D))
 

@@ -29,7 +29,7 @@ def test_a_process_need_not_come_as_far_again() -> None:
     assert judge(NAME, [*deliveries(2, A, B), *deliveries(2, A, incarnation=1)]).status == "not exercised"
 
 
-def test_what_had_no_successor_may_get_any() -> None:
+def test_a_transaction_without_successor_may_get_any() -> None:
     events = [*deliveries(2, A), *deliveries(2, A, C, incarnation=1)]
     assert judge(NAME, events).status == "not exercised"
     events += deliveries(2, A, B, incarnation=2)

@@ -31,7 +31,7 @@ def test_a_primary_that_delivers_too_late_is_told_from_another_that_delivers() -
     ]
 
 
-def test_of_a_wrong_value_the_zxid_with_two_values_is_read_first() -> None:
+def test_a_zxid_with_two_values_is_read_before_a_wrong_value() -> None:
     wrong = Txn(A.zxid, "wrong")
     events = [*broadcasts(1, 1, A, B), *deliveries(1, A, B), *deliveries(2, wrong, B)]
     violated = [each.property for each in explaining_first(check(events)) if each.status == "violated"]

@@ -276,7 +276,7 @@ def test_a_quorum_system_that_is_none_is_refused(quorums: str, message: str) -> 
         ("[1,2]", "weights 1,1,2", "expected a quorum of `weights 1,1,2`, found 2 processes that are none"),
     ],
 )
-def test_what_stabilised_calls_a_quorum_has_to_be_one(quorum: str, quorums: str, message: str) -> None:
+def test_the_quorum_of_stabilised_has_to_be_one(quorum: str, quorums: str, message: str) -> None:
     header = HEADER.replace(b"}", f',"quorums":"{quorums}"}}'.encode())
     line = f'{{"event":"stabilised","process":1,"incarnation":0,"quorum":{quorum}}}\n'.encode()
     assert error(header + line) == f"line 2, field `quorum`: {message}"
@@ -285,7 +285,7 @@ def test_what_stabilised_calls_a_quorum_has_to_be_one(quorum: str, quorums: str,
 @pytest.mark.parametrize(
     ("quorum", "quorums"), [((1, 2), "majority"), ((3, 2, 1), "majority"), ((1,), "weights 3,1,1"), ((), "majority")]
 )
-def test_what_stabilised_rightly_calls_a_quorum_is_read(quorum: tuple[int, ...], quorums: str) -> None:
+def test_a_right_quorum_of_stabilised_is_read(quorum: tuple[int, ...], quorums: str) -> None:
     around: list[Event] = [Header(1, 3, "mine", quorums), Stabilised(1, 0, quorum), End(1)]
     assert trace.loads(written(around)) == around
 

@@ -21,7 +21,7 @@ def test_two_values_under_one_zxid_are_a_violation() -> None:
     ids=["a", "d", "b"],
 )
 @pytest.mark.parametrize("known", [Accept(3, 0, 1, A), Deliver(3, 0, A), Broadcast(3, 0, 1, A)], ids=["a", "d", "b"])
-def test_whoever_shows_them(known: Event, other: Event) -> None:
+def test_values_clash_whichever_process_shows_them(known: Event, other: Event) -> None:
     for events in ([known, other], [other, known]):
         assert witness(judge(NAME, events)) == (known, other)
 

@@ -69,7 +69,7 @@ def _is_a_property(node: ast.stmt) -> bool:
 
 
 @pytest.mark.parametrize("package", ["invariants", "zabcheck"])
-def test_what_is_public_says_what_it_is(package: str) -> None:
+def test_every_public_name_has_a_docstring(package: str) -> None:
     paths = sorted((ROOT / package).rglob("*.py"))
     assert [(str(path.relative_to(ROOT)), name) for path in paths for name in without_docstring(path)] == []
 

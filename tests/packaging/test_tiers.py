@@ -5,7 +5,7 @@ import pytest
 from tests.tiers import sweep
 
 
-def test_of_a_sweep_only_the_named_cases_are_in_the_normal_tier() -> None:
+def test_the_normal_tier_has_only_the_named_cases_of_a_sweep() -> None:
     one, two, three = sweep(("one", "two", ("three", 3)), normal=("two",))
     assert two == "two"
     assert [each.values for each in (one, three)] == [("one",), ("three", 3)]

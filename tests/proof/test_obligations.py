@@ -181,7 +181,7 @@ def test_a_conjunct_that_is_wrong_is_never_proved() -> None:
     ]
 
 
-def test_what_no_solver_decides_is_not_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_obligation_that_no_solver_decides_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prover, "_unsatisfiable", lambda *_: False)
     ticks = iter(range(10_000))
     monkeypatch.setattr(prover, "monotonic", lambda: next(ticks))

@@ -314,7 +314,7 @@ def test_a_history_may_be_longer_than_python_calls_may_nest() -> None:
     assert not provides_what_it_accepted(world, replace(answer, hash=whole.hash + 1))
 
 
-def test_what_tells_nothing_of_the_protocol_exercises_neither() -> None:
+def test_a_trace_without_protocol_events_exercises_neither() -> None:
     plain = [ONE[0], *(each for each in ONE if isinstance(each, Broadcast | Deliver))]
     unnamed = [ONE[0], Promise(1, 0, 1), *ONE[2:]]
     many = [Header(1, 9, "zab"), *ONE[1:]]

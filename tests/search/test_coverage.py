@@ -58,7 +58,7 @@ def test_all_begin_alike() -> None:
         Restore(1, 0, X.zxid, 1, 7),
     ],
 )
-def test_what_changes_a_process_is_a_new_state(event: Event) -> None:
+def test_a_changed_process_is_a_new_state(event: Event) -> None:
     assert len(covered(3, [event]).states) == 2
 
 

@@ -219,7 +219,7 @@ def test_what_decides_about_goals_is_told_apart() -> None:
 
 
 @pytest.mark.parametrize("runs", sweep((40, 300), normal=(40,)))
-def test_who_asks_for_fewer_goals_need_know_less(runs: int) -> None:
+def test_fewer_goals_need_less_knowledge(runs: int) -> None:
     """Of runs that are one but for some goals, each continuation reaches the same other ones."""
     compared: Counter[str] = Counter()
     for seed in range(runs):

@@ -13,5 +13,5 @@ def test_each_setting_is_told_with_its_value() -> None:
     assert "interrupted 0.3 abandoned 1 lags 1 (4 times)" in told["habits"]
 
 
-def test_what_some_runs_do_without_are_moves() -> None:
+def test_optional_settings_are_moves() -> None:
     assert {*SETTINGS.optional, *SETTINGS.seldom} < {*SETTINGS.weights}

@@ -56,7 +56,7 @@ def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
 
 
 @pytest.mark.slow
-def test_what_is_kept_is_kept() -> None:
+def test_settings_named_in_keep_stay() -> None:
     schedule = found("no-truncation", 1, "primary integrity", processes=5)
     short = shortened(schedule, "primary integrity", keep=("sync", "quorums"))
     assert short.processes <= 5

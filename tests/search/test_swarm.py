@@ -91,7 +91,7 @@ def test_runs_differ_in_size_quorums_switches_faults_and_order() -> None:
     assert {sum(name in each.weights for name in SETTINGS.seldom) for each in drawn} == {1, 2}
 
 
-def test_what_is_fixed_is_not_drawn() -> None:
+def test_a_fixed_setting_is_not_drawn() -> None:
     quorums = Quorums(4)
     for seed in range(10):
         made = run(seed, processes=4, quorums=quorums, fixed={"sync": "atomic", "counter_limit": 2})
@@ -172,7 +172,7 @@ def test_without_a_bug_a_running_epoch_owes_nothing(protocol: str, processes: in
 # The order of messages.
 
 
-def test_of_all_that_waits_the_highest_priority_comes_first() -> None:
+def test_the_highest_priority_that_waits_comes_first() -> None:
     made = Run(ZAB, 3, ALL)
     made.execute(Lead(1, (2, 3)))
     in_order = Priorities(made.simulator, lambda: 0.5, demoted=0.0)

@@ -182,6 +182,6 @@ def test_what_is_in_a_state_is_told_where_a_run_is_drawn() -> None:
         assert {s.text for process in (1, 2, 3) for s in states(events, process)} == {text}
 
 
-def test_of_a_state_with_many_paths_some_are_shown() -> None:
+def test_some_of_many_paths_of_a_state_are_shown() -> None:
     assert str(applied(*[f"/{name}=v@1" for name in "fedcba"])) == "/a=v@1 /b=v@1 /c=v@1 /d=v@1 /e=v@1 …"
     assert str(NOTHING) == ""

@@ -75,7 +75,7 @@ def test_what_is_still_under_way_is_not_sent_again() -> None:
     assert sent.count((1, 3)) == 1
 
 
-def test_who_was_down_finds_the_last_one_of_each() -> None:
+def test_a_server_that_was_down_finds_the_last_one_of_each() -> None:
     voting = Voting()
     voting.looks(1, 2)
     voting.do(Hear(1, 2))  # takes its vote over

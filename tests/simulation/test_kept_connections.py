@@ -83,7 +83,7 @@ def test_the_end_of_a_connection_that_is_kept_is_noticed(over: list[Choice]) -> 
 
 
 @pytest.mark.parametrize("over", [Timeout(2), Crash(2), Elect(2, 2)])
-def test_whoever_lets_go_of_everything_lets_go_of_what_it_kept(over: Choice) -> None:
+def test_letting_go_of_everything_lets_go_of_what_was_kept(over: Choice) -> None:
     chat = with_two_leaders()
     chat.do(over)
     assert chat.simulator.closed() == [(1, 2), (3, 2)]

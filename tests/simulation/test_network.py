@@ -45,7 +45,7 @@ def test_messages_of_different_connections_interleave_freely() -> None:
     assert chat.receive_all(1, 2) == ["first"]
 
 
-def test_what_waits_can_be_asked() -> None:
+def test_waiting_messages_can_be_asked_for() -> None:
     chat = connected(2, 3)
     chat.say(2, 1, "a", "b")
     chat.say(1, 3, "x")

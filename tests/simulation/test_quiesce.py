@@ -112,7 +112,7 @@ def test_protocols_that_know_no_rest_are_not_asked(protocol: str) -> None:
     assert not any(isinstance(event, Quiescent) for event in events)
 
 
-def test_those_that_know_it_are_asked() -> None:
+def test_protocols_that_know_quiescence_are_listed() -> None:
     asked = [name for name, each in PROTOCOLS.items() if "quiesce" not in each.environment.never]
     assert asked == [
         "zab",

@@ -250,7 +250,7 @@ def test_the_network_is_shown_only_on_demand_and_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_is_at_hand_is_what_the_parts_have(seed: int) -> None:
+def test_the_simulator_shares_the_state_of_its_parts(seed: int) -> None:
     """The simulator has the lists, dicts and sets of its parts, so no part may replace one."""
     simulator, _ = simulator_after([*walked(seed, 1500), Cut(1, 2), Heal(), Pause(1), Wake(1), PowerLoss()])
     for each in (simulator, simulator.fork(lambda _: None)):

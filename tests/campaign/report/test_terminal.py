@@ -126,7 +126,7 @@ def test_every_table_is_told() -> None:
         assert full.count(told) >= 1, told
 
 
-def test_of_the_growth_some_points_are_shown_the_last_always_and_rates_are_between_them() -> None:
+def test_growth_is_shown_at_some_points_with_the_last_and_rates_between_them() -> None:
     every, some = campaign_sheets.growth(REPORT), campaign_sheets.growth(REPORT, 2)
     assert [row[2].text for row in every.rows] == ["24,805.0", "9,010.0", "6,835.0", "4,405.0"]
     assert [[cell.text for cell in row[:3]] for row in some.rows] == [

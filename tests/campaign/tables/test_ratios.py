@@ -24,7 +24,7 @@ def test_a_share_has_wilsons_interval(count: int, total: int, low: float, high: 
     assert share(count, total) == pytest.approx((low, high), abs=5e-5)
 
 
-def test_of_nothing_any_share_is_possible() -> None:
+def test_the_interval_of_a_share_of_no_runs_is_0_to_1() -> None:
     assert share(0, 0) == (0.0, 1.0)
 
 

@@ -79,7 +79,7 @@ def test_the_overview_sums_the_rows_up(found: Tables, rows: Rows) -> None:
     assert overview.states == len({state for row in rows for state in row["states"]})
 
 
-def test_of_each_property_it_is_told_how_often_it_was_judged_and_broke(found: Tables, rows: Rows) -> None:
+def test_each_property_has_its_numbers_of_judged_and_broken_runs(found: Tables, rows: Rows) -> None:
     assert [each.property for each in found.properties] == [*EVERY]
     for each in found.properties:
         judged = [row["judged"][each.property] for row in rows]
@@ -89,14 +89,14 @@ def test_of_each_property_it_is_told_how_often_it_was_judged_and_broke(found: Ta
     assert sum(each.first for each in found.properties) == len(broken(rows)) > 0
 
 
-def test_of_each_goal_it_is_told_how_many_runs_reached_it_and_which_was_the_first(found: Tables, rows: Rows) -> None:
+def test_each_goal_has_its_runs_and_the_first_of_them(found: Tables, rows: Rows) -> None:
     assert [each.goal for each in found.goals] == list(GOALS)
     for each in found.goals:
         reached = [row["run"] for row in rows if each.goal in row["goals"]]
         assert (each.runs, each.first) == (len(reached), min(reached, default=None))
 
 
-def test_of_each_mutant_it_is_told_how_often_and_how_soon_it_was_detected(found: Tables, rows: Rows) -> None:
+def test_each_mutant_has_its_rate_and_time_of_detection(found: Tables, rows: Rows) -> None:
     assert [each.mutant for each in found.mutants] == [None, "no-truncation", "commit-ld-zxid"]
     for each in found.mutants:
         mine = [row for row in rows if row["mutant"] == each.mutant]
@@ -116,7 +116,7 @@ def test_of_each_mutant_it_is_told_how_often_and_how_soon_it_was_detected(found:
     assert [each.violating > 0 for each in found.mutants] == [False, True, True]
 
 
-def test_of_each_mutant_it_is_told_what_broke_first_and_what_was_violated(found: Tables, rows: Rows) -> None:
+def test_each_mutant_has_its_first_and_its_other_violations(found: Tables, rows: Rows) -> None:
     first = Counter((row["mutant"], row["broken"]) for row in broken(rows))
     violated = Counter((row["mutant"], name) for row in rows for name in row["violated"])
     assert {(each.mutant, each.property): each.first for each in found.broken if each.first} == first

@@ -135,7 +135,7 @@ def test_the_verdict_names_the_server(zabcheck: Command, tmp_path: Path) -> None
     assert (refusal["since"], refusal["before"], refusal["offset"]) == ("3.9.4", None, 404)
 
 
-def test_what_to_do_now_and_the_command_that_checks_it(zabcheck: Command, tmp_path: Path) -> None:
+def test_remedies_come_with_the_command_that_checks_them(zabcheck: Command, tmp_path: Path) -> None:
     for server in (1, 2):
         disk(tmp_path / f"s{server}", {E1[0]: E1[:8]}, server=server)
     disk(tmp_path / "s3", {E1[0]: [*E1[:4], *E1[5:]]}, server=3)

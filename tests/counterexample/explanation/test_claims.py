@@ -43,7 +43,7 @@ from zabcheck.search.swarm import find
 
 
 @pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::36]))
-def test_of_a_recorded_run(name: str) -> None:
+def test_claims_of_a_recorded_run_are_true(name: str) -> None:
     told = story(name)
     assert wrong_claims(told.explanation, told.trace) == []
 
@@ -53,7 +53,7 @@ def test_of_a_recorded_run(name: str) -> None:
 )
 @pytest.mark.parametrize("make", [random_trace, random_protocol_trace])
 @pytest.mark.parametrize("order", ["global", "per-process"])
-def test_of_random_traces(make: Callable[[int], RandomTrace], order: Order, seeds: range) -> None:
+def test_claims_of_random_traces_are_true(make: Callable[[int], RandomTrace], order: Order, seeds: range) -> None:
     explained = 0
     for seed in seeds:
         events = make(seed).events
@@ -84,7 +84,7 @@ def assert_true(lines: Sequence[Event], ordered: bool, where: str) -> int:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if CATALOGUE[name].protocol == "zab"])
-def test_of_runs_of_the_swarm_that_nobody_minimised(name: str) -> None:
+def test_claims_of_runs_that_are_not_minimised_are_true(name: str) -> None:
     mutant = CATALOGUE[name]
     protocol = mutant.apply(PROTOCOLS[mutant.protocol])
     for seed in range(1, 4):

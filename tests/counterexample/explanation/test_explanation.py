@@ -337,7 +337,7 @@ def test_an_event_that_the_trace_lacks_is_told_without_its_place() -> None:
     )
 
 
-def test_of_acceptances_nothing_is_said_where_the_trace_has_none() -> None:
+def test_acceptances_are_not_mentioned_if_the_trace_has_none() -> None:
     told = Stabilised(1, 0, (1, 2))
     events = [told, *broadcasts(1, 1, A), *deliveries(1, A)]
     violation, _ = judged("convergence", *events)
@@ -362,7 +362,7 @@ def test_the_numbers_of_incarnations_may_have_gaps_of_any_size() -> None:
     assert f"What p1 itself had delivered, as incarnation 7, was {A}." in explanation(violation, numbered(events))
 
 
-def test_of_many_incarnations_only_those_that_are_named_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_named_incarnations_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     lives = [event for number in range(500) for event in (Crash(1, number), Recover(1, number + 1))]
     events = [*deliveries(1, A), *lives, Deliver(1, 500, Txn(A.zxid, "other"))]
     violation, _ = judged("zxid uniqueness", *events)

@@ -34,7 +34,7 @@ def of_class(root: Element, wanted: str) -> list[Element]:
 
 
 @pytest.mark.parametrize("about", WITHOUT_VIOLATION)
-def test_of_the_others_there_is_no_graph(about: str) -> None:
+def test_a_story_without_a_violation_has_no_graph(about: str) -> None:
     assert STORIES[about]().violation is None
 
 

@@ -164,7 +164,7 @@ def within(point: tuple[float, float], shape: Shape, margin: float) -> bool:
     return True
 
 
-def test_what_is_taken_is_not_free() -> None:
+def test_a_taken_place_is_not_free() -> None:
     room = Room()
     room.take(((0.0, 0.0), (100.0, 300.0)))
     assert not room.is_free(box(45, 145, 20, 10))

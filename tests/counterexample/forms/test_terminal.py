@@ -257,7 +257,7 @@ def test_a_snapshot_of_what_nobody_delivered_is_no_delivery() -> None:
     assert "\nDelivered" not in text
 
 
-def test_of_long_sequences_what_matters_is_shown() -> None:
+def test_long_sequences_are_shown_where_they_matter() -> None:
     txns = tuple(Txn(Zxid(1, counter), "v") for counter in range(1, 1001))
     other = Txn(Zxid(1, 500), "other")
     violation = Violation("total order", "s", "DSN", "z", (Deliver(2, 0, other),))

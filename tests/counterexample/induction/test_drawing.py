@@ -93,13 +93,13 @@ def test_what_is_missing_is_drawn_where_it_is_missing() -> None:
     assert cell == (Item("b⟨1,2⟩", "not ", labels=("W3",)), Item("c⟨2,1⟩"))
 
 
-def test_of_a_promise_that_the_state_does_not_have_f_p_is_a_bound() -> None:
+def test_f_p_is_a_bound_if_the_state_lacks_the_promise() -> None:
     """The invariant allows a process to have left epoch 1 and not epoch 0, so that is told."""
     assert row(states.uncommitted_delivery, "f.p")[2] == (Item("≥ 2"),)
     assert row(states.uncommitted_delivery, "left only") == [(), (), (Item("e1"),)]
 
 
-def test_what_is_so_in_no_epoch_is_said_once() -> None:
+def test_a_fact_of_no_epoch_is_said_once() -> None:
     assert [each.words for each in drawing(states.uncommitted_delivery()).witness] == [
         "p1 delivered a⟨1,1⟩",
         "a⟨1,1⟩ was not committed in any epoch",

@@ -99,7 +99,7 @@ RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "client
 
 
 @pytest.mark.parametrize(("name", "step"), sweep([("core", 5), *((name, 1) for name in GROUPS)], normal=[("core", 5)]))
-def test_of_any_continuation_they_say_the_same(name: str, step: int) -> None:
+def test_judges_with_equal_identities_give_equal_verdicts_on_any_continuation(name: str, step: int) -> None:
     compared: Counter[bool] = Counter()
     """By whether what comes breaks something."""
     for each in cuts()[::step]:
@@ -182,7 +182,7 @@ def test_a_property_that_says_nothing_of_its_needs_is_told_the_whole_record() ->
 
 
 @pytest.mark.parametrize("step", sweep((5, 1), normal=(5,)))
-def test_of_what_a_quorum_has_in_the_end_they_say_the_same(step: int) -> None:
+def test_judges_with_equal_identities_give_equal_verdicts_on_what_a_quorum_has_in_the_end(step: int) -> None:
     """Somewhere in what comes the environment promises not to disturb any more; a judge of what comes is told that."""
     compared: Counter[bool] = Counter()
     """By whether that breaks something in the end."""
@@ -257,7 +257,7 @@ def test_how_often_something_was_judged_makes_no_difference() -> None:
     assert known(once) == known([*once, *deliveries(2, A)]) == known([once[0], once[2], once[1]])
 
 
-def test_what_may_matter_makes_one() -> None:
+def test_broadcasts_deliveries_and_primaries_make_different_identities() -> None:
     sent = broadcasts(1, 1, A, B)
     assert known(sent) != known(broadcasts(1, 1, A))
     assert known([*sent, *deliveries(1, A)]) != known([*sent, *deliveries(2, A)])
@@ -399,7 +399,7 @@ def test_what_a_continuation_can_make_matter_is_told_apart(name: str) -> None:
     assert len(told_apart) == 2
 
 
-def test_who_was_a_primary_that_is_over_makes_none() -> None:
+def test_past_primaries_make_no_difference() -> None:
     runs = [[*broadcasts(p, 1, A), *deliveries(3, A), Recover(1, 1), Recover(2, 1)] for p in (1, 2)]
     assert known(runs[0]) == known(runs[1])
     assert known(runs[0][:-1]) != known(runs[1][:-1])

@@ -159,6 +159,6 @@ def test_a_property_may_bring_what_monitors_it() -> None:
     assert explored(Promised).states < explored(Plain).states
 
 
-def test_what_monitors_a_property_is_a_subclass_of_it() -> None:
+def test_a_monitor_is_a_subclass_of_its_property() -> None:
     with pytest.raises(AssertionError, match="judged as the property is"):
         monitors(TotalOrder)(Monitored)

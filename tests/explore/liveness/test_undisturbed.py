@@ -239,7 +239,7 @@ def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", sweep(NOT_FOLLOWED, normal=("halting later",)))
-def test_who_has_halted_gets_on_with_nobody(name: str) -> None:
+def test_a_process_that_has_halted_gets_on_with_nobody(name: str) -> None:
     given = compared(NOT_FOLLOWED[name])
     assert given.keys() == {None, Ending(None, raised=False)}
 

@@ -90,7 +90,7 @@ def test_a_digest_does_not_depend_on_what_was_asked_before() -> None:
         assert len(set(found[0].values())) == len(alike)
 
 
-def test_of_what_is_no_data_it_tells_the_kind() -> None:
+def test_a_value_that_is_no_data_is_told_by_its_kind() -> None:
     assert digest(Opaque(1)) == digest(Opaque(2)) != digest(Pair(1))
 
 

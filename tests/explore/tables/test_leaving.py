@@ -85,7 +85,7 @@ def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
     assert also_said.states <= said.states
 
 
-def test_who_leaves_an_iteration_says_so() -> None:
+def test_a_process_that_leaves_an_iteration_shows_it() -> None:
     """By a time-out, a crash, a closed connection; and before all else if it is told a leader in the middle of one."""
     components = Components(mutated("zab"), Quorums(2), ABRUPT, tells_of_leaving=True)
     alone = (NO_CONNECTION, NO_CONNECTION)
@@ -115,7 +115,7 @@ def test_who_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
     assert any(isinstance(each, CommitEpoch) for events in again for each in events)
 
 
-def test_of_properties_that_forget_nothing_nobody_is_told() -> None:
+def test_leaving_is_not_told_to_properties_that_forget_nothing() -> None:
     remembered = select(["invariant 1", "invariant 3"])
     space = Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 2, 1, 1, 1), remembered, forgetful=True)
     space.explore()

@@ -139,13 +139,13 @@ def who_is_held_stays(explorer: Space, expanded: int) -> bool:
     return seen
 
 
-def test_who_is_held_stays_with_its_leader() -> None:
+def test_a_held_thread_stays_with_its_leader() -> None:
     explorer = space(Bounds(3, 2, 1, 1, 0), ABRUPT, reduction=True)
     assert who_is_held_stays(explorer, explorer.explore().states)
 
 
 @pytest.mark.parametrize("switches", [ABRUPT, GRACEFUL], ids=["abrupt", "graceful"])
-def test_who_stays_anyway_reads_on(switches: Switches) -> None:
+def test_a_process_that_stays_anyway_reads_on(switches: Switches) -> None:
     protocol = mutated("zab")
     bounds = Bounds(2, 2, 1, 1, 0)
     both = [

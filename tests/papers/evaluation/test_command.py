@@ -18,7 +18,7 @@ __all__ = ["zabcheck"]
 SHORT = ("evaluate", "--operations", "20", "--outstanding", "10", "--history", "10")
 
 
-def test_what_is_printed(zabcheck: Command) -> None:
+def test_the_report_is_printed(zabcheck: Command) -> None:
     result = zabcheck(*SHORT, "--servers", "5,3", "--setting", "size=2048")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()

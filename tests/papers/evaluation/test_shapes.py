@@ -38,7 +38,7 @@ def test_the_network_alone_comes_near_the_cap_and_not_above(found: Evaluation) -
         assert row.network == 1.0
 
 
-def test_of_each_operation_the_card_sends_a_proposal_and_a_commit_to_each(found: Evaluation) -> None:
+def test_the_card_sends_a_proposal_and_a_commit_of_each_operation_to_each(found: Evaluation) -> None:
     for row in under_load(found, NETWORK_ONLY):
         each = (row.servers - 1) * (1024 + 60 + 60) * 8
         assert row.operations_per_second == pytest.approx(10**9 / each, rel=0.001)

@@ -14,7 +14,7 @@ each_scenario = pytest.mark.parametrize("scenario", SCENARIOS.values(), ids=SCEN
 
 
 @each_scenario
-def test_what_has_to_come_of_it_comes_about(scenario: Scenario) -> None:
+def test_a_scenario_has_its_outcome(scenario: Scenario) -> None:
     assert play(scenario).unmet == ()
 
 

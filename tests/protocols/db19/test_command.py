@@ -113,7 +113,7 @@ def test_the_result_as_json(zabcheck: Command) -> None:
     assert [each["property"] for each in document["verdicts"]] == [kind.name for kind in select(DB19.properties)]
 
 
-def test_of_an_option_that_is_given_twice_the_last_counts_and_zeros_in_front_do_not(zabcheck: Command) -> None:
+def test_the_last_of_two_equal_options_counts_and_leading_zeros_do_not(zabcheck: Command) -> None:
     expected = zabcheck("db19", *BROKEN).out
     assert zabcheck("db19", "--seed", "5", *BROKEN).out == expected
     assert zabcheck("db19", *BROKEN, "--nodes", "0" * 5000 + "2").out == expected

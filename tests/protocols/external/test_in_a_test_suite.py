@@ -27,7 +27,7 @@ def test_a_schedule_is_done_to_nodes() -> None:
         assert_schedule(UNSAFE, exec=BUG)
 
 
-def test_what_is_checked_is_named_once() -> None:
+def test_either_a_protocol_or_exec_is_given() -> None:
     for arguments in ({}, {"protocol": "zab", "exec": KIT}):
         with pytest.raises(ValueError, match="either a protocol or `exec`"):
             machine_for(**arguments)  # type: ignore[arg-type]  # both are wrong on purpose

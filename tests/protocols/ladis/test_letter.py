@@ -63,7 +63,7 @@ def test_it_tells_the_follower_to_truncate_to_the_last_committed_proposal_for_th
     assert sent(on_follower_info(leader, 3, FollowerInfo(C.zxid.packed())))[0] == (3, Trunc(B.zxid.packed()))
 
 
-def test_of_an_epoch_of_which_the_leader_has_nothing_all_is_forgotten() -> None:
+def test_an_epoch_that_the_leader_lacks_is_forgotten_whole() -> None:
     leader, _ = led(TOLD, TOLD, followers={}, epoch=0)
     leader.epoch = 5
     assert sent(on_follower_info(leader, 3, FollowerInfo(D.zxid.packed())))[0] == (3, Trunc(Zxid(2, 0).packed()))

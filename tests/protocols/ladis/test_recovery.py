@@ -234,7 +234,7 @@ def test_a_follower_with_a_proposal_that_was_never_delivered_is_told_to_truncate
     assert queued[:2] == [Trunc(B.zxid.packed()), Proposal(D)]
 
 
-def test_of_an_epoch_that_the_leader_knows_nothing_of_all_is_truncated() -> None:
+def test_an_epoch_that_the_leader_does_not_know_is_truncated_whole() -> None:
     """To the last zxid that both have: the follower tells the last one of each epoch."""
     told = FollowerInfo(first_of(4), 4, (D.zxid.packed(), A.zxid.packed()))
     leader = active(1, 2, followers={1: TOLD, 2: TOLD, 3: told}, epoch=5, start=first_of(5))

@@ -44,7 +44,7 @@ def test_an_epoch_of_one_or_two_processes(n: int) -> None:
     assert [event.process for event in events if isinstance(event, Deliver)] == list(range(1, n + 1))
 
 
-def test_of_two_processes_neither_leads_alone() -> None:
+def test_neither_of_two_processes_leads_alone() -> None:
     assert gives_up(on_lost(announcing(1, 2, n=2), 2, Lost(2)))
     events: list[object] = []
     simulator = Simulator(PROTOCOLS["zab"], 2, events.append)

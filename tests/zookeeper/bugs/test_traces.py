@@ -99,11 +99,11 @@ def test_a_bug_is_named_with_the_evidence(bug: str, tmp_path: Path) -> None:
         (Server(OLD, (0,), 1), Server(OLD, (0, zxid(1, 4)), 1)),  # alone in having ⟨1,4⟩, in the epoch that goes on
     ],
 )
-def test_what_may_be_so_is_no_trace(servers: Sequence[Server], tmp_path: Path) -> None:
+def test_a_log_that_may_be_right_is_no_trace_of_a_bug(servers: Sequence[Server], tmp_path: Path) -> None:
     assert found(tmp_path, *servers) == []
 
 
-def test_what_damage_or_a_missing_file_explains_is_no_trace(tmp_path: Path) -> None:
+def test_a_gap_that_damage_or_a_missing_file_explains_is_no_trace(tmp_path: Path) -> None:
     """Behind damage a server is sent once more what its log has; behind a file that is missing no digest fits."""
     first, *rest = map(create, OLD)
     damaged = log([first, *rest]).replace(record(rest[0]), record(rest[0])[:-1] + b"\xff")

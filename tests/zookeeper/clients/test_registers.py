@@ -56,12 +56,12 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_an_order_explains_holds(name: str) -> None:
+def test_a_history_that_an_order_explains_holds(name: str) -> None:
     assert judged(*RIGHT[name]).status == "holds"
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_no_order_explains_is_violated(name: str) -> None:
+def test_a_history_that_no_order_explains_is_a_violation(name: str) -> None:
     judgement = judged(*WRONG[name])
     assert judgement.status == "violated"
     assert judgement.breach is not None

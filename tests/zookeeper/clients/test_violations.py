@@ -812,5 +812,5 @@ def test_a_violation_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RIGHT)
-def test_what_only_looks_wrong_is_right(name: str) -> None:
+def test_a_history_that_only_looks_wrong_is_right(name: str) -> None:
     assert RIGHT[name]().broken() == set()

@@ -85,7 +85,7 @@ ESTABLISHED = (
 )
 
 
-def test_what_each_choice_becomes() -> None:
+def test_each_choice_has_its_choices_on_servers() -> None:
     ends = choices.Crash(3), choices.Wipe(3), choices.Recover(3)
     run = run_of(*ESTABLISHED, choices.Request(3), choices.Timeout(2), *ends)
     translation = translate(run)

@@ -68,7 +68,9 @@ def three_calls(folder: Path, assembler: Assembler) -> ClassPath:
         ("entry", None, [10]),
     ],
 )
-def test_where_a_point_is(moment: Moment, which: int | None, expected: list[int], tmp_path: Path) -> None:
+def test_each_point_has_its_place_in_the_code(
+    moment: Moment, which: int | None, expected: list[int], tmp_path: Path
+) -> None:
     callees = () if moment == "entry" else ("Leader.gone", "Leader.send")
     point = Point("p", "any", "…", "quorum.Leader.propose", moment, callees, which)
     found = find(point, three_calls(tmp_path, Assembler()))
@@ -89,7 +91,7 @@ def test_behind_a_call_where_other_paths_join_there_is_no_point(tmp_path: Path) 
     assert lines(find(after._replace(moment="before"), classes)) == [1]
 
 
-def test_of_methods_of_one_name_the_parameters_choose(tmp_path: Path) -> None:
+def test_parameters_choose_among_methods_of_one_name(tmp_path: Path) -> None:
     methods = [Made("shutdown", RETURN, "()V", [(0, 5)]), Made("shutdown", RETURN, "(Z)V", [(0, 6)])]
     classes = classes_with(tmp_path, *methods, Made("shutdown", None, "(J)V"), assembler=Assembler())
     point = Point("p", "any", "…", "quorum.Leader.shutdown")
@@ -102,7 +104,7 @@ def test_a_method_that_has_the_call_in_other_versions(tmp_path: Path) -> None:
     assert lines(find(point, three_calls(tmp_path, Assembler()))) == [10]
 
 
-def test_what_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_missing_method_or_call_is_named(tmp_path: Path) -> None:
     classes = three_calls(tmp_path, Assembler())
     point = Point("p", "any", "…", "quorum.Leader.lead")
     assert find(point, classes).missing == "there is no quorum.Leader.lead"

@@ -89,7 +89,7 @@ def test_what_is_in_a_snapshot_cannot_be_seen(tmp_path: Path) -> None:
     assert first_records(difference)[1] is None
 
 
-def test_of_transactions_that_come_again_the_last_counts(tmp_path: Path) -> None:
+def test_the_last_of_repeated_transactions_counts(tmp_path: Path) -> None:
     data = log([*map(create, E1), create(E1[3], "/other"), create(E1[4])])
     first = scan(disk(tmp_path / "1", {E1[0]: data}))
     second = Server(E1, others=[E1[3]]).at(tmp_path / "2")

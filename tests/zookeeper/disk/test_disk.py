@@ -154,7 +154,7 @@ def test_damage_in_the_middle(kind: str, tmp_path: Path) -> None:
     assert "whole records follow" in found.findings[0].message
 
 
-def test_what_a_boot_loads() -> None:
+def test_a_boot_loads_the_records_that_fit() -> None:
     def loads(at: int) -> bool:
         data = create(at)
         return boot.loads(LogRecord(0, logged_txn(data), TIME, data, 0, len(data)))

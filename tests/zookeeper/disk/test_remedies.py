@@ -122,6 +122,6 @@ def test_a_setting_and_a_directory(tmp_path: Path) -> None:
     assert elsewhere.action == "elsewhere"
 
 
-def test_of_a_tail_nothing_is_to_be_done(tmp_path: Path) -> None:
+def test_no_remedy_is_advised_for_a_missing_tail(tmp_path: Path) -> None:
     later = [disk(tmp_path / str(at), {E1[0]: [*E1[:7], zxid(2, 1)]}, None, 2, 2) for at in range(2)]
     assert advised(*map(scan, [*later, disk(tmp_path / "old", {E1[0]: E1})])) == []

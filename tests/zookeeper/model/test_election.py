@@ -161,7 +161,7 @@ def test_it_says_the_same_again_when_nothing_comes() -> None:
     assert election.on_timed_out(server(2, A), 2, TimedOut()) == [], "it has not begun"
 
 
-def test_who_serves_answers_with_its_epoch() -> None:
+def test_a_serving_server_answers_with_its_epoch() -> None:
     run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=FLE)
     run.execute(choices.Settle(20))
     for state in run.states[1:]:
@@ -230,7 +230,7 @@ def test_an_election_in_calm_names_whom_the_oracle_names() -> None:
         assert set(run.following[1:]) == {greatest}
 
 
-def test_who_comes_later_joins() -> None:
+def test_a_late_process_joins() -> None:
     run = Simulator(ZOOKEEPER, 3, lambda _: None, switches=FLE)
     run.execute(choices.Lead(2, (1,)))
     assert run.following[1:] == [2, 2, 0]

@@ -97,7 +97,7 @@ def test_what_a_running_epoch_owes_is_found_by_explore() -> None:
     assert (found.broken, found.trap) == ("epoch progress", "rest")
 
 
-def test_who_has_ended_for_good_is_told() -> None:
+def test_an_incarnation_that_ended_for_good_is_told() -> None:
     tally = Tally(select(ZOOKEEPER.properties))
     search = Search(EXITING, 3, ZOOKEEPER.properties, 30, 200, 1, tally.add, fixed={"defects": "none"})
     assert swarm.find(search) is None
@@ -139,7 +139,7 @@ def test_the_greatest_vote_leads_whoever_is_named() -> None:
     assert verdicts["convergence"] == verdicts["reliable delivery"] == "holds"
 
 
-def test_of_equal_votes_the_one_that_is_named_leads_in_each_grain() -> None:
+def test_the_named_server_leads_among_equal_votes_in_each_grain() -> None:
     for grain in ("G0", "G1", "G2", "G3", "G4"):
         simulator, events = executed(*LED, Stabilise(1, (1, 3)), grain=grain)
         assert simulator.following[1] == simulator.following[3] == 1, grain

@@ -32,7 +32,7 @@ QUORUMS = quorums_of("weights 1,1,0", 3)
     ("name", "able"),
     [("majority", [1, 2, 3]), ("weights 2,1,0", [1, 2]), ("weights 0,0,1", [3]), ("sets 1+2,2+3,1+3", [1, 2, 3])],
 )
-def test_who_may_lead(name: str, able: list[int]) -> None:
+def test_servers_with_weight_may_lead(name: str, able: list[int]) -> None:
     quorums = quorums_of(name, 3)
     assert [process for process in (1, 2, 3) if quorums.may_lead(process)] == able
 

@@ -48,17 +48,17 @@ def test_reports_have_it_among_what_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("properties", [["core"], ["integrity"]])
-def test_who_asks_for_some_properties_is_told_of_these(properties: list[str]) -> None:
+def test_a_choice_of_properties_has_no_departure(properties: list[str]) -> None:
     assert departure(judge(LOST_WRITE, properties)) == ""
 
 
-def test_of_a_trace_with_holes_nothing_is_said() -> None:
+def test_a_trace_with_holes_has_no_departure() -> None:
     judged = judge(LOST_WRITE)
     holes = replace(judged.observation, holes=(NoEnd(),))
     assert departure(judged._replace(observation=holes)) == ""
 
 
-def test_of_more_broadcasts_than_are_cheap_to_judge_nothing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_too_many_broadcasts_has_no_departure(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judge(LOST_WRITE)
     broadcasts = sum(isinstance(event, Broadcast) for event in judged.observation.events)
     monkeypatch.setattr(departing, "MOST_BROADCASTS", broadcasts)

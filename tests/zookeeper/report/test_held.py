@@ -49,7 +49,7 @@ def test_where_no_thread_was_held_none_is_told(name: str) -> None:
     assert threads(name) == ()
 
 
-def test_of_threads_at_one_point_the_one_of_the_server_that_leads_goes_on() -> None:
+def test_the_leaders_thread_goes_on_among_several_at_one_point() -> None:
     """Whoever leads is a field of the choice, whatever its words are."""
     records = [
         Cast(0, {"A": 3, "B": 2, "C": 1}),

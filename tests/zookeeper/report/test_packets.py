@@ -24,7 +24,7 @@ def test_the_first_and_the_last_packets_of_the_connection_are_shown() -> None:
     ]
 
 
-def test_what_a_packet_is_in_zab() -> None:
+def test_each_packet_has_its_message_of_zab() -> None:
     def said(kind: str, zxid: str = "1:0", epoch: int | None = None, txn: LoggedTxn | None = None) -> str:
         return in_zab(Sent(0, 1, 1, 1, 2, kind, packed(zxid), epoch, txn, 1234))
 

@@ -125,7 +125,7 @@ def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path
     assert "What happened</h2>" not in page(story_of(judge(HEALTHY)), "")
 
 
-def test_of_what_is_no_ensemble_nothing_of_it_is_told() -> None:
+def test_a_page_of_a_trace_tells_nothing_of_ensembles() -> None:
     for told in (to_text(trace(), 100), page(trace())):
         assert "ensemble" not in told
         assert "zabcheck replay" not in told

@@ -52,7 +52,7 @@ ASKING = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0"
 OBSERVER = *ASKING, "1>3 DIFF 0:0", "1>3 INFORM 1:1"
 
 
-def test_of_observers_what_they_are_sent_is_judged() -> None:
+def test_packets_to_observers_are_judged() -> None:
     judged = judge(records(BROADCAST, *OBSERVER))
     assert (judged.divergences, judged.packets) == ((), 16)
     joined = "1>3 DIFF 1:2", "1>3 PROPOSAL 1:1", "1>3 COMMIT 1:1", "1>3 PROPOSAL 1:2", "1>3 COMMIT 1:2"
@@ -82,7 +82,7 @@ def test_an_observer_with_more_than_its_leader_is_cut() -> None:
     assert breaks(BROADCAST, *longer, "1>3 TRUNC 1:3").name == "history_fits"
 
 
-def test_of_a_follower_the_comparison_with_the_model_says_the_same() -> None:
+def test_the_comparison_with_the_model_agrees_about_followers() -> None:
     keeps(DISCOVERY, "1>2 NEWLEADER 1:0", "1>2 DIFF 0:0", "1>2 SNAP 1:2", "2>1 ACK 7:0", "1>2 COMMIT 1:1")
 
 

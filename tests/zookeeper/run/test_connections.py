@@ -225,7 +225,7 @@ def test_what_cannot_be_decoded_passes_and_is_said() -> None:
 
 
 @pytest.mark.parametrize("cut", [True, False])
-def test_what_waits_is_bounded(cut: bool) -> None:
+def test_waiting_data_is_bounded(cut: bool) -> None:
     """Behind a cut, or before a receiver that does not read, the sender has to wait in the end."""
     with pair() as servers:
         one, two = servers.connection()

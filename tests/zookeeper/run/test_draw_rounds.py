@@ -120,7 +120,7 @@ def dies_in_a_synchronisation(choices: tuple[Choice, ...]) -> bool:
 
 
 @pytest.mark.parametrize("has", [counts_an_old_ack, leads_twice_alone, dies_in_a_synchronisation])
-def test_what_known_bugs_take_is_drawn_often(has: Callable[[tuple[Choice, ...]], bool]) -> None:
+def test_the_choices_that_known_bugs_need_are_drawn_often(has: Callable[[tuple[Choice, ...]], bool]) -> None:
     assert sum(has(schedule.choices) for schedule in DRAWN) > 0.05 * len(DRAWN)
 
 

@@ -52,7 +52,7 @@ def test_nothing_can_be_left_out_of_what_is_found(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_of_what_depends_on_several_at_once_none_can_be_left_out(seed: int) -> None:
+def test_choices_that_are_needed_together_all_stay(seed: int) -> None:
     """It is shown by choices of an even number above one: leaving out one never shows it, leaving out two may."""
     schedule = draw(seed, 3)
 
@@ -86,7 +86,7 @@ def test_what_never_shows_it_again_stays_as_it_is() -> None:
     assert minimise(schedule, lambda _: False, LONG) == schedule
 
 
-def test_what_did_nothing_is_left_out_first() -> None:
+def test_choices_that_did_nothing_are_left_out_first() -> None:
     """Also what does nothing only now that the others are gone."""
     wanted = [Kill("A"), Start("A")]
     schedule = of(Start("B"), Kill("A"), Resume("C"), Start("A"), Await("A", "B"))
@@ -141,7 +141,7 @@ def test_stops_to_which_no_thread_came_did_nothing(tmp_path: Path) -> None:
     assert idle_in(tmp_path) == [1, 2, 4, 7, 8]
 
 
-def test_what_did_nothing_and_matters_all_the_same_stays() -> None:
+def test_a_choice_that_did_nothing_and_matters_stays() -> None:
     """Being passed over may take time that something needs."""
     schedule = of(Await("A", "B"), Kill("A"))
     assert minimise(schedule, lambda candidate: candidate == schedule, LONG, lambda: [0]) == schedule

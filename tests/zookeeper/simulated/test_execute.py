@@ -234,7 +234,7 @@ def test_servers_that_wait_long_for_each_other_are_waited_for(simulator: Simulat
     assert run.judged.wrong == []
 
 
-def test_of_a_server_that_does_not_serve_the_log_is_told(
+def test_the_log_of_a_server_that_does_not_serve_is_told(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("UP_AT_LAST", "READ_AT_LAST"):

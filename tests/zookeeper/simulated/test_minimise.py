@@ -46,7 +46,9 @@ def decided(order: ThreadOrder) -> list[str]:
     ],
     ids=["any order shows it", "a drawn one with few decisions shows it", "one decision of many shows it"],
 )
-def test_what_is_left_is_what_shows_it(wanted: Callable[[ThreadOrder], bool], left: list[str], executions: int) -> None:
+def test_a_shortened_schedule_still_shows_the_violation(
+    wanted: Callable[[ThreadOrder], bool], left: list[str], executions: int
+) -> None:
     servers = Servers(wanted)
     long = EnsembleSchedule(1, "zookeeper", 3, CHOICES, simulated=ThreadOrder(7, "uniform", 500, 0, MANY))
     short = minimise(long, servers.shows, 240, tuple, lambda: None)

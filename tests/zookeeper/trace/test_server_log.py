@@ -113,7 +113,7 @@ def line(source: str, message: str, level: str = "INFO", thread: str = PEER) -> 
         (line("quorum.LearnerHandler", "Oops", "ERROR"), Failure(1, TIME, "ERROR", "LearnerHandler", "Oops")),
     ],
 )
-def test_what_a_line_says(tmp_path: Path, text: str, said: AnyLine) -> None:
+def test_each_kind_of_line_is_understood(tmp_path: Path, text: str, said: AnyLine) -> None:
     found = log(tmp_path, text)
     assert (found.lines, found.problems) == ((said,), ())
 

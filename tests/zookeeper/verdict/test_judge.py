@@ -94,7 +94,7 @@ def test_runs_are_added_up(tmp_path: Path) -> None:
     assert "2 of 2 writes" in text
 
 
-def test_who_forgot_is_told_with_whether_it_was_started_again(tmp_path: Path) -> None:
+def test_a_forgetful_server_is_told_with_whether_it_was_started_again(tmp_path: Path) -> None:
     """Server 1 has accepted a transaction, and provides an empty history for the next epoch."""
     for restarted in (False, True):
         folder = tmp_path / str(restarted)

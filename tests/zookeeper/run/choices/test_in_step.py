@@ -76,7 +76,7 @@ def test_what_is_asked_of_servers(servers: Servers) -> None:
     assert servers.records == []
 
 
-def test_what_agrees_is_no_difference(servers: Servers) -> None:
+def test_equal_logs_are_no_difference(servers: Servers) -> None:
     fields = {"currentEpoch": 1, "lastProcessedZxid": 0x100000002}
     servers.take(Expect("A", 0, fields=fields, log=(), snapshots=(), under_way={"B": ()}))
     servers.servers[3].up = False
