@@ -76,6 +76,19 @@ public final class KillTest {
         same("", test.ensemble.fault());
     }
 
+    /** As one does that cannot read a record of its log, reads it again at once, and logs that each time. */
+    public static void aServerThatLogsWithoutEndEndsTheRun() throws Exception {
+        KillTest test = new KillTest("writes");
+        ServerNode server = new ServerNode(test.ensemble, 2, null, test.data, test.folder.resolve("log-2"));
+        server.log.append("x".repeat(6_000_000));
+        server.logged();
+        same(6_000_000, server.takeLog().length());
+        same("", test.ensemble.fault());
+        server.log.append("x".repeat(6_000_000));
+        server.logged();
+        same("server 2 has written 10 MB of log, and tries the same again without end", test.ensemble.fault());
+    }
+
     public static void aCallThatIsNotSimulatedIsNoFaultOfTheServer() throws Exception {
         KillTest test = new KillTest("calls");
         test.run(1000);

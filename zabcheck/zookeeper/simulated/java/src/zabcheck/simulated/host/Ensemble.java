@@ -229,17 +229,21 @@ public final class Ensemble implements Recorder {
         if (server.log.length() > 0) {
             try {
                 String folder = server.data.getParent() + "/";
-                String text = server.log.toString().replace(folder, "./"); // the same wherever the run is
+                String text = server.takeLog().replace(folder, "./"); // the same wherever the run is
                 Files.write(
                         server.logFile,
                         text.getBytes(StandardCharsets.UTF_8),
                         StandardOpenOption.CREATE,
                         StandardOpenOption.APPEND);
-                server.log.setLength(0);
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
         }
+    }
+
+    void logsWithoutEnd(ServerNode server) {
+        fault = "server " + server.id + " has written 10 MB of log, and tries the same again without end";
+        scheduler.attend();
     }
 
     // Stops.

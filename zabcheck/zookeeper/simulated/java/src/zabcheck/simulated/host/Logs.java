@@ -109,6 +109,7 @@ public final class Logs {
                 trace(line, thrown, depth);
                 thrown = thrown.getCause();
             }
+            ((ServerNode) node).logged();
             return null;
         }
     }

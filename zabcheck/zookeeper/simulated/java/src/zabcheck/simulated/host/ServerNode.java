@@ -14,6 +14,8 @@ import zabcheck.simulated.schedule.Task;
 final class ServerNode extends Node implements Exiting, Stopping {
     private static final String PEER = "org.apache.zookeeper.server.quorum.QuorumPeer";
     private static final long NEVER = -1;
+    /** Characters that an incarnation logs at most; drawn runs have up to two million. */
+    private static final long MOST_LOGGED = 10_000_000;
 
     final Path data;
     final Path logFile;
@@ -21,12 +23,28 @@ final class ServerNode extends Node implements Exiting, Stopping {
     private final Ensemble ensemble;
     private final Map<String, Stop> stops = new TreeMap<>();
     private Task peer;
+    private long written;
 
     ServerNode(Ensemble ensemble, int id, ClassLoader loader, Path data, Path logFile) {
         super(id, loader);
         this.ensemble = ensemble;
         this.data = data;
         this.logFile = logFile;
+    }
+
+    /** Returns what it has logged since this was asked last. */
+    String takeLog() {
+        String text = log.toString();
+        written += text.length();
+        log.setLength(0);
+        return text;
+    }
+
+    /** Ends the run if the server logs more than one does that gets on. */
+    void logged() {
+        if (written + log.length() > MOST_LOGGED) {
+            ensemble.logsWithoutEnd(this);
+        }
     }
 
     /** Returns the server's main thread, which is its QuorumPeer; null if it is not there. */
