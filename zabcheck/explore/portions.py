@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.explore.at_once.index import Ints
-from zabcheck.explore.at_once.many import Many, SuccessorRows
+from zabcheck.explore.at_once.many import ManySuccessors, SuccessorRows
 from zabcheck.explore.judges import WentOn
 from zabcheck.explore.states.compact import Compact, InArrays
 from zabcheck.explore.states.spilled import Spilled
@@ -29,7 +29,7 @@ LARGE = 150
 """The number of states of a level from which it pays to expand many at once."""
 
 
-class Expanded(NamedTuple):
+class ExpandedCount(NamedTuple):
     """The number of states that were expanded, and of transitions, until the `end`, if something breaks."""
 
     states: int
@@ -59,13 +59,13 @@ class Portions:
         self._namings = namings
         self._tables = local_states, monitors, symmetry, successors
         self._can_do_many = symmetry is None or symmetry.is_full
-        self.many: Many | None = None
+        self.many: ManySuccessors | None = None
         """Expands many at once; None before a level is large, and if that cannot be in this search."""
 
-    def level(self, start: int, stop: int) -> Iterator[Expanded]:
+    def level(self, start: int, stop: int) -> Iterator[ExpandedCount]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
         if self.many is None and self._can_do_many and stop - start >= LARGE:
-            self.many = Many(*self._tables)
+            self.many = ManySuccessors(*self._tables)
         while start < stop:
             size = ONE_BY_ONE if self.many is None else self.many.portion
             rows = self.states.array(start, min(start + size, stop))
@@ -81,17 +81,17 @@ class Portions:
             room = (states.bytes_used - over) / 2  # the other half is for the tables
             self.states = Spilled(states, folder or Path(gettempdir()), room)
 
-    def _expand_all(self, start: int, rows: Ints) -> Expanded:
+    def _expand_all(self, start: int, rows: Ints) -> ExpandedCount:
         """Add the successors of these rows (numbered from `start`) to the visited states; stop at a violation."""
         found = self._found(rows)
         transitions = _Transitions(self.states, start, found)
         for place in found.again:
             end = self._expand(place, tuple(rows[place].tolist()), transitions)
             if end is not None:
-                return Expanded(place, transitions.count, end)
+                return ExpandedCount(place, transitions.count, end)
         transitions.take(len(rows))
         transitions.hand_over()
-        return Expanded(len(rows), transitions.count, None)
+        return ExpandedCount(len(rows), transitions.count, None)
 
     def _found(self, rows: Ints) -> SuccessorRows:
         """Expand these states at once, except for those that are left to be expanded one by one."""

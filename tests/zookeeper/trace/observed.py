@@ -14,7 +14,7 @@ from invariants.events import Local
 from tests.zookeeper.recordings import Recording, create, zxid
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.notes import Note
-from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.observe import ObservedRun, observe
 from zabcheck.zookeeper.verdict.coverage import coverage
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
@@ -30,7 +30,7 @@ def txn(logged: LoggedTxn) -> Txn:
     return Txn(Zxid.unpack(logged.zxid), f"c{client}.{logged.cxid}")
 
 
-def delivered(observation: Observation, server: int, incarnation: int = 0) -> list[Txn]:
+def delivered(observation: ObservedRun, server: int, incarnation: int = 0) -> list[Txn]:
     return [
         event.txn
         for event in observation.events
@@ -38,7 +38,7 @@ def delivered(observation: Observation, server: int, incarnation: int = 0) -> li
     ]
 
 
-def of(observation: Observation, server: int, *kinds: type[Event]) -> list[Event]:
+def of(observation: ObservedRun, server: int, *kinds: type[Event]) -> list[Event]:
     return [
         event
         for event in observation.events
@@ -55,7 +55,7 @@ def txns(*logged: LoggedTxn) -> list[Txn]:
     return list(map(txn, logged))
 
 
-def broken(observation: Observation) -> dict[str, str]:
+def broken(observation: ObservedRun) -> dict[str, str]:
     """The properties that do not hold, or are not judged for want of an end, with what is said."""
     return {
         verdict.property: verdict.violation.summary if verdict.violation else verdict.status
@@ -64,7 +64,7 @@ def broken(observation: Observation) -> dict[str, str]:
     }
 
 
-def exercised(observation: Observation) -> set[str]:
+def exercised(observation: ObservedRun) -> set[str]:
     return {verdict.property for verdict in check(observation.trace()) if verdict.judged}
 
 
@@ -111,7 +111,7 @@ def leader_without(recording: Recording, *accepted: LoggedTxn) -> None:
     recording.write(2, [1], E, 2)
 
 
-def finish(recording: Recording, *logged: LoggedTxn) -> Observation:
+def finish(recording: Recording, *logged: LoggedTxn) -> ObservedRun:
     recording.read(1, 2, 3, txns=logged)
     recording.end(1, 2, 3)
     return observe(recording.folder)

@@ -10,7 +10,7 @@ from invariants.events import ClientAck
 from tests.zookeeper.recordings import Recording, create, zxid
 from zabcheck.zookeeper.recording.records import Fault, Lost, Paused, Resumed
 from zabcheck.zookeeper.trace.messages import Network
-from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.observe import ObservedRun, observe
 from zabcheck.zookeeper.trace.sources import Done
 
 HEALTHY = Path(__file__).parents[1] / "healthy-3.8.0"
@@ -22,7 +22,7 @@ def recording(tmp_path: Path) -> Recording:
     return Recording(tmp_path)
 
 
-def messages(observation: Observation, one: int, other: int) -> list[str]:
+def messages(observation: ObservedRun, one: int, other: int) -> list[str]:
     """What was sent between two servers: "3>1 NEWLEADER(1)"."""
     return [
         f"{event.process}>{event.to} {event.kind}({event.text})"

@@ -32,7 +32,7 @@ from tests.zookeeper.trace.observed import (
 from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.recording.records import Undecoded, Wiped
 from zabcheck.zookeeper.trace.notes import AckOfUnknown, DiskWiped
-from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.observe import ObservedRun, observe
 from zabcheck.zookeeper.trace.sources import AnswerTo
 
 
@@ -179,5 +179,5 @@ def test_no_order_of_the_servers_logs_changes_a_verdict(recording: Recording) ->
     healthy(recording)
     found = observe(recording.folder)
     by_server: Iterable[Event] = sorted(found.events, key=lambda event: -getattr(event, "process", 0))
-    turned = Observation(found.header, tuple(by_server), found.sources, found.notes, found.partial)
+    turned = ObservedRun(found.header, tuple(by_server), found.sources, found.notes, found.partial)
     assert broken(turned) == {}

@@ -9,7 +9,7 @@ from tests.zookeeper.recordings import Recording, zxid
 from tests.zookeeper.trace.observed import A, B, C, delivered, of, txns
 from zabcheck.zookeeper.recording.records import Opened
 from zabcheck.zookeeper.report.packets import in_zab
-from zabcheck.zookeeper.trace.observe import Observation, observe
+from zabcheck.zookeeper.trace.observe import ObservedRun, observe
 from zabcheck.zookeeper.verdict.judge import judge
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
@@ -58,7 +58,7 @@ def watched(folder: Path) -> Recording:
 
 def test_an_observer_delivers_what_it_is_told(tmp_path: Path) -> None:
     watched(tmp_path)
-    observation: Observation = observe(tmp_path)
+    observation: ObservedRun = observe(tmp_path)
     assert observation.partial == ()
     assert observation.header == Header(1, 4, "zookeeper-3.8.0", "weights 1,1,1,0", order="per-process")
     assert delivered(observation, OBSERVER) == txns(A, B, C)

@@ -78,7 +78,7 @@ class _Pending(NamedTuple):
         return _Pending(*(each.take(which, axis=0) for each in self))
 
 
-class Many:
+class ManySuccessors:
     """The successors of many states of one search."""
 
     def __init__(

@@ -8,7 +8,7 @@ breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 from zabcheck.invariants import Broadcast, Event, Violation
 from zabcheck.proof.monitors import Proof, Refinement, fault_in
 from zabcheck.text.words import counted, sentence
-from zabcheck.zookeeper.trace.observe import Observation
+from zabcheck.zookeeper.trace.observe import ObservedRun
 from zabcheck.zookeeper.verdict.judge import Judged
 
 KIND = "no step of Zab"
@@ -50,16 +50,16 @@ def departure(judged: Judged) -> str:
     return "; ".join(said)
 
 
-def _place(violation: Violation, observation: Observation) -> int:
+def _place(violation: Violation, observation: ObservedRun) -> int:
     """Return the number of the event with which a property is broken: the last of all if only the end shows it."""
     if violation.property in (Refinement.name, Proof.name):
         return _place_of(violation.witness[0], observation)
     return len(observation.events) if violation.detected is None else violation.detected
 
 
-def _place_of(event: Event, observation: Observation) -> int:
+def _place_of(event: Event, observation: ObservedRun) -> int:
     return next(number for number, each in enumerate(observation.events) if each is event)
 
 
-def _where(place: int, observation: Observation) -> str:
+def _where(place: int, observation: ObservedRun) -> str:
     return f" (line {place + FIRST_LINE}, {observation.sources[place].words()})"

@@ -32,7 +32,7 @@ TRACE = "trace.jsonl"
 SOURCES = "trace.sources.jsonl"
 
 
-class Observation(Struct, frozen=True):
+class ObservedRun(Struct, frozen=True):
     """A trace, with the source of each event, and notes on what is not known of the run, or unusual.
 
     `partial` has the reasons why the trace is not complete, if it is not. `holes` are those reasons because of which
@@ -56,17 +56,17 @@ class Observation(Struct, frozen=True):
         yield End(len(self.events), not self.partial)
 
 
-def observe(folder: Path) -> Observation:
+def observe(folder: Path) -> ObservedRun:
     """Make the trace of the recording in `folder`. O(records + lines of logs). RecordingError if it is malformed."""
     return observe_sorted(read_sorted(folder))
 
 
-def observe_sorted(recording: SortedRecording) -> Observation:
+def observe_sorted(recording: SortedRecording) -> ObservedRun:
     """Make the trace of a recording that was read already."""
     return _Observer(recording).observe()
 
 
-def write_trace(observation: Observation, folder: Path) -> Path:
+def write_trace(observation: ObservedRun, folder: Path) -> Path:
     """Write the trace into `folder`, and the sources of its events beside it; return the path of the trace.
 
     Line k of the file of sources says where line k of the trace is from.
@@ -107,7 +107,7 @@ class _Observer:
         snapshot = server.history.up_to(zxid)
         return snapshot if not zxid.counter or snapshot.zxid == zxid else None
 
-    def observe(self) -> Observation:
+    def observe(self) -> ObservedRun:
         for turn in in_order(self.recording):
             self._take(turn)
         self._leave_out()
@@ -122,7 +122,7 @@ class _Observer:
         voters = run.servers - run.observers
         quorums = "weights " + ",".join("1" * voters + "0" * run.observers) if run.observers else MAJORITY
         header = Header(1, run.servers, f"zookeeper-{run.zookeeper}", quorums, order="per-process")
-        return Observation(
+        return ObservedRun(
             header,
             tuple(self.events),
             tuple(self.sources),

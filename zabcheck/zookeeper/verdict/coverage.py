@@ -5,7 +5,7 @@ from msgspec import Struct
 from zabcheck.invariants.events import Deliver, Restore, Txn, Zxid
 from zabcheck.zookeeper.recording.records import Disk
 from zabcheck.zookeeper.trace.incarnations import SortedRecording
-from zabcheck.zookeeper.trace.observe import Observation
+from zabcheck.zookeeper.trace.observe import ObservedRun
 
 
 class Coverage(Struct, frozen=True):
@@ -22,7 +22,7 @@ class Coverage(Struct, frozen=True):
         return self.delivered / self.logged if self.logged else 1.0
 
 
-def coverage(recording: SortedRecording, observation: Observation) -> list[Coverage]:
+def coverage(recording: SortedRecording, observation: ObservedRun) -> list[Coverage]:
     """Compare, for each server, the transaction log at the end with the deliveries in the trace.
 
     Transactions in a snapshot count as delivered. O(events + records of the logs).

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from zabcheck.invariants.events import ClientAck, Deliver, FinalRead, Restore, Txn, Zxid
 from zabcheck.zookeeper.recording.records import Acknowledged, Asked, Exited, NotRead
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
-from zabcheck.zookeeper.trace.observe import Observation
+from zabcheck.zookeeper.trace.observe import ObservedRun
 from zabcheck.zookeeper.trace.server_log import (
     CommitterEnded,
     CommitterStops,
@@ -214,7 +214,7 @@ class Finding(Struct, frozen=True):
         return all(any(part in each for each in said) for part in parts)
 
 
-def findings(recording: SortedRecording, observation: Observation) -> list[Finding]:
+def findings(recording: SortedRecording, observation: ObservedRun) -> list[Finding]:
     """Find all faults of a run, by server and incarnation; then the contradictions between witnesses.
 
     O(lines of the logs + events + nodes read).
@@ -341,7 +341,7 @@ def _of_end(incarnation: Incarnation) -> Iterator[Finding]:
 # The witnesses.
 
 
-def _witnesses(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
+def _witnesses(recording: SortedRecording, observation: ObservedRun) -> Iterator[Finding]:
     created = created_nodes(recording)
     yield from _answers(recording, observation)
     yield from _reads(observation, created)
@@ -353,7 +353,7 @@ def created_nodes(recording: SortedRecording) -> dict[Txn, str]:
     return {txn: path for txn, path in recording.names.created(_CREATES).items() if path in asked}
 
 
-def _answers(recording: SortedRecording, observation: Observation) -> Iterator[Finding]:
+def _answers(recording: SortedRecording, observation: ObservedRun) -> Iterator[Finding]:
     """Compare the answers to clients with logs and reads; equal contradictions at one server are one finding."""
     paths = {(record.client, record.number): record.path for record in recording.records if isinstance(record, Asked)}
     delivered = {event.txn for event in observation.events if isinstance(event, Deliver)}
@@ -384,7 +384,7 @@ def _answers(recording: SortedRecording, observation: Observation) -> Iterator[F
     yield from found.values()
 
 
-def _reads(observation: Observation, created: dict[Txn, str]) -> Iterator[Finding]:
+def _reads(observation: ObservedRun, created: dict[Txn, str]) -> Iterator[Finding]:
     """Compare the final read of each server with the deliveries in its log."""
     delivered: dict[int, dict[Txn, None]] = {}
     restored: dict[int, bool] = {}

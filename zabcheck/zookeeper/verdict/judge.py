@@ -14,7 +14,7 @@ from zabcheck.zookeeper.rules.packets import Judgement
 from zabcheck.zookeeper.rules.packets import judge as judge_packets
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.notes import Note
-from zabcheck.zookeeper.trace.observe import Observation, observe_sorted
+from zabcheck.zookeeper.trace.observe import ObservedRun, observe_sorted
 from zabcheck.zookeeper.trace.sources import DiskAfter
 from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
@@ -50,7 +50,7 @@ class Judged(NamedTuple):
     folder: Path
     zookeeper: str
     schedule: dict[str, Any] | None
-    observation: Observation
+    observation: ObservedRun
     verdicts: list[Verdict]
     findings: list[Finding]
     steps: Judgement
@@ -162,7 +162,7 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[V
     return believed, unsure
 
 
-def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
+def forgot(observation: ObservedRun, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:
     """Find servers that sent an ACK-E with less than they had, if that breaks invariant 4. O(events)."""
     for verdict in verdicts:
         witness = verdict.violation.witness[0] if verdict.violation is not None else None
@@ -179,7 +179,7 @@ def forgot(observation: Observation, verdicts: Sequence[Verdict]) -> Iterator[Fo
             yield Forgot(witness.process, witness.zxid, had, before.incarnation != witness.incarnation)
 
 
-def passed_over(observation: Observation) -> Iterator[PassedOver]:
+def passed_over(observation: ObservedRun) -> Iterator[PassedOver]:
     """Find leaders that lacked their own first transaction of an earlier epoch when they brought followers up to date.
 
     O(events). The transactions that followers acknowledge in an epoch are those that its leader brought them; the disk
@@ -203,7 +203,7 @@ def passed_over(observation: Observation) -> Iterator[PassedOver]:
                 yield PassedOver(own.process, zxid, event.epoch, event.process, event.zxid)
 
 
-def proposed_late(observation: Observation) -> Iterator[ProposedLate]:
+def proposed_late(observation: ObservedRun) -> Iterator[ProposedLate]:
     """Find transactions that a leader has broadcast in a later epoch than that of their zxid. O(events)."""
     for event in observation.events:
         if isinstance(event, Broadcast) and event.txn.zxid.epoch < event.epoch:
