@@ -32,6 +32,7 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.report.departure import KIND, departure
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
 from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
+from zabcheck.zookeeper.verdict.reach import Order, Reach, State
 
 
 class Seen(Struct):
@@ -42,6 +43,25 @@ class Seen(Struct):
     runs: int
     first: int | None
     looks_like: tuple[str, ...] = ()
+
+
+class TotalReach(Struct):
+    """The states and orders of packets that runs have reached; the `newest` is the last of them to reach a new one."""
+
+    states: set[State] = msgspec.field(default_factory=set)
+    orders: set[Order] = msgspec.field(default_factory=set)
+    newest: int = 0
+
+    def add(self, reach: Reach, run: int) -> None:
+        """Add what a run has reached, which is the `run`-th."""
+        if not (reach.states <= self.states and reach.orders <= self.orders):
+            self.newest = run
+        self.states |= reach.states
+        self.orders |= reach.orders
+
+    def as_json(self) -> dict[str, int]:
+        """Return the counts."""
+        return {"states": len(self.states), "orders": len(self.orders), "newest": self.newest}
 
 
 class EnsembleSummary(Struct):
@@ -73,6 +93,7 @@ class EnsembleSummary(Struct):
     """True if the servers were simulated, and not processes."""
     error: str = ""
     """The ensemble's last failure."""
+    reached: TotalReach = msgspec.field(default_factory=TotalReach)
 
     def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
         """Add one run; `error` is a failure of the ensemble itself."""
@@ -85,6 +106,7 @@ class EnsembleSummary(Struct):
         self.acknowledged += judged.counts.acknowledged
         self.epochs += judged.counts.epochs
         self.packets += judged.steps.packets
+        self.reached.add(judged.reach, self.runs)
         self.logged += sum(each.logged for each in judged.coverage)
         self.delivered += sum(each.delivered for each in judged.coverage)
         verdicts: list[Verdict | ClientVerdict] = [*judged.verdicts, *judged.clients]
@@ -105,7 +127,8 @@ class EnsembleSummary(Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the JSON form."""
-        fields: dict[str, Any] = msgspec.to_builtins(self)
+        fields: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, reached=TotalReach()))
+        fields["reached"] = self.reached.as_json()
         exercised: dict[str, int] = fields.pop("exercised")
         broken = {name: seen.runs for name, seen in self.wrong.items()}
         properties = [
@@ -243,6 +266,12 @@ def _totals(summary: EnsembleSummary) -> Text:
         share = 100 * summary.delivered / summary.logged
         text.append(
             f"\n{share:.2f} % of the {summary.logged:,} deliveries that the transaction logs show are in the traces"
+        )
+    if summary.runs > 1:
+        states, orders = len(summary.reached.states), len(summary.reached.orders)
+        text.append(
+            f"\n{counted(states, 'state', 'states')} and {counted(orders, 'order', 'orders')} of packets came up, "
+            f"the last new one in run {summary.reached.newest:,}"
         )
     if summary.partial:
         text.append(f"\n{counted(summary.partial, 'run was', 'runs were')} not recorded to the end", "yellow")
