@@ -1,6 +1,6 @@
 """The service behind sockets with one fault, for each violation that a service may show: what is wrong, in a few lines.
 
-The numbers are those of `docs/clients.md`.
+The numbers are those of `docs/notes/clients.md`.
 """
 
 import re

@@ -109,7 +109,7 @@ def test_each_violation_is_found_by_what_the_recorder_asks(fault: Fault, monkeyp
 
 
 def test_the_documentation_lists_the_violations() -> None:
-    text = (Path(__file__).parents[3] / "docs/clients.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/notes/clients.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\d, ]+) \| (.*?) \| `(.*?)` \| \d", text, re.MULTILINE)
     assert [(f"{number}: {wrong}", promise) for number, wrong, promise in rows] == [
         (name, fault.promise) for name, fault in FAULTS.items()
