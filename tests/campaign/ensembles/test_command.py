@@ -8,7 +8,7 @@ import msgspec
 import pyarrow.parquet as pq
 import pytest
 
-from tests.campaign.ensembles.executed import PLAN, execute_kept, made, rows
+from tests.campaign.ensembles.executed import HEALTHY, LOST, PLAN, execute_kept, made, rows
 from tests.campaign.plans import begun, plan_of
 from tests.cli.conftest import Command
 from zabcheck.campaign import driver
@@ -20,6 +20,7 @@ from zabcheck.zookeeper.campaign import tables
 from zabcheck.zookeeper.campaign.part import EnsembleMaker
 from zabcheck.zookeeper.campaign.plan import Build
 from zabcheck.zookeeper.run.distribution import Distribution
+from zabcheck.zookeeper.verdict.judge import judge
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,6 +91,14 @@ def test_versions_are_added_up(tmp_path: Path) -> None:
     found = tables.make(None, made(tmp_path), PLAN)
     assert [row.zookeeper for row in found.versions] == ["3.8.0", "3.9.5"]
     assert [(row.runs, row.wrong, row.failed, row.partial) for row in found.versions] == [(6, 3, 1, 0)] * 2
+
+
+def test_states_and_orders_of_packets_are_counted_once(tmp_path: Path) -> None:
+    """Each run leaves one of two recordings, so the first two of a version reach all that there is."""
+    reach = [judge(each).reach for each in (HEALTHY, LOST)]
+    states, orders = len(reach[0].states | reach[1].states), len(reach[0].orders | reach[1].orders)
+    found = tables.make(None, made(tmp_path), PLAN)
+    assert [(row.states, row.orders, row.stale) for row in found.versions] == [(states, orders, 4)] * 2
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from zabcheck.campaign.schema import RUNS_PARQUET
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, name_of
 from zabcheck.invariants import Verdict
 from zabcheck.java import version_of
+from zabcheck.search import coverage
 from zabcheck.zookeeper.campaign.plan import Build, EnsemblePlan
 from zabcheck.zookeeper.campaign.schema import ENSEMBLE_RUNS, RECORDINGS
 from zabcheck.zookeeper.recording.folder import RECORDING
@@ -28,6 +29,7 @@ from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
 from zabcheck.zookeeper.run.search import Attempt, attempt
 from zabcheck.zookeeper.simulated.pool import Simulators
+from zabcheck.zookeeper.verdict import reach
 from zabcheck.zookeeper.verdict.clients import ClientVerdict
 
 Files = list[dict[str, Any]]
@@ -103,6 +105,8 @@ def _outcome(tried: Attempt) -> dict[str, Any]:
         "packets": judged.steps.packets,
         "logged": sum(each.logged for each in judged.coverage),
         "delivered": sum(each.delivered for each in judged.coverage),
+        "states": sorted(map(coverage.fingerprint, judged.reach.states)),
+        "orders": sorted(map(reach.fingerprint, judged.reach.orders)),
     }
 
 

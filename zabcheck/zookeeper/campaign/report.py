@@ -19,7 +19,7 @@ def _drawn(pen: Pen, report: EnsembleReport, in_short: bool) -> Iterator[Rendera
     yield pen.write(f"{report.name}: {sheets.title(report)}", BOLD)
     for phrase in sheets.headlines(report):
         yield pen.write(phrase.text, STYLES[phrase.tone])
-    shown = [sheets.versions(report), sheets.bugs(report)]
+    shown = [sheets.versions(report), sheets.reached(report), sheets.bugs(report)]
     shown += [] if in_short else [sheets.faults(report, sheets.MOST_FAULTS), sheets.findings(report)]
     yield from draw_sheets(pen, [each for each in shown if each.rows])
 
@@ -28,7 +28,8 @@ def page(report: EnsembleReport) -> str:
     """Return a page that stands alone, with all tables that have a row."""
     from zabcheck.campaign.report.page import draw_list, draw_table, page_of
 
-    shown = (sheets.versions(report), sheets.bugs(report), sheets.faults(report), sheets.findings(report))
+    first = (sheets.versions(report), sheets.reached(report), sheets.bugs(report))
+    shown = (*first, sheets.faults(report), sheets.findings(report))
     sections = [(each.name, each.title, draw_table(each)) for each in shown if each.rows]
     return page_of(
         report.name, sheets.title(report), [("short", "In short", draw_list(sheets.headlines(report))), *sections]

@@ -12,7 +12,8 @@ class VersionRow(Struct, frozen=True):
 
     `wrong` counts the runs in which something is wrong, `failed` those in which the ensemble itself failed, `partial`
     those that were not recorded to the end. `asked` and `acknowledged` count writes, `logged` the deliveries that the
-    transaction logs show, and `delivered` those of them that are in the traces.
+    transaction logs show, and `delivered` those of them that are in the traces. `states` and `orders` count the
+    abstract states and the orders of packets that came up; the last `stale` runs reached no new one.
     """
 
     zookeeper: str
@@ -27,6 +28,9 @@ class VersionRow(Struct, frozen=True):
     logged: int
     delivered: int
     seconds: float
+    states: int
+    orders: int
+    stale: int
 
 
 class BugRow(Struct, frozen=True):

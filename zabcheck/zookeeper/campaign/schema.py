@@ -21,6 +21,8 @@ A row of `runs`:
     packets       int32     packets that were judged
     logged        int32     deliveries that the transaction logs show
     delivered     int32     of these, those in the trace
+    states        list      fingerprints, int64, of the abstract states of Zab that the run was in
+    orders        list      fingerprints, int64, of the orders of three packets at a server that it had
     seconds       double    CPU time that the run took, its execution and its judging, in whole microseconds
 
 A row of `events` is a file of a recording: `run` is the number above, `file` its name, `content` its bytes.
@@ -51,6 +53,8 @@ ENSEMBLE_RUNS = pa.schema(
         pa.field("packets", pa.int32(), nullable=False),
         pa.field("logged", pa.int32(), nullable=False),
         pa.field("delivered", pa.int32(), nullable=False),
+        pa.field("states", pa.list_(pa.int64()), nullable=False),
+        pa.field("orders", pa.list_(pa.int64()), nullable=False),
         pa.field("seconds", pa.float64(), nullable=False),
     ]
 )

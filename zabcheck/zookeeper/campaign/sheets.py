@@ -60,6 +60,16 @@ def versions(report: EnsembleReport) -> Sheet:
     return sheet("versions", "Versions", note, columns, 1, rows)
 
 
+def reached(report: EnsembleReport) -> Sheet:
+    """Make the sheet of what each version reached, which tells whether more runs are likely to find more."""
+    rows = [
+        (row.zookeeper, f"{row.states:,}", f"{row.orders:,}", f"{row.stale:,} of {row.runs:,} runs")
+        for row in report.tables.versions
+    ]
+    note = "Abstract states of Zab, and orders of three packets at a server: as long as new ones come, go on."
+    return sheet("reached", "Reached", note, ("version", "states", "orders", "nothing new in the last"), 1, rows)
+
+
 def bugs(report: EnsembleReport) -> Sheet:
     """Make the sheet of bugs: for each version what is wrong, then the known issues that it looks like."""
     total = {row.zookeeper: row.runs for row in report.tables.versions}

@@ -73,7 +73,23 @@ def _versions(ask: Ask, plan: EnsemblePlan) -> tuple[VersionRow, ...]:
     """)
     found = {version: [*map(int, counts)] for version, *counts in rows}
     names = [build.zookeeper for build in plan.builds if build.zookeeper in found]
-    return tuple(VersionRow(name, *found[name][:-1], found[name][-1] / MILLION) for name in names)  # type: ignore[call-arg]  # all of them
+    reached = {name: _reached(ask, name) for name in names}
+    return tuple(VersionRow(name, *found[name][:-1], found[name][-1] / MILLION, *reached[name]) for name in names)  # type: ignore[call-arg]  # all of them
+
+
+def _reached(ask: Ask, version: str) -> tuple[int, int, int]:
+    """Count the abstract states and the orders of packets of a version, and the last runs that reached no new one."""
+    counts: list[int] = []
+    newest = -1
+    for column in ("states", "orders"):
+        runs = f"SELECT run, explode({column}) AS each FROM runs WHERE zookeeper = '{version}'"
+        [(count, last)] = ask(
+            f"SELECT count(*), max(first) FROM (SELECT min(run) AS first FROM ({runs}) GROUP BY each)"
+        )
+        counts.append(int(count))
+        newest = max(newest, -1 if last is None else int(last))
+    [(stale,)] = ask(f"SELECT count(*) FROM runs WHERE zookeeper = '{version}' AND run > {newest}")
+    return counts[0], counts[1], int(stale)
 
 
 def _bugs(ask: Ask, plan: EnsemblePlan) -> tuple[BugRow, ...]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants import Crash, Verdict
+from zabcheck.search.coverage import State
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.pen import titled
 from zabcheck.text.words import counted, phrase
@@ -32,7 +33,7 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.report.departure import KIND, departure
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
 from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
-from zabcheck.zookeeper.verdict.reach import Order, Reach, State
+from zabcheck.zookeeper.verdict.reach import Order, Reach
 
 
 class Seen(Struct):

@@ -4,45 +4,15 @@ Both leave out which server it was, so that runs that differ in this alone count
 """
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import NamedTuple
 
-from zabcheck.invariants.events import (
-    Accept,
-    AckEpoch,
-    Adopt,
-    CommitEpoch,
-    Crash,
-    Deliver,
-    Establish,
-    Event,
-    Halt,
-    Local,
-    Promise,
-    Ready,
-    Recover,
-    Restore,
-    Truncate,
-    Zxid,
-)
+from zabcheck.invariants.events import Event
+from zabcheck.search.coverage import Coverage, State
 from zabcheck.zookeeper.recording.records import AnyRecord, Passed, Sent
 
-State = tuple[tuple[int, ...], ...]
-"""For each server, in no order: its phase, and the ranks among all servers of its two epochs and two transactions."""
 Order = tuple[tuple[str, bool, bool], ...]
 """Packets one after another at one server: the kind, True if it sent it, True if the connection is the one before's."""
-
-DOWN, LOOKING, PROMISED, PROVIDED, ADOPTED, FOLLOWS, ESTABLISHED, LEADS = range(8)
-"""Phases of a server; it enters PROMISED and PROVIDED in step f.1.2, and ADOPTED in f.2.1 (DSN 2011, IV)."""
-PHASES: dict[type[Event], int] = {
-    Crash: DOWN,
-    Halt: DOWN,
-    Recover: LOOKING,
-    CommitEpoch: FOLLOWS,
-    Establish: ESTABLISHED,
-    Ready: LEADS,
-}
-"""The phases that begin with an event that says no more."""
-PROMISE, EPOCH, LAST, DELIVERED = range(4)
 PACKETS = 3
 """The length of an order of packets."""
 
@@ -55,44 +25,12 @@ class Reach(NamedTuple):
 
 
 def states_of(events: Iterable[Event], servers: int) -> frozenset[State]:
-    """Return the abstract states of a trace, as the properties see it. O(events · servers log servers)."""
-    ensemble = _Servers(servers)
-    return frozenset({ensemble.after(event) for event in events})
-
-
-class _Servers:
-    """The phase of each server; its promised and its current epoch, its last transaction, and the last delivered."""
-
-    def __init__(self, servers: int) -> None:
-        self._phases = [LOOKING] * servers
-        self._values = [[0] * servers for _ in range(4)]
-        self._ranks = [(0,) * servers for _ in range(4)]
-
-    def after(self, event: Event) -> State:
-        """Return the state after the next event."""
-        match event:
-            case Accept() | Truncate():
-                self._set(event.process, LAST, event.txn.zxid if isinstance(event, Accept) else event.zxid)
-            case Deliver() | Restore():
-                self._set(event.process, DELIVERED, event.txn.zxid if isinstance(event, Deliver) else event.zxid)
-            case Promise():
-                self._phases[event.process - 1] = PROMISED
-                self._set(event.process, PROMISE, Zxid(event.epoch, 0))
-            case AckEpoch():
-                self._phases[event.process - 1] = PROVIDED
-                self._set(event.process, LAST, event.zxid)
-            case Adopt():
-                self._phases[event.process - 1] = ADOPTED
-                self._set(event.process, EPOCH, Zxid(event.epoch, 0))
-                self._set(event.process, LAST, event.zxid)
-            case Local() if type(event) in PHASES:
-                self._phases[event.process - 1] = PHASES[type(event)]
-        return tuple(sorted(zip(self._phases, *self._ranks, strict=True)))
-
-    def _set(self, server: int, which: int, zxid: Zxid) -> None:
-        values = self._values[which]
-        values[server - 1] = zxid.epoch << 32 | zxid.counter
-        self._ranks[which] = tuple(map(sorted({*values}).index, values))
+    """Return the abstract states of the trace of so many servers. O(events · servers)."""
+    coverage = Coverage(servers)
+    for event in events:
+        if (observe := coverage.observers.get(type(event))) is not None:
+            observe(event)
+    return frozenset(coverage.states)
 
 
 def orders_of(records: Iterable[AnyRecord]) -> frozenset[Order]:
@@ -113,3 +51,8 @@ def orders_of(records: Iterable[AnyRecord]) -> frozenset[Order]:
         last[server] = order, record.connection
         found[order] = None
     return frozenset(found)
+
+
+def fingerprint(order: Order) -> int:
+    """Hash an order of packets to 63 bits, the same everywhere."""
+    return int.from_bytes(blake2b(repr(order).encode(), digest_size=8).digest(), "big") >> 1
