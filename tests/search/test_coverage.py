@@ -9,6 +9,7 @@ from invariants import (
     Adopt,
     CommitEpoch,
     Crash,
+    Deliver,
     Elect,
     Establish,
     Event,
@@ -20,7 +21,7 @@ from invariants import (
 )
 from invariants.events import EVENTS, Txn, Zxid
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.search.coverage import Coverage, fingerprint
+from zabcheck.search.coverage import Coverage, fingerprint, states_of
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import drive
 
@@ -111,3 +112,9 @@ def test_fingerprints_are_fixed_and_differ() -> None:
     assert fingerprint((24,)) == 2670314646339325078
     states = covered(3, [Promise(1, 0, 1), Accept(1, 0, 1, X), Crash(2, 0), Recover(2, 1)]).states
     assert len({fingerprint(state) for state in states}) == len(states) == 4
+
+
+def test_the_states_of_a_trace_are_those_of_its_events_one_by_one() -> None:
+    """Events that change no situation, as deliveries do, are passed over."""
+    events = [Promise(1, 0, 1), Adopt(1, 0, 1, Zxid(0, 0), 0, 0), Establish(1, 0, 1), Accept(1, 0, 1, X)]
+    assert states_of([*events, Deliver(1, 0, X)], 3) == {*covered(3, events).states}

@@ -11,7 +11,7 @@ Neither the identities of processes count, nor how many are in the same situatio
 state are a sign that more of them would not find much; it is no proof of anything.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -142,6 +142,15 @@ class Coverage:
         process = event.process - 1
         self._phase[process] = LOOKING
         self._changed(process)
+
+
+def states_of(events: Iterable[Event], processes: int) -> frozenset[State]:
+    """Return the abstract states of a trace. O(events · processes)."""
+    coverage = Coverage(processes)
+    for event in events:
+        if (observe := coverage.observers.get(type(event))) is not None:
+            observe(event)
+    return frozenset(coverage.states)
 
 
 def fingerprint(state: State) -> int:

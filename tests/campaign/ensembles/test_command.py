@@ -15,6 +15,7 @@ from zabcheck.campaign import driver
 from zabcheck.campaign import session as sessions
 from zabcheck.campaign.store import Store
 from zabcheck.cli.campaign import on_servers
+from zabcheck.search.coverage import states_of
 from zabcheck.zookeeper.campaign import driver as ensembles
 from zabcheck.zookeeper.campaign import tables
 from zabcheck.zookeeper.campaign.part import EnsembleMaker
@@ -95,8 +96,9 @@ def test_versions_are_added_up(tmp_path: Path) -> None:
 
 def test_states_and_orders_of_packets_are_counted_once(tmp_path: Path) -> None:
     """Each run leaves one of two recordings, so the first two of a version reach all that there is."""
-    reach = [judge(each).reach for each in (HEALTHY, LOST)]
-    states, orders = len(reach[0].states | reach[1].states), len(reach[0].orders | reach[1].orders)
+    one, other = (judge(each) for each in (HEALTHY, LOST))
+    states = len(states_of(one.observation.events, 3) | states_of(other.observation.events, 3))
+    orders = len(one.orders | other.orders)
     found = tables.make(None, made(tmp_path), PLAN)
     assert [(row.states, row.orders, row.stale) for row in found.versions] == [(states, orders, 4)] * 2
 

@@ -29,7 +29,7 @@ from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
 from zabcheck.zookeeper.run.search import Attempt, attempt
 from zabcheck.zookeeper.simulated.pool import Simulators
-from zabcheck.zookeeper.verdict import reach
+from zabcheck.zookeeper.verdict import orders
 from zabcheck.zookeeper.verdict.clients import ClientVerdict
 
 Files = list[dict[str, Any]]
@@ -89,6 +89,7 @@ def _outcome(tried: Attempt) -> dict[str, Any]:
     """Return the columns of a run's verdict, schedule and size."""
     judged, schedule = tried.judged, tried.schedule
     verdicts: list[Verdict | ClientVerdict] = [*judged.verdicts, *judged.clients]
+    states = coverage.states_of(judged.observation.events, judged.observation.header.processes)
     return {
         "wrong": judged.wrong,
         "known": list(dict.fromkeys(each.issue.name for each in judged.known)),
@@ -105,8 +106,12 @@ def _outcome(tried: Attempt) -> dict[str, Any]:
         "packets": judged.steps.packets,
         "logged": sum(each.logged for each in judged.coverage),
         "delivered": sum(each.delivered for each in judged.coverage),
-        "states": sorted(map(coverage.fingerprint, judged.reach.states)),
-        "orders": sorted(map(reach.fingerprint, judged.reach.orders)),
+        "states": sorted(
+            map(
+                coverage.fingerprint, coverage.states_of(judged.observation.events, judged.observation.header.processes)
+            )
+        ),
+        "orders": sorted(map(orders.fingerprint, judged.orders)),
     }
 
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants import Crash, Verdict
-from zabcheck.search.coverage import State
+from zabcheck.search.coverage import State, states_of
 from zabcheck.search.report.summary import STYLES
 from zabcheck.text.pen import titled
 from zabcheck.text.words import counted, phrase
@@ -33,7 +33,7 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.report.departure import KIND, departure
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
 from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
-from zabcheck.zookeeper.verdict.reach import Order, Reach
+from zabcheck.zookeeper.verdict.orders import Order
 
 
 class Seen(Struct):
@@ -53,12 +53,13 @@ class TotalReach(Struct):
     orders: set[Order] = msgspec.field(default_factory=set)
     newest: int = 0
 
-    def add(self, reach: Reach, run: int) -> None:
+    def add(self, judged: Judged, run: int) -> None:
         """Add what a run has reached, which is the `run`-th."""
-        if not (reach.states <= self.states and reach.orders <= self.orders):
+        states = states_of(judged.observation.events, judged.observation.header.processes)
+        if not (states <= self.states and judged.orders <= self.orders):
             self.newest = run
-        self.states |= reach.states
-        self.orders |= reach.orders
+        self.states |= states
+        self.orders |= judged.orders
 
     def as_json(self) -> dict[str, int]:
         """Return the counts."""
@@ -107,7 +108,7 @@ class EnsembleSummary(Struct):
         self.acknowledged += judged.counts.acknowledged
         self.epochs += judged.counts.epochs
         self.packets += judged.steps.packets
-        self.reached.add(judged.reach, self.runs)
+        self.reached.add(judged, self.runs)
         self.logged += sum(each.logged for each in judged.coverage)
         self.delivered += sum(each.delivered for each in judged.coverage)
         verdicts: list[Verdict | ClientVerdict] = [*judged.verdicts, *judged.clients]

@@ -20,7 +20,7 @@ from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
 from zabcheck.zookeeper.verdict.findings import Finding, findings
 from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
-from zabcheck.zookeeper.verdict.reach import Reach, orders_of, states_of
+from zabcheck.zookeeper.verdict.orders import Order, orders_of
 from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, ProposedLate
 
 SEVEREST = ("durability", "final agreement")
@@ -65,7 +65,7 @@ class Judged(NamedTuple):
     """The verdicts of `zabcheck.zookeeper.verdict.clients`; empty if only some others were asked for."""
     simulated: bool = False
     """True if the servers were simulated, and not processes."""
-    reach: Reach = Reach()
+    orders: frozenset[Order] = frozenset()
 
     @property
     def violated(self) -> list[str]:
@@ -136,7 +136,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
         unsure,
         clients,
         recording.run.simulated,
-        Reach(states_of(observation.events, recording.run.servers), orders_of(recording.records)),
+        orders_of(recording.records),
     )
 
 

@@ -1,24 +1,7 @@
-"""The abstract states and the orders of packets of a run, in which it does not matter which server is which."""
+"""The orders of packets of a run, in which it does not matter which server is which."""
 
-from zabcheck.invariants.events import Accept, Adopt, Deliver, Establish, Event, Promise, Txn, Zxid
 from zabcheck.zookeeper.recording.records import AnyRecord, Passed, Sent
-from zabcheck.zookeeper.verdict.reach import fingerprint, orders_of, states_of
-
-
-def test_a_run_is_in_the_states_of_its_trace_whatever_its_servers_are_called() -> None:
-    def events(one: int, other: int) -> list[Event]:
-        made: list[Event] = [
-            Promise(one, 0, 1),
-            Promise(other, 0, 1),
-            Adopt(one, 0, 1, Zxid(0, 0), 0, 0),
-            Establish(one, 0, 1),
-            Accept(one, 0, 1, Txn(Zxid(1, 1), "a")),
-        ]
-        return made
-
-    assert len(states_of(events(1, 2), 3)) == 5, "that both have promised is no other state than that one has"
-    assert states_of(events(1, 2), 3) == states_of(events(3, 1), 3)
-    assert states_of([*events(1, 2), Deliver(1, 0, Txn(Zxid(1, 1), "a"))], 3) == states_of(events(1, 2), 3)
+from zabcheck.zookeeper.verdict.orders import fingerprint, orders_of
 
 
 def sent(packet: int, connection: int, sender: int, receiver: int, kind: str) -> list[AnyRecord]:

@@ -1,36 +1,17 @@
-"""The abstract states and the orders of packets that a run reached: many runs that reach nothing new will find little.
+"""The orders of packets that a run had: many runs that have no new one will find little.
 
-Both leave out which server it was, so that runs that differ in this alone count as the same.
+It is left out which server it was, so that runs that differ in this alone have the same orders.
 """
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import NamedTuple
 
-from zabcheck.invariants.events import Event
-from zabcheck.search.coverage import Coverage, State
 from zabcheck.zookeeper.recording.records import AnyRecord, Passed, Sent
 
 Order = tuple[tuple[str, bool, bool], ...]
 """Packets one after another at one server: the kind, True if it sent it, True if the connection is the one before's."""
 PACKETS = 3
 """The length of an order of packets."""
-
-
-class Reach(NamedTuple):
-    """The states and orders of packets of one run."""
-
-    states: frozenset[State] = frozenset()
-    orders: frozenset[Order] = frozenset()
-
-
-def states_of(events: Iterable[Event], servers: int) -> frozenset[State]:
-    """Return the abstract states of the trace of so many servers. O(events · servers)."""
-    coverage = Coverage(servers)
-    for event in events:
-        if (observe := coverage.observers.get(type(event))) is not None:
-            observe(event)
-    return frozenset(coverage.states)
 
 
 def orders_of(records: Iterable[AnyRecord]) -> frozenset[Order]:
