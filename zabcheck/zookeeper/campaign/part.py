@@ -106,11 +106,7 @@ def _outcome(tried: Attempt) -> dict[str, Any]:
         "packets": judged.steps.packets,
         "logged": sum(each.logged for each in judged.coverage),
         "delivered": sum(each.delivered for each in judged.coverage),
-        "states": sorted(
-            map(
-                coverage.fingerprint, coverage.states_of(judged.observation.events, judged.observation.header.processes)
-            )
-        ),
+        "states": sorted(map(coverage.fingerprint, states)),
         "orders": sorted(map(orders.fingerprint, judged.orders)),
     }
 
