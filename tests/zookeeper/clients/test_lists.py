@@ -1,12 +1,13 @@
 """Lists of Jepsen, judged by the order that what was read of them gives."""
 
+from collections.abc import Iterable
 from io import BytesIO
 from itertools import combinations
 from random import Random
 
 import pytest
 
-from zabcheck.zookeeper.clients import edn
+from zabcheck.zookeeper.clients import edn, lists
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError
 from zabcheck.zookeeper.clients.judge import Judgement, judge
@@ -57,8 +58,15 @@ RIGHT = {
     "one of unknown outcome is read": (LOST, done(1, seen("x", 1))),
     "one of unknown outcome is not read": (LOST, done(1, append("x", 2)), done(2, seen("x", 2))),
     "appends at once": (ONE[:1], TWO, ONE[1:], done(2, seen("x", 2, 1))),
+    "an append that nobody reads": (ONE, done(1, seen("x", 1), append("x", 2)), done(2, seen("x", 1))),
 }
+READ_AND_APPENDED = [done(process, seen("x"), append("x", process)) for process in range(4)]
 WRONG = {
+    "none reads the append of another": (
+        ([asked for asked, _ in READ_AND_APPENDED], [answered for _, answered in READ_AND_APPENDED]),
+        "no order explains this: request 0 (txn) of client 0 read /x without 1, which request 1 (txn) of client 1 "
+        "appended; request 1 (txn) of client 1 read /x without 0, which request 0 (txn) of client 0 appended",
+    ),
     "two orders of one list": (
         (ONE, TWO, done(2, seen("x", 1, 2)), done(3, seen("x", 2))),
         "request 6 (txn) of client 3 read [2] of /x, and request 4 (txn) of client 2 read [1, 2], which does not begin "
@@ -115,6 +123,22 @@ def test_a_history_that_no_order_explains_is_told(name: str) -> None:
     breach = judged(*history).breach
     assert breach is not None
     assert breach.summary == summary
+
+
+@pytest.mark.parametrize("is_both", [True, False])
+def test_appends_that_nobody_reads_cost_no_edge_for_each_read(is_both: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = 0
+
+    def count(found: Iterable[object], *_: object) -> None:
+        nonlocal edges
+        edges = sum(1 for _ in found)
+
+    monkeypatch.setattr(lists, "_look_for_a_cycle", count)
+    reads, appends = [seen("x")], [[append("x", each)] for each in range(200)]
+    operations = [done(2 * each, *reads, *(appends[each] if is_both else ())) for each in range(200)]
+    operations += [] if is_both else [done(2 * each + 1, *appends[each]) for each in range(200)]
+    judged([asked for asked, _ in operations], [answered for _, answered in operations])
+    assert 200 < edges < 200 * 8
 
 
 def test_values_that_are_not_unique_decide_nothing() -> None:

@@ -20,10 +20,21 @@ _MOST = 8
 """Transactions of a cycle from which a shorter one is looked for."""
 
 Values = tuple[str, ...]
-Node = Exchanged | int
-"""A transaction, or a moment."""
-_Edge = tuple[Node, Node, str]
-"""The second comes after the first, and why as text."""
+
+
+class _Late(NamedTuple):
+    """What comes before each append to a list that nobody read: an edge to it stands for one to each of those."""
+
+    path: str
+
+
+Node = Exchanged | int | _Late
+"""A transaction, a moment, or what comes before late appends."""
+_Edge = tuple[Node, Node, str | None]
+"""The second comes after the first, and why as text.
+
+To late appends it is the value that the first appended, None if it read the list; from them what the second appended.
+"""
 
 
 class _Append(NamedTuple):
@@ -88,6 +99,7 @@ class _Lists:
             if read.values != longest.values[: len(read.values)]:
                 other = f"{longest.by.name} read {_shown(longest.values)}"
                 found.breach(0, f"{_name(read)}, and {other}, which does not begin so", read.by, longest.by)
+                break
         return len(found.breaches) == before
 
     def _read(self, operation: Exchanged, found: Found) -> None:
@@ -126,34 +138,66 @@ class _Lists:
         """Tell transactions that each have to come before the next, the last of them before the first."""
         read = {_Append(path, value) for path, longest in self.longest.items() for value in longest.values}
         happened = {self.writers[append] for append in read}.union(each for each in self.transactions if each.is_done)
-        late: dict[str, list[tuple[Exchanged, str]]] = defaultdict(list)
+        late: dict[str, dict[Exchanged, str]] = defaultdict(dict)
         for append, writer in self.writers.items():
             if writer in happened and append not in read:
-                late[append.path].append((writer, append.value))
+                late[append.path].setdefault(writer, append.value)
         timed = [each for each in self.transactions if each in happened]
         edges = chain(self._of_lists(late), _of_sessions(self.transactions), _of_time(timed))
         _look_for_a_cycle(edges, self.transactions, found)
 
-    def _of_lists(self, late: Mapping[str, list[tuple[Exchanged, str]]]) -> Iterator[_Edge]:
+    def _of_lists(self, late: Mapping[str, Mapping[Exchanged, str]]) -> Iterator[_Edge]:
         """Yield the order that the lists give: of appends, before a read what it has, after it what it lacks.
 
-        `late`: what was appended to a list and is not in what anybody read of it.
+        `late`: who appended to a list what is not in what anybody read of it, with the first such value.
         """
         following = {path: [*self._appended(path, read.values)] for path, read in self.longest.items()}
         for path, appended in following.items():
-            pairs = [*pairwise(appended), *((appended[-1], each) for each in late[path] if appended)]
-            for (first, value), (second, next_value) in pairs:
-                why = f"{second.name} appended {next_value} to {path} after {first.name} appended {value}"
-                yield first, second, why
+            for (first, value), (second, next_value) in pairwise(appended):
+                yield first, second, _after(path, first, value, second, next_value)
+            for last, value in appended[-1:]:
+                if last not in late[path]:
+                    yield last, _Late(path), value
+                    continue
+                for each, next_value in late[path].items():
+                    yield last, each, _after(path, last, value, each, next_value)
+        for path, appenders in late.items():
+            for writer, value in appenders.items():
+                yield _Late(path), writer, value
+        circular: dict[str, list[Exchanged]] = defaultdict(list)
         for path, values, by in self.reads:
             appended, size = following[path], len(values)
             for writer, value in appended[size - 1 : size] if size else ():
                 yield writer, by, f"{by.name} read {value} of {path}, which {writer.name} appended"
-            for writer, value in appended[size : size + 1] or late[path]:
-                yield by, writer, f"{by.name} read {path} without {value}, which {writer.name} appended"
+            if size < len(appended):
+                writer, value = appended[size]
+                yield by, writer, _without(path, value, by, writer)
+            elif by not in late[path]:
+                yield by, _Late(path), None
+            else:
+                yield from _to_others(path, by, late[path], circular[path])
 
     def _appended(self, path: str, values: Values) -> Iterator[tuple[Exchanged, str]]:
         return ((self.writers[_Append(path, value)], value) for value in values)
+
+
+def _to_others(path: str, by: Exchanged, late: Mapping[Exchanged, str], circular: list[Exchanged]) -> Iterator[_Edge]:
+    """Yield the order of one that read a whole list and appended late, and of the others that did so.
+
+    Two that did both come before each other, so that those after them need no edges but to these two.
+    """
+    for writer in late if len(circular) < 2 else circular:
+        yield by, writer, _without(path, late[writer], by, writer)
+    if len(circular) < 2:
+        circular.append(by)
+
+
+def _after(path: str, first: Exchanged, value: str, second: Exchanged, next_value: str) -> str:
+    return f"{second.name} appended {next_value} to {path} after {first.name} appended {value}"
+
+
+def _without(path: str, value: str, by: Exchanged, writer: Exchanged) -> str:
+    return f"{by.name} read {path} without {value}, which {writer.name} appended"
 
 
 def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
@@ -194,26 +238,47 @@ def _look_for_a_cycle(edges: Iterable[_Edge], transactions: list[Exchanged], fou
         if before is not after and not graph.has_edge(before, after):
             graph.add_edge(before, after, why=why)
     parts = [part for part in nx.strongly_connected_components(graph) if len(part) > 1]
-    first = next((each for each in transactions if any(each in part for part in parts)), None)
+    number_of = {each: number for number, part in enumerate(parts) for each in part}
+    first = next((each for each in transactions if each in number_of), None)
     if first is not None:
-        part = graph.subgraph(next(part for part in parts if first in part))
+        part = graph.subgraph(parts[number_of[first]])
         starts = [each for each in transactions if each in part][:_MOST]
-        _tell(min((_cycle(part, start) for start in starts), key=len), graph, found)
+        _tell(min((_cycle(part, start) for start in starts), key=_length), graph, found)
 
 
 def _cycle(graph: "nx.DiGraph", start: Exchanged) -> list[Node]:
     """Return the shortest cycle through a node, from it on."""
     import networkx as nx
 
-    return min(([start, *nx.shortest_path(graph, after, start)[:-1]] for after in graph[start]), key=len)
+    paths = nx.shortest_path(graph.reverse(copy=False), start, weight=_weight)
+    return min(([start, *reversed(paths[after][1:])] for after in graph[start]), key=_length)
+
+
+def _weight(before: Node, after: Node, fields: object) -> int:
+    """Return the length of an edge of the graph in reverse: late appends are on the way, and do not count."""
+    return not isinstance(before, _Late)
+
+
+def _length(cycle: list[Node]) -> int:
+    return sum(not isinstance(each, _Late) for each in cycle)
 
 
 def _tell(cycle: list[Node], graph: "nx.DiGraph", found: Found) -> None:
-    told: list[str] = []
+    places = [place for place, each in enumerate(cycle) if isinstance(each, Exchanged)]
     operations = [each for each in cycle if isinstance(each, Exchanged)]
-    for before, after in pairwise([*operations, operations[0]]):
-        why = graph.get_edge_data(before, after, {"why": ""})["why"]
-        told.append(why or f"{before.name} was answered before {after.name} was sent")
+    told: list[str] = []
+    for place, before, after in zip(places, operations, [*operations[1:], operations[0]], strict=True):
+        between = cycle[(place + 1) % len(cycle)]
+        if between is after:
+            told.append(graph.edges[before, after]["why"])
+        elif isinstance(between, _Late):
+            value, next_value = graph.edges[before, between]["why"], graph.edges[between, after]["why"]
+            if value is None:
+                told.append(_without(between.path, next_value, before, after))
+            else:
+                told.append(_after(between.path, before, value, after, next_value))
+        else:
+            told.append(f"{before.name} was answered before {after.name} was sent")
     found.breach(0, f"no order explains this: {'; '.join(told)}", *operations)
 
 
