@@ -65,7 +65,7 @@ def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[tu
     for path, created in sorted(life.ephemerals.items()):
         if not tree.is_complete(path):
             continue
-        gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
+        gone = tree.absences(path).next(created.zxid)
         if gone is not None and not _may_be_deleted(deleted, path, gone.start):
             yield path, created, gone
 
@@ -199,7 +199,7 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
                     made[effect.created] = operation, "container" in effect.mode, ttl
     deleted = _deleted(exchange)
     for path, (created, is_container, ttl) in sorted(made.items()):
-        gone = next((seen for seen in tree.data[path] if seen.stat is None and seen.start > created.zxid), None)
+        gone = tree.absences(path).next(created.zxid)
         if gone is None or _may_be_deleted(deleted, path, gone.start):
             continue
         found.case()

@@ -71,6 +71,7 @@ class Changes:
 
 
 _NONE = Changes([])
+_NO_SPANS: tuple[list[int], list[Seen], bool] = [], [], False
 
 
 class Tree:
@@ -98,7 +99,10 @@ class Tree:
             for sightings in lists.values():
                 sightings.sort(key=_SPAN)
         self._changes = {path: Changes([*filter(is_state, sightings)]) for path, sightings in self.data.items()}
-        self._longest = {path: _running(changes.states) for path, changes in self._changes.items()}
+        self._spans = {
+            path: (changes.starts, _running(changes.states), path not in self.unsettled and self.is_complete(path))
+            for path, changes in self._changes.items()
+        }
         self._below: dict[str, Changes] = {}
 
     def _add(self, operation: Exchanged) -> None:
@@ -189,13 +193,12 @@ class Tree:
 
     def state_at(self, path: str, zxid: int) -> Seen | None:
         """Return the sighting that shows the node as of `zxid`; None if nothing proves how it was. O(log sightings)."""
-        changes = self._changes.get(path)
-        index = bisect_right(changes.starts, zxid) - 1 if changes is not None else -1
+        starts, longest, is_settled = self._spans.get(path, _NO_SPANS)
+        index = bisect_right(starts, zxid) - 1
         if index < 0:
             return None
-        seen = self._longest[path][index]
-        lasts = seen.until >= zxid or (path not in self.unsettled and self.is_complete(path))
-        return seen if lasts else None
+        seen = longest[index]
+        return seen if is_settled or seen.until >= zxid else None
 
     def changes(self, path: str) -> Changes:
         """Return the known changes of a node."""
@@ -211,6 +214,16 @@ class Tree:
     def ends(self, path: str) -> Changes:
         """Return the known ends of a node."""
         return self._ends.get(path, _NONE)
+
+    @cached_property
+    def _absences(self) -> dict[str, Changes]:
+        return {
+            path: Changes([seen for seen in sightings if seen.stat is None]) for path, sightings in self.data.items()
+        }
+
+    def absences(self, path: str) -> Changes:
+        """Return the sightings of a node that was not there."""
+        return self._absences.get(path, _NONE)
 
     @cached_property
     def _changes_of_children(self) -> dict[str, Changes]:

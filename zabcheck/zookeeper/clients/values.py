@@ -124,7 +124,7 @@ def _difference(first: Seen, second: Seen) -> str:
 
 def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at the results of each multi, and for views that have a part of it only."""
-    refused: dict[tuple[str, Content], Exchanged] = {}
+    refused: dict[tuple[str, Content | None], Exchanged] = {}
     for operation in exchange.writes:
         if operation.request.op == "multi":
             found.case()
@@ -133,16 +133,16 @@ def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
             if operation.is_known and not operation.is_done:
                 refused |= dict.fromkeys(_written(operation), operation)
     paths = {path for path, _ in refused}
-    others = [
-        each
-        for each in exchange.writes
-        if (each.request.op != "multi" or each.is_done or not each.is_known)
-        and any(effect.path in paths for effect in effects_of(each))
+    suspicious = [
+        (source, path, seen)
+        for path, sightings in tree.reads
+        if path in paths
+        for seen in sightings
+        if seen.content is not None and (source := refused.get((path, seen.content)))
     ]
-    written = {each for operation in others for each in _written(operation)} & refused.keys()
-    for path, seen in ((path, seen) for path, sightings in tree.reads if path in paths for seen in sightings):
-        source = refused.get((path, seen.content)) if seen.content is not None else None
-        if source is not None and (path, seen.content) not in written:
+    written = {*_written_otherwise(exchange)} if suspicious else ()
+    for source, path, seen in suspicious:
+        if (path, seen.content) not in written:
             found.breach(
                 seen.start,
                 f"{source.name} was refused, and {_name(seen.by)} finds what it would have written to {path}",
@@ -158,6 +158,13 @@ def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
 def _written(operation: Exchanged) -> Iterator[tuple[str, Content]]:
     """Yield what a write writes, or would have written."""
     return ((each.path, each.content) for each in effects_of(operation) if each.content is not None)
+
+
+def _written_otherwise(exchange: Exchange) -> Iterator[tuple[str, Content]]:
+    """Yield what was written, or may have been, by anything but a multi that was refused."""
+    for operation in exchange.writes:
+        if operation.request.op != "multi" or operation.is_done or not operation.is_known:
+            yield from _written(operation)
 
 
 def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None:
@@ -204,12 +211,12 @@ def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
             continue
         if operation.request.op == "multi" and len(operation.request.parts) != len(operation.answer.results):
             continue
-        effects = effects_of(operation)
-        for number, effect in enumerate(effects):
+        touched: set[str] = set()
+        for effect in effects_of(operation):
             error = effect.result.error if effect.result is not None else ""
-            is_first = not number or all(before.created != effect.created for before in effects[:number])
-            if is_first and error != _OF_NO_PART and effect.op != "closeSession":
+            if effect.created not in touched and error != _OF_NO_PART and effect.op != "closeSession":
                 _judge_condition(operation, effect, error, tree, found)
+            touched.add(effect.created)
 
 
 def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
