@@ -5,6 +5,8 @@ input is wrong, or zabcheck itself has an error, 3 inconclusive: something was n
 search was interrupted. Results go to standard output, progress and errors to standard error.
 """
 
+import atexit
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -82,6 +84,7 @@ def common(
 def main() -> None:
     """The entry point."""
     collect_garbage_less_often()
+    atexit.register(gc.freeze)  # a process that ends need not look through all that it has for cycles
     end_as_by_ctrl_c()
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # whoever started this process closed it

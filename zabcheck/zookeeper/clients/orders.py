@@ -3,16 +3,15 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import Content
 from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
-from zabcheck.zookeeper.clients.tree import Tree
+from zabcheck.zookeeper.clients.tree import Sightings, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
-_ZXID = attrgetter("zxid")
 _TIME = itemgetter(0)
 
 
@@ -52,6 +51,9 @@ def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
         if not connection.answers:
             continue
         found.case(len(connection.answers) - 1)
+        zxids = [answer.zxid for answer in connection.answers]
+        if zxids == sorted(zxids):
+            continue
         highest = connection.answers[0]
         for answer in connection.answers:
             if answer.zxid < highest.zxid:
@@ -71,8 +73,9 @@ def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
         answers, before = connection.answers, highest.get(connection.session)
         seen = connection.connect.seen if connection.connected is not None else 0
         least = max(seen, before.zxid if before is not None else 0)
+        zxids = [answer.zxid for answer in answers]
         if least:
-            wrong = next((number for number, answer in enumerate(answers) if answer.zxid < least), None)
+            wrong = next((number for number, zxid in enumerate(zxids) if zxid < least), None)
             found.case(len(answers) if wrong is None else wrong + 1)
             if wrong is not None:
                 by = "" if before is None or before.zxid < least else f", by {before.name}"
@@ -81,10 +84,10 @@ def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"answered as of {shown(answers[wrong].zxid)}"
                 )
                 found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
-                answers = answers[:wrong]
-        latest = max(answers, key=_ZXID, default=None)
-        if latest is not None and (before is None or latest.zxid > before.zxid):
-            highest[connection.session] = latest
+                zxids = zxids[:wrong]
+        latest = max(zxids, default=0)
+        if latest and (before is None or latest > before.zxid):
+            highest[connection.session] = answers[zxids.index(latest)]
 
 
 def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -143,12 +146,16 @@ def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
                 )
                 found.breach(operation.zxid, text, before, operation)
         latest[operation.session] = operation
-    for unknown, later in _given_up(exchange):
-        found.case()
+    given_up = [*_given_up(exchange)]
+    found.case(len(given_up))
+    elsewhere = [(unknown, later) for unknown, later in given_up if unknown.connection is not later.connection]
+    effects = [effect for unknown, _ in elsewhere for effect in effects_of(unknown)]
+    shown_to = tree.with_content({(each.path, each.content): [] for each in effects if each.content is not None})
+    for unknown, later in given_up:
         if unknown.connection is later.connection:
             _look_for_a_hole(unknown, later, tree, found)
         else:
-            _look_for_a_late_one(unknown, later, exchange, tree, found)
+            _look_for_a_late_one(unknown, later, exchange, shown_to, found)
 
 
 @lru_cache(maxsize=1)
@@ -188,13 +195,15 @@ def _look_for_a_hole(unknown: Exchanged, later: Exchanged, tree: Tree, found: Fo
             found.breach(later.zxid, text, unknown, later, seen.by)
 
 
-def _look_for_a_late_one(unknown: Exchanged, later: Exchanged, exchange: Exchange, tree: Tree, found: Found) -> None:
+def _look_for_a_late_one(
+    unknown: Exchanged, later: Exchanged, exchange: Exchange, shown_to: Sightings, found: Found
+) -> None:
     """Tell a write that took effect after a later one of its session, on another connection."""
     for effect in effects_of(unknown):
         if effect.content is None:
             continue
         what = effect.path, effect.content
-        for seen in tree.with_content.get(what, ()):
+        for seen in shown_to[what]:
             if seen.start > later.zxid and len(_writers(exchange)[what]) == 1:
                 text = (
                     f"client {unknown.connection.client} gave up request {unknown.request.xid}, was told that "

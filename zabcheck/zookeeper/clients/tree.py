@@ -50,6 +50,10 @@ class Conflict(NamedTuple):
     change: Seen
 
 
+Sightings = dict[tuple[str, Content], list[Seen]]
+"""Sightings by the node and its content."""
+
+
 class Changes:
     """States of one node, or of several, sorted by `start`."""
 
@@ -169,15 +173,13 @@ class Tree:
         """Return the reads of each node, by path, without the writes."""
         return [(path, [seen for seen in self.data[path] if not seen.is_change]) for path in sorted(self.data)]
 
-    @cached_property
-    def with_content(self) -> dict[tuple[str, Content], list[Seen]]:
-        """The sightings of each content of each node."""
-        found: dict[tuple[str, Content], list[Seen]] = defaultdict(list)
-        for path, sightings in self.data.items():
-            for seen in sightings:
-                if seen.content is not None:
-                    found[path, seen.content].append(seen)
-        return found
+    def with_content(self, wanted: Sightings) -> Sightings:
+        """Add the sightings of each content of each node that is wanted, and return them. O(sightings)."""
+        for path in sorted({path for path, _ in wanted}):
+            for seen in self.data.get(path, ()):
+                if seen.content is not None and (path, seen.content) in wanted:
+                    wanted[path, seen.content].append(seen)
+        return wanted
 
     def is_complete(self, path: str) -> bool:
         """Return True if all who write this node are recorded."""
