@@ -91,7 +91,7 @@ def hostile() -> Story:
         initial={
             process: {**state, f"a{EVIL}": long, "list": (EVIL, long)} for process, state in story.initial.items()
         },
-        legend=(EVIL,),
+        legend=((EVIL, ""),),
         settings=(EVIL,),
         explanation=(f"It went wrong: {EVIL}.", long),
         threads=(

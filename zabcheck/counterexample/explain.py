@@ -74,7 +74,8 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
             process: {variable: str(value) if isinstance(value, str) else value for variable, value in state.items()}
             for process, state in _states(recording.initial, {}).items()
         },
-        legend=protocol.legend + (("/path=value@version",) if schedule.switches.application == "key-value" else ()),
+        legend=protocol.legend
+        + ((("", "/path=value@version"),) if schedule.switches.application == "key-value" else ()),
         settings=_settings(schedule),
         raised=None if replayed.raised is None else _raised(protocol, replayed.raised),
         explanation=() if violation is None else explanation(violation, trace, quorums=schedule.quorums),

@@ -59,6 +59,11 @@ class Entry(Struct, frozen=True):
     pieces: tuple[Piece, ...]
 
 
+def meanings(story: Story) -> list[str]:
+    """Return the entries of the legend as text."""
+    return [f"{name} {meaning}".strip() for name, meaning in story.legend]
+
+
 def labels_of(violation: Violation | None) -> dict[Event, str]:
     """Label the events of the witness W1, W2, …"""
     witness = violation.witness if violation is not None else ()

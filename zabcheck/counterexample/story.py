@@ -180,7 +180,7 @@ class Story(Struct, frozen=True):
     """The messages between processes, in the order of sending."""
     initial: Mapping[int, Variables] = {}
     """The variables of each process before the first step; what the steps change leads on from there."""
-    legend: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
     """The meanings of a process's variables."""
     settings: tuple[str, ...] = ()
     """Settings that differ from the defaults: quorums that are no majorities, switches that are set."""

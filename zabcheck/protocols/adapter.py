@@ -130,7 +130,7 @@ def protocol_of(own: type[Process]) -> Protocol:
         can_broadcast=_can_broadcast,
         describe=_describe,
         show=_show,
-        legend=("⟨epoch,counter⟩", "⊥ none"),
+        legend=(("", "⟨epoch,counter⟩"), ("⊥", "none")),
         kinds={kind: kind.__name__ for kind in own.messages},
         properties=PROPERTIES,
         highest_epoch=_highest_epoch,

@@ -339,7 +339,7 @@ class Protocol(Struct, frozen=True):
     `abandon(process)` forgets what belongs to the current iteration; it is called for every `GiveUp`.
     `can_broadcast(process)` tells whether the process can take a `Request`.
     `describe(process)` returns the variables that a report shows, by name; a sequence as a tuple of its entries.
-    `legend` explains the names of those variables in a few words each.
+    `legend` explains the names of those variables, or values, in a few words each; a remark has the name "".
     `show(message)` returns the name of a message, and its fields in the paper's notation.
     `kinds` maps the types of messages to the names that `show` returns: the kinds that a link can hold.
     `properties` names the properties, or groups, that a run is judged by unless the user asks for others; None: all.
@@ -384,7 +384,7 @@ class Protocol(Struct, frozen=True):
     can_broadcast: Callable[[Any], bool]
     describe: Callable[[Any], dict[str, str | tuple[str, ...]]]
     show: Callable[[Message], tuple[str, str]]
-    legend: tuple[str, ...] = ()
+    legend: tuple[tuple[str, str], ...] = ()
     kinds: Mapping[type[Message], str] = {}
     properties: tuple[str, ...] | None = WITHOUT_CLIENTS
     identity: Callable[[Any], Hashable] | None = None

@@ -20,7 +20,7 @@ from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
-from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of
+from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of, meanings
 from zabcheck.counterexample.story import HeldThread, Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.nodes import command_of, option_of
@@ -291,7 +291,7 @@ def _time(story: Story) -> str:
 
 
 def _legend(story: Story) -> str:
-    return f" Variables: {text('; '.join(story.legend))}." if story.legend else ""
+    return f" Variables: {text('; '.join(meanings(story)))}." if story.legend else ""
 
 
 def _signs(story: Story) -> str:

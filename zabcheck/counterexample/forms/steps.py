@@ -25,7 +25,6 @@ STYLES: Mapping[Tone, str] = {
     "txn": "bold green",
     "witness": WITNESS,
 }
-LONGEST_MEANING = 24
 LEGEND = {
     "←": "← received",
     "→ p": "→ sent",
@@ -97,10 +96,7 @@ def _legend(story: Story, entries: Iterable[Entry]) -> Iterator[str]:
     """Yield the meanings of the signs and variables that occur."""
     said = "".join(f"\n{piece.text}" for entry in entries for piece in entry.pieces)
     yield from (meaning for sign, meaning in LEGEND.items() if sign in said)
-    for meaning in story.legend:
-        variable, _, words = meaning.partition(" ")
-        if variable in said and len(words) <= LONGEST_MEANING:  # a longer one is no name of a variable, but a remark
-            yield meaning
+    yield from (f"{name} {meaning}" for name, meaning in story.legend if name and name in said)
 
 
 def _join_network(entries: Iterable[Entry]) -> list[Entry]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from zabcheck.counterexample.pieces import labels_of
+from zabcheck.counterexample.pieces import labels_of, meanings
 from zabcheck.counterexample.story import Moment, Story
 from zabcheck.text.words import as_document, as_text
 
@@ -45,7 +45,7 @@ def fields(story: Story) -> dict[str, Any]:
         "raised": story.raised,
         "explanation": story.explanation,
         "decisive": story.decisive,
-        "legend": story.legend,
+        "legend": meanings(story),
         "initial": [{"process": process, "variables": state} for process, state in story.initial.items()],
         "steps": [_step(moment) for moment in story.moments],
         "messages": story.flights,

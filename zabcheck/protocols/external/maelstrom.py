@@ -333,7 +333,7 @@ def log_protocol(name: str, words: list[str]) -> Protocol:
         can_broadcast=lambda _: True,
         describe=_describe,
         show=show,
-        legend=("⟨1,offset+1⟩", "log: what a client at this node has polled"),
+        legend=(("", "⟨1,offset+1⟩"), ("", "log: what a client at this node has polled")),
         properties=PROPERTIES,
         environment=Environment(
             fifo=False,

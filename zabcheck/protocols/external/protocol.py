@@ -195,7 +195,7 @@ def _table(name: str, of: Command, greeting: InitOk) -> Protocol:
         can_broadcast=_can_broadcast,
         describe=describe,
         show=show,
-        legend=("⟨epoch,counter⟩", "⊥ none"),
+        legend=(("", "⟨epoch,counter⟩"), ("⊥", "none")),
         kinds={kind: name for name, kind in of.kinds.items()},
         properties=PROPERTIES if greeting.properties is None else greeting.properties,
         identity=_identity if greeting.snapshot else _no_identity,

@@ -74,7 +74,10 @@ def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
     }
 
 
-_LEGEND = ("⟨epoch,counter⟩: 32 bits each", "a leader is its own follower: what it sends to itself is not shown")
+_LEGEND = (
+    ("", "⟨epoch,counter⟩: 32 bits each"),
+    ("", "a leader is its own follower: what it sends to itself is not shown"),
+)
 _BOTH: dict[type[Message] | type[Stimulus], Step] = {
     Started: process.on_started,
     TakeSnapshot: process.on_take_snapshot,
@@ -110,7 +113,11 @@ LADIS = Protocol(
     can_broadcast=broadcast.can_broadcast,
     describe=describe,
     show=show,
-    legend=("epoch: the last one recognised", "zxid: the highest, a new leader's record included", *_LEGEND),
+    legend=(
+        ("", "epoch: the last one recognised"),
+        ("", "zxid: the highest, a new leader's record included"),
+        *_LEGEND,
+    ),
     kinds=KINDS,
     properties=_BY_REPAIRED,
     identity=process.identity,

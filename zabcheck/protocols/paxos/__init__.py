@@ -108,12 +108,12 @@ PAXOS = Protocol(
     describe=describe,
     show=show,
     legend=(
-        "promised highest ballot",
-        "accepted value of ballot",
-        "chosen instance: value",
-        "⟨ballot,counter⟩ as it was first broadcast",
-        "⊥ none",
-        "a proposer is its own acceptor: what it sends to itself is not shown",
+        ("promised", "highest ballot"),
+        ("accepted", "value of ballot"),
+        ("chosen", "instance: value"),
+        ("", "⟨ballot,counter⟩ as it was first broadcast"),
+        ("⊥", "none"),
+        ("", "a proposer is its own acceptor: what it sends to itself is not shown"),
     ),
     kinds=KINDS,
     # A ballot belongs to one process, so that no other can take it: nothing could exercise epoch uniqueness.
