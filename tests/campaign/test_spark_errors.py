@@ -13,6 +13,18 @@ zabcheck.campaign.store.StoreError: out/runs: No space left on device
 \tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:645)
 Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
 """
+DIED = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "zabcheck/zookeeper/simulated/simulator.py", line 190, in command
+    raise SimulatorDied(f"the simulation failed: {reason}")
+zabcheck.zookeeper.simulated.simulator.SimulatorDied: the simulation failed: it has ended
+
+JVM stacktrace:
+org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+"""
+BARE = DIED.replace(
+    "zabcheck.zookeeper.simulated.simulator.SimulatorDied: the simulation failed: it has ended", "EOFError"
+)
 NO_PYTHON = """An error occurred while calling o42.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed 4 times
 \tat java.base/java.lang.Thread.run(Thread.java:840)
@@ -35,6 +47,8 @@ GRPC = """<_MultiThreadedRendezvous of RPC that terminated with:
     ("text", "line"),
     [
         (WORKER, "out/runs: No space left on device"),
+        (DIED, "SimulatorDied: the simulation failed: it has ended"),
+        (BARE, "EOFError"),
         (NO_PYTHON, 'IOException: Cannot run program "/nowhere/python": error=2, No such file or directory'),
         (SUBMIT, "SparkException: When running with master 'yarn' either X or Y."),
         (GRPC, "Socket closed"),

@@ -4,6 +4,7 @@ import re
 
 _OWN = r"^(?:\w+\.)*(?:StoreError|ValueError|NoZooKeeper|NoJava|NotSimulated): (.+)$"
 """An exception that our own code raised; its message needs nothing added."""
+_TRACEBACK = r"^Traceback \(most recent call last\):\n(?:[ \t].*\n)+(?:\w+\.)*(\w.*)$"
 _GRPC = r'details = "(.+?)"'
 _CAUSES = r"^Caused by: (?:\w+\.)*(\w+: .+)$"
 _FIRST = r'(?:^|: |" )(?:\w+\.)*(\w+(?:Error|Exception|Failed): .+)$'
@@ -16,7 +17,7 @@ def one_line(error: Exception) -> str:
     causes, an exception, the text's first line.
     """
     text = str(error)
-    for pattern in (_OWN, _GRPC):
+    for pattern in (_OWN, _TRACEBACK, _GRPC):
         if found := re.findall(pattern, text, re.MULTILINE):
             return str(found[-1])
     causes = list(dict.fromkeys(re.findall(_CAUSES, text, re.MULTILINE)))
