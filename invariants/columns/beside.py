@@ -154,8 +154,8 @@ class _Promised(NamedTuple):
     behind_broadcasts: bool
 
 
-class Beside:
-    """Judges the events of a trace that `proof` takes, but for what that counts.
+class OtherEvents:
+    """Judges the events of a trace beside broadcasts, deliveries and snapshots, which `proof` judges.
 
     `looked_at` are the kinds of event that the chosen properties look at.
     """
@@ -220,7 +220,8 @@ class Beside:
         """Return True if an event of this kind needs the positions of processes."""
         return kind in (Stabilised, Quiescent) and kind in self.observers
 
-    def _of(self, process: int) -> _Process:
+    def process(self, process: int) -> _Process:
+        """Return the state of a process so far."""
         found = self.processes.get(process)
         if found is None:
             found = self.processes[process] = _Process()
@@ -229,7 +230,7 @@ class Beside:
     # Primaries.
 
     def _broadcast(self, event: Broadcast) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         sent, ready = at.sent, at.ready
         if ready is not None and ready.epoch != event.epoch and ready.incarnation == event.incarnation:
             raise Refuted
@@ -249,14 +250,14 @@ class Beside:
         _demand(self.claims.setdefault(event.epoch, actor) == actor)
 
     def _ready(self, event: Ready) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         _demand(at.ready is None or (at.ready.incarnation <= event.incarnation and at.ready.epoch <= event.epoch))
         _demand(at.sent is None or at.sent.epoch <= event.epoch)
         self._claim(event)
         at.ready = event
 
     def _promise(self, event: Promise) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         at.promised = max(at.promised, event.epoch)
         if event.leader is not None:
             self.asked.setdefault(event.epoch, set()).add(event.leader)
@@ -264,12 +265,12 @@ class Beside:
     # Histories.
 
     def _ack_epoch(self, event: AckEpoch) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         _demand(event.epoch <= at.promised)
         self.acked.append(_Acked(event, at.adopt, at.place))
 
     def _adopt(self, event: Adopt) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         self._keeps(at, event.epoch)
         if at.adopt is None or at.adopt.epoch != event.epoch:
             _demand(at.adopt is None or at.adopt.epoch < event.epoch)
@@ -283,7 +284,7 @@ class Beside:
         self._end(at)
 
     def _accept(self, event: Accept) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         _demand(at.adopt is not None and at.adopt.epoch == event.epoch)
         self._keeps(at, event.epoch)
         self.counts["accepts"] += 1
@@ -320,7 +321,7 @@ class Beside:
     # Phases.
 
     def _commit_epoch(self, event: CommitEpoch) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         self._end(at)
         is_adopted = at.adopt is not None and at.adopt.epoch == event.epoch
         start = at.adopt.zxid if at.adopt is not None and is_adopted else None
@@ -357,7 +358,7 @@ class Beside:
         if phase is not None:
             self._keep(phase)
             if phase.start is not None:
-                adopt = self._of(event.process).adopt
+                adopt = self.process(event.process).adopt
                 assert adopt is not None
                 phase.start = max(adopt.zxid, event.zxid)
             phase.last, phase.first, phase.count = event.zxid, None, 0
@@ -375,30 +376,30 @@ class Beside:
     # The environment, applications and clients.
 
     def _lives(self, event: Life) -> None:
-        at = self._of(event.process)
+        at = self.process(event.process)
         at.life = event
         self._end(at)
         self.stabilised.pop(event.process, None)
 
     def _stabilise(self, event: Stabilised) -> None:
-        self._of(event.process).life = event
+        self.process(event.process).life = event
         behind = behind_broadcasts = True
         if self.clocked:
             self._look()
             path = self.proof.path.array
-            behind = any(self._has(member) < len(path) for member in event.quorum)
+            behind = any(self.delivered_by(member) < len(path) for member in event.quorum)
             behind_broadcasts = behind or bool(np.setdiff1d(self.proof.sents[0].array, path).size)
         self.stabilised[event.process] = _Promised(event, self.row, behind, behind_broadcasts)
 
     def _rest(self, event: Quiescent) -> None:
         self._look()
-        at = self._of(event.process)
+        at = self.process(event.process)
         sent, ready = at.sent, at.ready
         if sent is not None and sent.incarnation != event.incarnation:
             sent = None
         if sent is not None and ready is not None and ready.incarnation == event.incarnation:
             sent = sent if ready.epoch == sent.epoch else None
-        incarnation, position = self._position(event.process)
+        incarnation, position = self.position(event.process)
         rest = _AtRest(event, position if incarnation == event.incarnation else 0, sent)
         self.rests.setdefault(event.rest, []).append(rest)
 
@@ -406,17 +407,17 @@ class Beside:
         self.sights += 1
         _demand(self.sights <= _MOST_SIGHTS)
 
-    def _position(self, process: int) -> tuple[int, int]:
+    def position(self, process: int) -> tuple[int, int]:
         """Return the last incarnation of a process, or -1, and the length of what that has delivered."""
         slot = int(np.searchsorted(self.proof.processes, process))
         if slot == len(self.proof.processes) or self.proof.processes[slot] != process:
             return -1, 0
         return int(self.proof.incarnation[slot]), int(self.proof.position[slot])
 
-    def _has(self, process: int) -> int:
+    def delivered_by(self, process: int) -> int:
         """Return the length of what the last incarnation has delivered that the trace shows."""
-        incarnation, position = self._position(process)
-        life = self._of(process).life
+        incarnation, position = self.position(process)
+        life = self.process(process).life
         return 0 if incarnation < 0 or (life is not None and life.incarnation > incarnation) else position
 
     def _state(self, event: State) -> None:
@@ -436,31 +437,41 @@ class Beside:
         self.read = held
         self.reads += 1
 
-    # The end.
-
     def finish(self) -> dict[str, int]:
         """Return how often each property was exercised, beyond what the proof counts. It is finished, and in order."""
         for at in self.processes.values():
             self._end(at)
+        return _Settlement(self).check()
+
+
+class _Settlement:
+    """Checks the transactions of the events that were `seen`, once the trace has ended."""
+
+    def __init__(self, seen: OtherEvents) -> None:
+        self.seen = seen
+        self.proof = seen.proof
+
+    def check(self) -> dict[str, int]:
+        """Return how often each property was exercised, beyond what the proof counts."""
         self._check_phases()
         judged = {
-            "invariant 1": self.counts["accepts"],
-            "invariant 2": self.counts["accepts"] + self.counts["in order"],
-            "invariant 3": self.counts["kept"] + len(self.acked),
+            "invariant 1": self.seen.counts["accepts"],
+            "invariant 2": self.seen.counts["accepts"] + self.seen.counts["in order"],
+            "invariant 3": self.seen.counts["kept"] + len(self.seen.acked),
             "invariant 4": self._histories(),
-            "invariant 5": sum(count for *_, count in self.phases),
+            "invariant 5": sum(count for *_, count in self.seen.phases),
             "epoch uniqueness": sum(
-                any(process != actor[0] for process in self.asked.get(epoch, ()))
-                for epoch, actor in self.claims.items()
+                any(process != actor[0] for process in self.seen.asked.get(epoch, ()))
+                for epoch, actor in self.seen.claims.items()
             ),
-            "state": self.counts["states"],
-            "durability": 0 if self.read is None else len(self.told),
-            "final agreement": max(0, self.reads - 1),
+            "state": self.seen.counts["states"],
+            "durability": 0 if self.seen.read is None else len(self.seen.told),
+            "final agreement": max(0, self.seen.reads - 1),
             "epoch progress": self._rested(),
             **self._stable(),
             **self._check_accepted(),
         }
-        _demand(self.read is None or self.told.issubset(self.read))
+        _demand(self.seen.read is None or self.seen.told.issubset(self.seen.read))
         return judged
 
     def _keys(self, zxids: Iterable[Zxid]) -> Array:
@@ -473,7 +484,7 @@ class Beside:
     def _check_phases(self) -> None:
         """Check that each D_f has no gap: it is as long as what it covers of the path, from its beginning on."""
         path = self.proof.path.array
-        epochs, starts, firsts, lasts, counts = zip(*self.phases, strict=True) if self.phases else ((),) * 5
+        epochs, starts, firsts, lasts, counts = zip(*self.seen.phases, strict=True) if self.seen.phases else ((),) * 5
         first, last = np.searchsorted(path, self._keys(firsts)), np.searchsorted(path, self._keys(lasts))
         fine = first == np.searchsorted(path, self._keys(starts), "right")
         fine &= last - first + 1 == np.array(counts, np.int64)
@@ -483,46 +494,46 @@ class Beside:
 
     def _check_accepted(self) -> dict[str, int]:
         """Check what was accepted: these are the first broadcasts of each epoch, and what was delivered is chosen."""
-        if not self.counts["accepts"]:
+        if not self.seen.counts["accepts"]:
             return {}
-        epochs = sorted(epoch for epoch, accepted in self.accepted.items() if accepted.txns)
-        txns = [txn for epoch in epochs for txn in self.accepted[epoch].txns]
-        rows = np.array([row for epoch in epochs for row in self.accepted[epoch].rows], np.int64)
+        epochs = sorted(epoch for epoch, accepted in self.seen.accepted.items() if accepted.txns)
+        txns = [txn for epoch in epochs for txn in self.seen.accepted[epoch].txns]
+        rows = np.array([row for epoch in epochs for row in self.seen.accepted[epoch].rows], np.int64)
         key, value = self._keys(txn.zxid for txn in txns), np.array([hash(txn.value) for txn in txns], np.int64)
         sent, at = np.unique(self.proof.sents[0].array, return_index=True)
         place = np.searchsorted(sent, key)
         _demand(bool((place < len(sent)).all() and (sent[place] == key).all()))
         _demand(bool((self.proof.sents[1].array[at[place]] == value).all()))
-        begins = np.cumsum([0, *(len(self.accepted[epoch].txns) for epoch in epochs)])[:-1]
+        begins = np.cumsum([0, *(len(self.seen.accepted[epoch].txns) for epoch in epochs)])[:-1]
         in_epoch = np.arange(len(key)) - np.repeat(begins, np.diff(np.append(begins, len(key))))
         first = np.searchsorted(sent, self._keys(Zxid(epoch, 0) for epoch in epochs))
         _demand(bool((place - in_epoch == np.repeat(first, np.diff(np.append(begins, len(key))))).all()))
         path = self.proof.path.array
-        by_proposal = np.frombuffer(b"".join(self.accepted[epoch].by_proposal for epoch in epochs), bool)
+        by_proposal = np.frombuffer(b"".join(self.seen.accepted[epoch].by_proposal for epoch in epochs), bool)
         judged = {"zxid uniqueness": len(np.union1d(path, key[by_proposal]))}
-        if self.adopts:
+        if self.seen.adopts:
             self._check_chosen(key, rows)
             judged["chosen"] = len(path)
         return judged
 
     def _check_chosen(self, key: Array, rows: Array) -> None:
         """Check that a quorum had accepted what was delivered; `key` and `rows` are of what a process accepted."""
-        _demand(self.quorums.name == MAJORITY)
+        _demand(self.seen.quorums.name == MAJORITY)
         path = self.proof.path.array
-        before = self.proof.path_row.array if self.clocked else np.full(len(path), _LATE)
+        before = self.proof.path_row.array if self.seen.clocked else np.full(len(path), _LATE)
         found = np.searchsorted(key, path)
         found[found == len(key)] = 0
         chosen = (key[found] == path) & (rows[found] < before)
         others = np.flatnonzero(~chosen).tolist()
-        _demand(not others or bool(self.acked))  # otherwise nothing is known of what was adopted
-        _demand(len(others) * len(self.adopts) < _MOST_COMPARED)
-        adopts = [(row, adopt) for row, adopt in self.adopts if self._is_prefix(adopt)] if others else []
+        _demand(not others or bool(self.seen.acked))  # otherwise nothing is known of what was adopted
+        _demand(len(others) * len(self.seen.adopts) < _MOST_COMPARED)
+        adopts = [(row, adopt) for row, adopt in self.seen.adopts if self._is_prefix(adopt)] if others else []
         for place in others:
             by_epoch: dict[int, set[int]] = {}
             for row, adopt in adopts:
                 if adopt.length > place and row < before[place]:
                     by_epoch.setdefault(adopt.epoch, set()).add(adopt.process)
-            _demand(any(len(processes) >= self.quorum for processes in by_epoch.values()))
+            _demand(any(len(processes) >= self.seen.quorum for processes in by_epoch.values()))
 
     def _is_prefix(self, adopt: Adopt) -> bool:
         """Return True if the adopted history is a prefix of the path."""
@@ -532,18 +543,18 @@ class Beside:
 
     def _histories(self) -> int:
         """Check the histories that were provided and adopted; return their number, 0 if none was provided."""
-        if not self.acked:
-            _demand(not any(_place_behind(self.accepted[adopt.epoch], adopt) for _, adopt in self.adopts))
+        if not self.seen.acked:
+            _demand(not any(_place_behind(self.seen.accepted[adopt.epoch], adopt) for _, adopt in self.seen.adopts))
             return 0
         hashes: dict[tuple[int, Reference], list[int]] = {}  # by epoch and I_e: behind it, the accepted transactions
         provided: dict[int, list[Reference]] = {}  # by epoch, each once
-        for told in dict.fromkeys((acked.event.epoch, reference(acked.event)) for acked in self.acked):
+        for told in dict.fromkeys((acked.event.epoch, reference(acked.event)) for acked in self.seen.acked):
             provided.setdefault(told[0], []).append(told[1])
             hashes[told] = [told[1][2]]
 
         def initial_of(adopt: Adopt) -> Reference:
             """Return the I_e that an adopted history is, or begins with."""
-            place = _place_behind(self.accepted[adopt.epoch], adopt)
+            place = _place_behind(self.seen.accepted[adopt.epoch], adopt)
             for initial in provided.get(adopt.epoch, ()):
                 if initial[1] + place == adopt.length and behind(adopt.epoch, initial, place) == reference(adopt):
                     return initial
@@ -551,25 +562,25 @@ class Beside:
 
         def behind(epoch: int, initial: Reference, end: int) -> Reference:
             """Return the history of `initial` with the first transactions accepted in the epoch, up to `end`."""
-            known, txns = hashes[epoch, initial], self.accepted[epoch].txns
+            known, txns = hashes[epoch, initial], self.seen.accepted[epoch].txns
             for txn in txns[len(known) - 1 : end]:
                 known.append(chain_hash(known[-1], txn))
             return txns[end - 1].zxid if end else initial[0], initial[1] + end, known[end]
 
-        initials = {(adopt.epoch, reference(adopt)): adopt for _, adopt in self.adopts}
+        initials = {(adopt.epoch, reference(adopt)): adopt for _, adopt in self.seen.adopts}
         _demand(sum(len(provided.get(epoch, ())) for epoch, _ in initials) < _MOST_COMPARED)
         found = {told: initial_of(adopt) for told, adopt in initials.items()}
-        for event, adopt, end in self.acked:
+        for event, adopt, end in self.seen.acked:
             if adopt is None:
                 _demand(reference(event) == reference(EMPTY))
             else:
                 _demand(behind(adopt.epoch, found[adopt.epoch, reference(adopt)], end) == reference(event))
-        return len(self.acked) + len(self.adopts)
+        return len(self.seen.acked) + len(self.seen.adopts)
 
     def _rested(self) -> int:
         """Check that nothing was missing at any rest; return how often something could have been."""
         judged = 0
-        for rest in self.rests.values():
+        for rest in self.seen.rests.values():
             _demand(all(each.event.connection != "closed" for each in rest))
             for leader in rest:
                 number = leader.event.process
@@ -579,7 +590,7 @@ class Beside:
                 members = [leader, *(each for each in followers if each is not leader)]
                 _demand(all(each.position >= leader.position for each in members))
                 judged += (len(members) - 1) * (leader.position > 0)
-                if leader.sent is not None and self.quorums.contains([each.event.process for each in members]):
+                if leader.sent is not None and self.seen.quorums.contains([each.event.process for each in members]):
                     judged += 1
                     key = self._keys([leader.sent.txn.zxid])[0]
                     place = int(np.searchsorted(self.proof.path.array, key))
@@ -590,14 +601,14 @@ class Beside:
         """Check that nothing is missing at the end; return how often something could have been."""
         counting = [
             promised
-            for process, promised in self.stabilised.items()
+            for process, promised in self.seen.stabilised.items()
             if promised.event.quorum
-            and promised.event.incarnation >= self._position(process)[0]
+            and promised.event.incarnation >= self.seen.position(process)[0]
             and not any(self._is_down(member) for member in promised.event.quorum)
         ]
         path = self.proof.path.array
         for event, row, *_ in counting:
-            _demand(all(self._has(member) == len(path) for member in event.quorum))
+            _demand(all(self.seen.delivered_by(member) == len(path) for member in event.quorum))
             columns = [column.array for column in self.proof.sents]
             _, once = np.unique(columns[0], return_index=True)
             key, _, slot, incarnation, *_, at = [column[once] for column in columns]
@@ -609,8 +620,8 @@ class Beside:
         }
 
     def _is_down(self, process: int) -> bool:
-        life = self._of(process).life
-        return isinstance(life, Crash | Halt) and life.incarnation >= self._position(process)[0]
+        life = self.seen.process(process).life
+        return isinstance(life, Crash | Halt) and life.incarnation >= self.seen.position(process)[0]
 
 
 def _place_behind(accepted: _Accepted, adopt: Adopt) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from zabcheck.invariants.base import Invariant, Verdict
-from zabcheck.invariants.columns.beside import Beside, Refuted
+from zabcheck.invariants.columns.beside import OtherEvents, Refuted
 from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
 from zabcheck.invariants.columns.verdicts import Selection, verdicts
 from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised, TraceError
@@ -91,7 +91,7 @@ class _Trace:
         self.end: End | None = None
         self.count = 0
         self.proof = Proof(1, np.ones(1, bool))
-        self.beside = Beside(self.proof, Quorums(1), ())
+        self.beside = OtherEvents(self.proof, Quorums(1), ())
 
     def judge(self, blocks: Iterable[list[Event]]) -> list[Verdict]:
         for lines in blocks:
@@ -155,7 +155,7 @@ class _Trace:
         except ValueError:
             raise Refuted from None
         self.proof = Proof(1, np.array([header.order == "global"]), self.selection.redelivery)
-        self.beside = Beside(self.proof, self.quorums, self.selection.beside)
+        self.beside = OtherEvents(self.proof, self.quorums, self.selection.beside)
 
     def _check(self, kind: type[Event], events: list[Any]) -> None:
         """Refute an event that the header forbids, or of a kind that only a judge can tell about."""
