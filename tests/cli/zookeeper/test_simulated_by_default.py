@@ -74,6 +74,15 @@ def test_another_java_has_another_order_of_threads(
     assert ("its order of threads was saved with Java 21; with Java 17 it is another" in out) == told
 
 
+def test_a_replay_says_which_threads_stand_still(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
+    order = {**ORDER, "decisions": "3/PrepRequestProcessor@165:1001", "places": ["Leader.sendPacket:1189"]}
+    (tmp_path / "s.json").write_text(json.dumps({**SCHEDULE, "simulated": order}))
+    stands = "  PrepRequestProcessor of server 3 stands still for 0.1 s in Leader.sendPacket:1189"
+    recorded += ["healthy-3.8.0"] * 6
+    assert stands in zabcheck("replay", "s.json", *fake(tmp_path)).out.splitlines()
+    assert stands not in zabcheck("replay", "s.json", "--processes", *fake(tmp_path)).out.splitlines()
+
+
 def test_the_next_step_is_about_the_same_servers(zabcheck: Command, tmp_path: Path) -> None:
     java = ("--java", str(fake_zookeeper.java(tmp_path, "exits")), "--classpath", str(tmp_path))
     result = zabcheck("zookeeper", "--runs", "1", "--seed", "7", "--processes", *java)

@@ -155,6 +155,8 @@ class _Replays:
         order = self._schedule.simulated
         if order is not None and not self._simulated:
             console.print("it was saved with an order of threads of simulated servers, which processes do not keep to")
+        for line in order.words() if order is not None and self._simulated else ():
+            console.print(line)
         if order is not None and order.java and self._java and order.java != self._java:
             console.print(
                 f"its order of threads was saved with Java {order.java}; with Java {self._java} it is another"

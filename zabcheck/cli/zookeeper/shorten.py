@@ -111,9 +111,7 @@ class Shortening:
                 f"simulated servers {'show' if self.exactly else 'do not show'} {self.wanted} again with exactly this "
                 f"order of threads, and with others in {self.shown} of {executions}"
             )
-            if decided := self.schedule.simulated.words():
-                yield "threads that do not just take turns:"
-                yield from (f"  {each}" for each in decided)
+            yield from self.schedule.simulated.words()
         elif self.times:
             yield f"the schedule shows {self.wanted} in {self.shown} of {executions}"
         if self.processes:

@@ -62,8 +62,10 @@ class ThreadOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
     java: int | None = None
 
     def words(self) -> list[str]:
-        """Describe each decision whose place is known."""
-        return [_decided(*each) for each in zip((self.decisions or "").split(","), self.places, strict=False)]
+        """Describe the decisions, each in a line below the first, if their places are known."""
+        decisions = zip((self.decisions or "").split(","), self.places, strict=False)
+        lines = [f"  {_decided(*each)}" for each in decisions]
+        return ["threads that do not just take turns:", *lines] if lines else []
 
 
 def _decided(decision: str, place: str) -> str:
