@@ -1,13 +1,17 @@
 """Simulated servers or processes: the default of `zabcheck zookeeper`, its `catalogue`, and `replay`."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
-from tests.cli.zookeeper.conftest import fake
+from tests.cli.zookeeper.conftest import RECORDINGS, fake
 from tests.zookeeper import fake_zookeeper
+from zabcheck.cli.zookeeper.recordings import save_report
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
+from zabcheck.zookeeper.verdict.judge import judge
 
 SCHEDULE = {"version": 2, "protocol": "zookeeper", "servers": 3, "choices": [{"choice": "wait", "seconds": 0}]}
 ORDER = {"seed": 1, "strategy": "uniform", "decisions": ""}
@@ -39,6 +43,16 @@ def test_a_finding_of_simulated_servers_is_executed_on_processes_too(
     recorded += ["lost-write-3.8.0"] * 3 + ["healthy-3.8.0"]
     told = zabcheck("zookeeper", "--runs", "1", "--minimise", "0", *fake(tmp_path), "--format", "json").json
     assert (told["counterexample"]["on_processes"], recorded) == ({"shown": 2, "times": 3}, [])
+
+
+def test_the_report_says_which_threads_stand_still(tmp_path: Path) -> None:
+    order = ThreadOrder(decisions="3/PrepRequestProcessor@165:1001", places=("Leader.sendPacket:1189",))
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (), simulated=order)
+    shutil.copytree(RECORDINGS / "healthy-3.8.0", tmp_path / "run")
+    save_report(schedule, judge(tmp_path / "run"))
+    for name in ("report.txt", "report.html"):
+        told = (tmp_path / "run" / name).read_text()
+        assert "PrepRequestProcessor of server 3 stands still for 0.1 s in Leader.sendPacket:1189" in told
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,8 @@ def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Stor
     """Write the report of a run, with trace and schedule, beside its recording."""
     saved = keep(judged.folder, schedule, judged)
     story = story_of(judged)
+    if schedule is not None and schedule.simulated is not None:
+        story = structs.replace(story, done=(*story.done, *(("", line) for line in schedule.simulated.words())))
     for suffix in TOLD:
         content = FORMS[suffix].make(story, "" if schedule is None else SCHEDULE)
         saved.append(write(judged.folder / f"report{suffix}", content))
