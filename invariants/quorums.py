@@ -80,12 +80,18 @@ def quorums_of(name: str, size: int) -> Quorums:
     """
     if name == MAJORITY:
         return Quorums(size)
+    if weights := weights_of(name):
+        return _weighted(weights, size)
     match = _NAME.fullmatch(name)
     if match is None:
         raise ValueError(f"expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `{name}`")
-    if match["weights"]:
-        return _weighted([int(weight) for weight in match["weights"].split(",")], size)
     return _family([[int(process) for process in each.split("+")] for each in match["sets"].split(",")], size)
+
+
+def weights_of(name: str) -> tuple[int, ...] | None:
+    """Return the weight of each process in the quorum system of this name; None if it is not by weight."""
+    match = _NAME.fullmatch(name)
+    return tuple(map(int, match["weights"].split(","))) if match is not None and match["weights"] else None
 
 
 def _weighted(weights: Sequence[int], size: int) -> Weighted:

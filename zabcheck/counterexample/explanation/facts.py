@@ -29,7 +29,7 @@ from zabcheck.invariants import (
     Txn,
     chain_hash,
 )
-from zabcheck.invariants.quorums import MAJORITY
+from zabcheck.invariants.quorums import MAJORITY, weights_of
 from zabcheck.invariants.record import Actor, named
 
 _MOST_GUESSES = 5000
@@ -110,10 +110,9 @@ class Facts:
         """Return how much weight these processes have together, behind a colon; "" where a majority is a quorum."""
         if self.quorums == MAJORITY:
             return ""
-        kind, _, listed = self.quorums.partition(" ")
-        if kind != "weights":
+        weights = weights_of(self.quorums)
+        if weights is None:
             return f" of {self.quorums}"
-        weights = [int(weight) for weight in listed.split(",")]
         return (
             f", with {sum(weights[process - 1] for process in dict.fromkeys(processes))} of the weight {sum(weights)}"
         )
