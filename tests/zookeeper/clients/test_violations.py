@@ -805,6 +805,39 @@ def a_set_that_was_answered_without_a_stat_is_lost() -> History:
     return h
 
 
+def test_a_change_that_was_not_told_is_not_the_one_that_a_later_event_tells() -> None:
+    """Events of servers before 3.9.0 have no zxid, so what is told is the next change of what is watched."""
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c2.create("/a", 2)
+    c2.create("/b", 3)
+    c1.answer(c1.ask("addWatch", "/a", watch="persistent"), 3)
+    c2.set("/a", 4, "x", stat(2, 4, 2, 1))
+    c1.get("/b", 5, "", stat(3), watch="standard")
+    c1.get("/a", 5, "x", stat(2, 4, 2, 1), watch="standard")
+    c2.set("/b", 6, "x", stat(3, 6, 3, 1))
+    c2.set("/a", 7, "y", stat(2, 7, 2, 2))
+    c1.event("DataChanged", "/b")
+    c1.event("DataChanged", "/a")
+    assert h.broken() == {"persistent watches"}
+
+
+def test_an_event_may_tell_a_change_after_others_that_were_not_told() -> None:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c2.create("/a", 2)
+    c2.create("/b", 3)
+    c1.answer(c1.ask("addWatch", "/a", watch="persistent"), 3)
+    c1.get("/b", 3, "", stat(3), watch="standard")
+    c2.set("/a", 4, "x", stat(2, 4, 2, 1))
+    c2.set("/b", 5, "x", stat(3, 5, 3, 1))
+    c2.set("/a", 6, "y", stat(2, 6, 2, 2))
+    c1.event("DataChanged", "/b")
+    c1.event("DataChanged", "/a")
+    c1.exists("/b", 6, stat(3, 5, 3, 1))
+    assert h.broken() == {"persistent watches"}
+
+
 @pytest.mark.parametrize("name", VIOLATIONS)
 def test_a_violation_is_found(name: str) -> None:
     promise, written = VIOLATIONS[name]

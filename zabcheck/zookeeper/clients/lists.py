@@ -23,7 +23,7 @@ Values = tuple[str, ...]
 
 
 class _Late(NamedTuple):
-    """What comes before each append to a list that nobody read: an edge to it stands for one to each of those."""
+    """A node before all appends to a list that nobody read: an edge to it stands for one to each of those."""
 
     path: str
 

@@ -75,6 +75,7 @@ class _Stream:
         self.ended: dict[tuple[str, Kind], Exchanged | WatchEvent] = {}
         self.heap: list[tuple[int, int, Arm]] = []
         self.numbers = count()
+        self.place = 0
         self.last: tuple[int, WatchEvent] | None = None
         self.told: dict[tuple[str, str, int], WatchEvent] = {}
         self.resumed: dict[Exchanged, list[Arm]] = {}
@@ -92,6 +93,7 @@ class _Stream:
                 ]
                 self.resuming.update(self.resumed[operation])
         for item in self.connection.received:
+            self.place += 1
             if isinstance(item, WatchEvent):
                 self._hear(item)
             elif item.request.watch or item.request.op in _ABOUT or (self.heap and self.heap[0][0] <= item.zxid):
@@ -205,7 +207,7 @@ class _Stream:
         self.alike[event.path, event.type] = sum(arm in self.resuming for arm in arms) - 1
         zxid = self._change_told(event, arms)
         self._is_caused(event, arms)
-        self._in_order(event, zxid)
+        self._in_order(event, zxid, arms)
         if event.zxid > 0:
             before = self.told.setdefault((event.path, event.type, event.zxid), event)
             if before is not event:
@@ -228,10 +230,20 @@ class _Stream:
         """Return the zxid of the change that an event tells; `_NEVER` if neither it nor the history says which."""
         if event.zxid > 0:
             return event.zxid
-        is_resuming = any(arm in self.resuming for arm in arms)
-        if is_resuming or not self.tree.is_complete(event.path) or self.tree.may_change_unseen(event.path):
+        is_unclear = any(arm in self.resuming or not arm.is_armed for arm in arms)
+        if is_unclear or not self.tree.is_complete(event.path) or self.tree.may_change_unseen(event.path):
             return _NEVER
         return min(arm.due for arm in arms)
+
+    def _may_tell_later(self, arms: list[Arm], zxid: int) -> bool:
+        """Return True if an event without a zxid may tell a change as of this one or later, up to the next answer.
+
+        Earlier changes were not told then.
+        """
+        received = self.connection.received
+        next_ones = (received[place] for place in range(self.place, len(received)))
+        until = next((each.zxid for each in next_ones if isinstance(each, Exchanged) and each.zxid), _NEVER)
+        return any(each.last(zxid - 1, until) is not None for arm in arms for each in self._changes(arm))
 
     def _above(self, path: str) -> Iterator[Arm]:
         """Yield the recursive watches on a node or one above it."""
@@ -279,12 +291,14 @@ class _Stream:
             text = f"{about} as {shown(event.zxid)}, which did not change before {shown(due)}"
             self.found.cause.breach(event.zxid, text, arms[0].by, event, kind="by the code")
 
-    def _in_order(self, event: WatchEvent, zxid: int) -> None:
+    def _in_order(self, event: WatchEvent, zxid: int, arms: list[Arm]) -> None:
         if zxid == _NEVER:
             return
         if self.last is not None:
             self.found.order.case()
             if zxid < self.last[0]:
+                if event.zxid <= 0 and self._may_tell_later(arms, self.last[0]):
+                    return
                 text = (
                     f"client {self.connection.client} heard of the change {shown(self.last[0])} before it heard of "
                     f"{shown(zxid)}"
