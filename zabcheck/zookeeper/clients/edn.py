@@ -6,6 +6,7 @@ ended with `:info` does nothing more. Operations of the nemesis are left out.
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from itertools import islice
 from operator import length_hint
 from typing import Any, BinaryIO
@@ -105,7 +106,7 @@ def _forms(tokens: Iterator[str], closing: str) -> Iterator[Any]:
         elif token in (")", "]", "}"):
             raise IndexError(token)
         else:
-            yield _atom(token)
+            yield int(token) if token.isdecimal() else _atom(token)
     if closing:
         raise IndexError(closing)
 
@@ -118,6 +119,7 @@ def _collection(opening: str, inner: list[Any]) -> Any:
     return sorted(inner, key=_text) if opening == "#{" else inner
 
 
+@lru_cache(maxsize=1 << 12)
 def _atom(token: str) -> Any:
     if re.fullmatch(r"[+-]?\d+N?", token):
         return int(token.rstrip("N"))
