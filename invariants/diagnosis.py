@@ -91,11 +91,16 @@ def why_no_line(error: Exception, line: bytes, known: Any) -> str:
     if not isinstance(error, msgspec.ValidationError):
         whole = "" if line.endswith(b"\n") else " (the line is cut off)"
         return f": expected a JSON object, {error}{whole}"
-    message = str(error)
-    field = _PATH.search(message)
-    path = field.group(1) if field else ""
+    message, path = message_and_path(error)
     where = f", field `{path}`" if path else ""
-    return f"{where}: {with_alternatives(_PATH.sub('', message), path, known)}"
+    return f"{where}: {with_alternatives(message, path, known)}"
+
+
+def message_and_path(error: msgspec.ValidationError) -> tuple[str, str]:
+    """Return the decoder's message without the path of the field, and that path; "" if it is about the whole."""
+    message = str(error)
+    found = _PATH.search(message)
+    return (message, "") if found is None else (message[: found.start()], found[1])
 
 
 def with_alternatives(message: str, path: str, known: Any) -> str:

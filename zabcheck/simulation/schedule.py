@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, why_not_decoded, with_alternatives
+from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, message_and_path, why_not_decoded, with_alternatives
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.switches import LETTER, Switches
@@ -51,9 +51,6 @@ class _Named(Struct):
 
 class ScheduleError(ValueError):
     """A schedule that cannot be executed. The message is one line."""
-
-
-_PATH = re.compile(r" - at `\$\.?(.*)`$")
 
 
 @cache
@@ -130,13 +127,11 @@ def _malformed(data: bytes, error: Exception, kind: Any) -> str:
         return ", line 1: expected a schedule, the file is empty"
     if not isinstance(error, msgspec.ValidationError):
         return f"{_place(data, error)}: expected a schedule as one JSON object, {why_not_decoded(error)}"
-    message = str(error)
-    field = _PATH.search(message)
-    path = field.group(1) if field else ""
+    message, path = message_and_path(error)
     if path == "version":
         return f", field `version`: expected {SCHEDULE_VERSION}"
     where = f", field `{path}`" if path else ""
-    return f"{_line(data, path)}{where}: {with_alternatives(_PATH.sub('', message), path, kind)}"
+    return f"{_line(data, path)}{where}: {with_alternatives(message, path, kind)}"
 
 
 def _check_processes(schedule: Schedule, data: bytes, name: str) -> None:

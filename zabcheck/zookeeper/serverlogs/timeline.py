@@ -26,6 +26,7 @@ from zabcheck.zookeeper.trace.server_log import (
     Synchronising,
     UpToDate,
     Version,
+    without_numbers,
 )
 from zabcheck.zookeeper.verdict.findings import ErrorLogged, error_logged, is_expected
 from zabcheck.zookeeper.wire.zxids import epoch_of
@@ -95,7 +96,6 @@ class Reign(Struct, frozen=True):
     ends: TimelineEntry | None
 
 
-_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _ZXID_OF_DIGEST = re.compile(r"\b[Vv]alue:(\d+)|on txn: -?\d+,-?\d+,(\d+),")
 _LEFT = re.compile(r"Exception when (?:following|observing) the leader|Unexpected exception causing shutdown")
 _SHUTDOWN = re.compile(r"java\.lang\.Exception: shutdown \w+! reason: (.*)")
@@ -171,7 +171,7 @@ def _of_failure(failure: Failure, moment: TimelineEntry) -> TimelineEntry | None
     if reason := _SHUTDOWN.match(error.exception):
         return replace(moment, kind="stopped", text=reason[1])
     if not is_expected(failure):
-        return replace(moment, error=error, text=_NUMBERS.sub("…", error.message))
+        return replace(moment, error=error, text=without_numbers(error.message))
     if _LEFT.match(failure.message):
         return replace(moment, kind="left", text=error.exception)
     return None

@@ -32,11 +32,16 @@ from zabcheck.zookeeper.wire.zxids import epoch_of
 
 FRAMES = 5
 """The number of lines of a stack trace that are kept, for an exception and for each of its causes."""
-_CAUSE = "Caused by: "
+CAUSE = "Caused by: "
 
 
 MILLISECOND = 1000
 """A millisecond in microseconds: a real server's log has times in whole milliseconds."""
+
+
+def without_numbers(said: str) -> str:
+    """Return a message with … for each number: what is said of another transaction, or at another time, is alike."""
+    return _NUMBER.sub("…", said)
 
 
 class LogLine(Struct, frozen=True):
@@ -249,6 +254,7 @@ _REQUEST = re.compile(
     r"sessionid:0x([0-9a-f]{1,16}) type:\S+ cxid:0x([0-9a-f]{1,16}) zxid:0x([0-9a-f]{1,16}) "
     r"txntype:(-?\d+|unknown) reqpath:.*"
 )
+_NUMBER = re.compile(r"0x[0-9a-f]+|\d+")
 _EXCEPTION = re.compile(r"(?:Caused by: )?(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b")
 _ZXID = re.compile(r"zxid ?[:=] ?0x([0-9a-f]{1,16})\b")
 _DIGEST = re.compile(r"Digests are not matching|digest mismatch|snapshot digest does not match")
@@ -364,7 +370,7 @@ class LogParser:
         if any(needed in raw for needed in _NEEDED):
             self._problem(number, raw)
         else:
-            if raw.startswith(_CAUSE) or not self._more:
+            if raw.startswith(CAUSE) or not self._more:
                 self._frames = 0
             if self._frames < FRAMES:
                 self._more.append(raw)

@@ -20,6 +20,7 @@ from zabcheck.zookeeper.recording.records import Acknowledged, Asked, Exited, No
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.zookeeper.trace.observe import ObservedRun
 from zabcheck.zookeeper.trace.server_log import (
+    CAUSE,
     CommitterEnded,
     CommitterStops,
     DigestMismatch,
@@ -28,6 +29,7 @@ from zabcheck.zookeeper.trace.server_log import (
     State,
     Synchronising,
     UpToDate,
+    without_numbers,
 )
 from zabcheck.zookeeper.trace.sources import AnswerTo, FinalReading, LogPlace, LogWhole, Source
 
@@ -56,8 +58,6 @@ NEVER_EXPECTED = r"Unable to load database on disk|Unexpected exception, exiting
 
 _EXPECTED = tuple((re.compile(message), re.compile(exception)) for message, exception, _ in EXPECTED)
 _EXCEPTION = re.compile(r"(?:[\w$]+\.)+[\w$]*(?:Exception|Error|Throwable)\b.*")
-_CAUSE = "Caused by: "
-_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 _CREATES = (1, 15, 19, 21)
 """The types of transactions that create a node (ZooDefs.OpCode)."""
 
@@ -253,7 +253,7 @@ def _of_log(incarnation: Incarnation) -> Iterator[Finding]:
             kind: Kind = "error" if isinstance(line, Failure) else "digest mismatch"
             why = ahead.get(line.number)
             fact: Fact = error_logged(line) if isinstance(line, Failure) else OtherDigest(line.message, why)
-            key = kind, step, why, tuple(_NUMBERS.sub("…", each) for each in fact.server_said())
+            key = kind, step, why, tuple(without_numbers(each) for each in fact.server_said())
             known = found.get(key)
             source = LogPlace(incarnation.log.file, line.number)
             first = known or Finding(kind, incarnation.server, incarnation.number, step, fact, source, 0)
@@ -317,7 +317,7 @@ def _exception(failure: Failure) -> str:
 
 def error_logged(failure: Failure) -> ErrorLogged:
     """Return an error with its exception, cause and place, from the lines that are kept of its stack trace."""
-    causes = [number for number, frame in enumerate(failure.frames) if frame.startswith(_CAUSE)]
+    causes = [number for number, frame in enumerate(failure.frames) if frame.startswith(CAUSE)]
     first = failure.frames[causes[-1] :] if causes else failure.frames
     where = next((frame.strip() for frame in first if "org.apache.zookeeper" in frame and "at " in frame), "")
     return ErrorLogged(failure.message.rstrip(": "), _exception(failure), first[0] if causes else "", where)

@@ -1,6 +1,5 @@
 """The verdict on one run, from its recording: the properties, other faults, the packets, and known issues."""
 
-import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +14,7 @@ from zabcheck.zookeeper.rules.packets import judge as judge_packets
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.trace.observe import ObservedRun, observe_sorted
+from zabcheck.zookeeper.trace.server_log import without_numbers
 from zabcheck.zookeeper.trace.sources import DiskAfter
 from zabcheck.zookeeper.verdict.clients import ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
@@ -32,9 +32,6 @@ SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
 
 After a breach of another rule, nothing need ever be lost.
 """
-
-
-_NUMBERS = re.compile(r"0x[0-9a-f]+|\d+")
 
 
 class Counts(NamedTuple):
@@ -84,7 +81,7 @@ class Judged(NamedTuple):
     @property
     def noticed(self) -> list[str]:
         """Other findings, by name: exceptions in logs, and rules that packets do not keep."""
-        errors = [_NUMBERS.sub("…", each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
+        errors = [without_numbers(each.text.partition("\n")[0]) for each in self.findings if not _counts(each)]
         rules = [each.name for each in self.steps.divergences if each.name not in SERIOUS_RULES]
         return list(dict.fromkeys([*self.unsure, *errors, *rules]))
 
