@@ -118,7 +118,7 @@ def nothing(*_: object) -> list[Effect]:
 @pytest.mark.parametrize(
     ("protocol", "message"), [("ladis", Fetch), ("paxos", Phase1b)], ids=["no supply", "promises that are not heard"]
 )
-def test_who_never_goes_on_is_found_with_reduction_too(protocol: str, message: type[Message]) -> None:
+def test_a_process_that_never_goes_on_is_found_with_reduction_too(protocol: str, message: type[Message]) -> None:
     sound = mutated(protocol)
     stuck = structs.replace(sound, name="stuck", steps={**sound.steps, message: nothing})
     for reduction in (False, True):

@@ -14,7 +14,7 @@ CASES = [(protocol, name) for protocol in ("zab", "ladis") for name in BOUNDS]
 
 
 @pytest.mark.parametrize(("protocol", "name"), sweep(CASES, normal=[("zab", "two processes")]))
-def test_who_restores_a_snapshot_goes_on_from_it(protocol: str, name: str) -> None:
+def test_a_process_that_restores_a_snapshot_goes_on_from_it(protocol: str, name: str) -> None:
     """In what is judged, too: the judges took the transactions behind the snapshot for a fork."""
     found = explore(protocol, bounds=BOUNDS[name])
     assert (found.whole, found.broken) == (True, None)

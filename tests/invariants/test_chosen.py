@@ -154,7 +154,7 @@ def test_a_delivery_before_the_first_protocol_event_is_judged_too() -> None:
 
 
 @both_orders
-def test_who_adopted_a_history_that_is_not_known_may_have_accepted_anything(order: Order) -> None:
+def test_a_process_that_adopted_a_history_that_is_not_known_may_have_accepted_anything(order: Order) -> None:
     unknown: list[Event] = [adopt(2, 2, A, B), adopt(3, 2, A, B)]
     for delivered in (A, B, C):
         assert judge([*BEGUN, *accepts(1, 1, A), *unknown, *deliveries(2, delivered)], order).judged == 0

@@ -67,7 +67,7 @@ def test_each_of_several_leaders_is_judged() -> None:
     assert (verdict.status, verdict.judged) == ("holds", 2)
 
 
-def test_who_went_on_from_what_is_not_on_record_may_have_it() -> None:
+def test_a_process_that_went_on_from_what_is_not_on_record_may_have_it() -> None:
     assert judge(NAME, [CALM, *broadcasts(1, 1, A), *deliveries(1, A), restore(2, A, B)]).status == "holds"
 
 

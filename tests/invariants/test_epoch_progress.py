@@ -50,7 +50,7 @@ def test_a_process_that_is_at_rest_twice_is_judged_twice() -> None:
     assert (verdict.status, witness(verdict)) == ("violated", (Broadcast(1, 0, 1, B), leads()))
 
 
-def test_who_follows_a_leader_that_has_closed_their_connection_has_lost_it() -> None:
+def test_a_process_that_follows_a_leader_that_has_closed_their_connection_has_lost_it() -> None:
     verdict = judge(NAME, [LEFT])
     assert witness(verdict) == (LEFT,)
     assert summary(verdict) == (
@@ -81,7 +81,7 @@ def test_what_a_snapshot_brought_is_delivered() -> None:
         Quiescent(2, 0, 2, 1, "open"),
     ],
 )
-def test_who_is_not_connected_to_an_established_leader_at_that_rest_owes_nothing(member: Quiescent) -> None:
+def test_a_process_that_is_not_connected_to_an_established_leader_at_that_rest_owes_nothing(member: Quiescent) -> None:
     assert judge(NAME, [*deliveries(1, A), leads(), member]).status == "not exercised"
     assert judge(NAME, [*deliveries(1, A), leads(primary=False), follows(2)]).status == "not exercised"
 

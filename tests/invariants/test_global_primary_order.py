@@ -23,7 +23,7 @@ def test_one_epoch_does_not_exercise_it() -> None:
     assert judge(NAME, events).status == "not exercised"
 
 
-def test_who_never_delivers_the_earlier_one_is_not_judged() -> None:
+def test_a_process_that_never_delivers_the_earlier_one_is_not_judged() -> None:
     """If a process delivers *both*: a gap is for the other properties to report."""
     assert judge(NAME, [*BROADCASTS, *deliveries(3, D)]).status == "not exercised"
 

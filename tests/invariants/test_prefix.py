@@ -71,7 +71,7 @@ def test_what_was_missing_may_still_come() -> None:
     assert judge(NAME, events, complete=False).status == "inconclusive"
 
 
-def test_who_follows_one_that_caught_up_has_to_catch_up_too() -> None:
+def test_a_process_that_follows_one_that_caught_up_has_to_catch_up_too() -> None:
     events = [*broadcasts(1, 1, A, B), *deliveries(2, B, A), *deliveries(3, B)]
     assert witness(judge(NAME, events))[-1] == Deliver(3, 0, B)
 

@@ -185,7 +185,7 @@ def test_a_message_of_an_iteration_that_is_over_does_no_harm_to_a_later_connecti
 
 
 @pytest.mark.parametrize("end", [Crash(2), Timeout(2), Elect(2, 3)])
-def test_who_closes_abruptly_loses_what_it_has_sent(end: Crash | Timeout | Elect) -> None:
+def test_a_process_that_closes_abruptly_loses_what_it_has_sent(end: Crash | Timeout | Elect) -> None:
     chat = connected(2, switches=Switches(closing="abrupt"))
     chat.say(2, 1, "a")
     chat.say(1, 2, "b")

@@ -74,7 +74,7 @@ def test_a_connection_that_is_closed_is_noticed_at_both_ends(end: Choice) -> Non
     assert at_rest(*LED, end, Quiesce()) == [LEADS, FOLLOW[0], Quiescent(3, 0, 1)]
 
 
-def test_who_asks_a_process_that_does_not_lead_waits() -> None:
+def test_a_client_of_a_process_that_does_not_lead_waits() -> None:
     assert at_rest(Elect(2, 1), Quiesce())[1] == Quiescent(2, 0, 1, 1, "waiting")
 
 

@@ -381,7 +381,7 @@ def test_only_named_incarnations_are_looked_up(monkeypatch: pytest.MonkeyPatch) 
     assert sorted(asked) == [0, 500]
 
 
-def test_who_delivered_in_the_right_order_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_delivered_in_the_right_order_is_found_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """The deliveries of an incarnation are gone through only if it took over a snapshot."""
     lives = [event for number in range(9) for event in deliveries(3, A, incarnation=number)]
     events = [*broadcasts(1, 1, A), *broadcasts(2, 2, D), *deliveries(2, D, A), *lives, *deliveries(1, A, D)]

@@ -83,7 +83,7 @@ def test_every_host_counts_its_own_events_without_a_gap(name: str) -> None:
         assert all(0 < clock.get(host, 1) <= len(own) for clock in clocks.values())
 
 
-def test_who_took_part_in_a_step_has_an_event_and_who_did_not_has_none() -> None:
+def test_a_process_has_an_event_if_and_only_if_it_took_part_in_the_step() -> None:
     story = scheduled("no-truncation.agreement")
     hosts = [{host for at, host in read(to_shiviz(story, {})) if at == step} for step in (1, 2, 8)]
     assert hosts == [{"p1", "p2"}, {"p1"}, {"p1", "p2", "p3"}]

@@ -77,7 +77,9 @@ def test_the_phase_is_forgotten(kind: type[Invariant2] | type[Invariant5]) -> No
 
 
 @pytest.mark.parametrize("kind", BOTH)
-def test_who_delivers_in_a_phase_that_was_left_has_gone_on(kind: type[Invariant2] | type[Invariant5]) -> None:
+def test_a_process_that_delivers_in_a_phase_that_was_left_has_gone_on(
+    kind: type[Invariant2] | type[Invariant5],
+) -> None:
     with pytest.raises(WentOn):
         observed(kind, PHASE, left=True).observe(deliveries(2, B)[0])
 
@@ -121,7 +123,7 @@ FIRST: list[Event | int] = [Promise(2, 0, 1, 1), Establish(1, 0, 1), Ready(1, 0,
 SECOND: list[Event | int] = [Promise(3, 0, 2, 3), Establish(3, 0, 2)]
 
 
-def test_who_was_the_primary_of_an_epoch_is_forgotten_and_whether_one_below_had_any() -> None:
+def test_the_primary_of_an_epoch_is_forgotten_and_whether_one_below_had_any() -> None:
     other: list[Event | int] = [Promise(1, 0, 1, 2), Establish(2, 0, 1)]
     assert knows(EpochUniqueness, FIRST) != knows(EpochUniqueness, other)
     assert knows(EpochUniqueness, [*FIRST, 1]) == knows(EpochUniqueness, [*other, 2])
@@ -140,7 +142,7 @@ def test_an_epoch_that_is_asked_for_may_have_a_primary_later_than_one_above() ->
 
 
 @pytest.mark.parametrize("before", [[*FIRST, 1], [*FIRST[:1], *SECOND, 1], SECOND], ids=["had one", "none", "unasked"])
-def test_who_becomes_the_primary_of_an_epoch_that_is_over_has_gone_on(before: list[Event | int]) -> None:
+def test_a_process_that_becomes_the_primary_of_an_epoch_that_is_over_has_gone_on(before: list[Event | int]) -> None:
     for claim in (Establish(1, 0, 1), Ready(2, 0, 1), *broadcasts(2, 1, A)):
         with pytest.raises(WentOn):
             observed(EpochUniqueness, before).observe(claim)
@@ -159,7 +161,7 @@ def test_what_a_primary_broadcast_last_is_forgotten() -> None:
     assert knows(ZxidAssignment, [*FIRST, 1]) != knows(ZxidAssignment, [*FIRST, *again])
 
 
-def test_who_is_told_the_epoch_again_that_it_has_left_has_gone_on() -> None:
+def test_a_process_that_is_told_the_epoch_again_that_it_has_left_has_gone_on() -> None:
     judge = observed(ZxidAssignment, [Ready(1, 0, 1), *broadcasts(1, 1, B), 1])
     judge.observe(Ready(1, 0, 1))
     with pytest.raises(WentOn):
@@ -282,7 +284,7 @@ def _said(judge: MonitorJudge, rest: Sequence[Event | int], lives: Sequence[int]
     ("name", "seeds"),
     sweep([("core", 10), *((name, 80) for name in GROUPS)], normal=[("core", 10)]),
 )
-def test_who_knows_the_same_says_the_same_until_somebody_has_gone_on(name: str, seeds: int) -> None:
+def test_judges_that_know_the_same_say_the_same_until_a_process_has_gone_on(name: str, seeds: int) -> None:
     """A judge that forgets says what each says that knows all, after whatever trace the first knows as much."""
     compared: Counter[str] = Counter()
     for seed in range(seeds):

@@ -108,7 +108,7 @@ def test_a_process_that_leaves_an_iteration_shows_it() -> None:
     assert after(choices.Crash(2)) == ["Crash", "Left"]
 
 
-def test_who_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
+def test_a_process_that_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
     space = Space(mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 2, 1, 1, 0), ALL, forgetful=True)
     space.explore()
     again = [events for events in space.components.events if events and isinstance(events[0], Left) and events[1:]]

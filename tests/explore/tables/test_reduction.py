@@ -211,7 +211,7 @@ def test_what_is_not_lost_with_its_iteration_is_not_reduced() -> None:
     assert unreduced.explore().broken is not None
 
 
-def test_who_leads_on_alone_is_not_made_to_wait_for_a_follower() -> None:
+def test_a_lone_leader_is_not_made_to_wait_for_a_follower() -> None:
     assert space(SMALL, ABRUPT, reduction=True).local_states.is_lazy
     assert not space(SMALL, GRACEFUL, reduction=True).local_states.is_lazy
     assert not space(SMALL, ABRUPT, reduction=True, mutant="quorum-off-by-one").local_states.is_lazy

@@ -121,7 +121,7 @@ def count_ack_for_everything(leader: Leader, sender: ProcessId, m: Ack) -> list[
 
 
 @pytest.mark.parametrize("crashes", [0, ANY])
-def test_who_leaves_now_may_have_acknowledged_before(crashes: int) -> None:
+def test_a_process_that_leaves_now_may_have_acknowledged_before(crashes: int) -> None:
     """A follower leaves before it has read the second proposal, and its leader counts the ACK of the first for both."""
     bug = Mutant("acks-for-everything", "zab", "", "", (), "", {Ack: count_ack_for_everything})
     space = Space(

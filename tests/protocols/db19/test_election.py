@@ -19,7 +19,7 @@ def test_a_node_alone_leads_at_once_and_is_synced() -> None:
     assert (n.role, n.leader_id, n.synced, n.current_epoch, n.accepted_epoch) == (Role.LEADING, 1, True, 1, 1)
 
 
-def test_whoever_times_out_looks_for_a_leader_and_forgets_the_one_it_had() -> None:
+def test_a_process_that_times_out_looks_for_a_leader_and_forgets_the_one_it_had() -> None:
     n = node(1, role=Role.FOLLOWING, leader_id=3, synced=True, history=history(txn(2, 5)), current_epoch=2)
     effects = time_out(n)
     assert (n.role, n.leader_id, n.synced, n.vote_target_id, n.vote_view) == (Role.LOOKING, None, False, 1, {1: 1})
@@ -82,7 +82,7 @@ def test_three_of_five_are_a_quorum() -> None:
     assert n.role is Role.LEADING
 
 
-def test_who_has_a_leader_names_it_to_the_sender_alone_also_when_that_has_one_too() -> None:
+def test_a_process_that_has_a_leader_names_it_to_the_sender_alone_also_when_that_has_one_too() -> None:
     """So two nodes that have found the same leader send each other votes for ever."""
     one, other = node(1), node(2)
     take(one, Vote(2, NONE, 0, 2), 2)

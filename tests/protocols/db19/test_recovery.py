@@ -31,7 +31,7 @@ def test_a_later_epoch_is_promised_and_its_leader_followed() -> None:
     assert shown(effects) == [Promise(1, 1, 3, 2), invariants.AckEpoch(1, 1, 3, 1, Zxid(1, 1), 1, hash_)]
 
 
-def test_who_follows_somebody_goes_on_to_do_so() -> None:
+def test_a_process_that_follows_somebody_goes_on_to_do_so() -> None:
     n = node(1, role=Role.FOLLOWING, leader_id=3)
     take(n, NewEpoch(1), 2)
     assert (n.leader_id, n.accepted_epoch) == (3, 1)

@@ -130,7 +130,7 @@ def test_the_epoch_is_later_than_any_that_was_recognised() -> None:
     assert leader.epoch == 8
 
 
-def test_who_connects_later_is_asked_to_recognise_the_leader_as_well() -> None:
+def test_a_process_that_connects_later_is_asked_to_recognise_the_leader_as_well() -> None:
     assert sent(on_follower_info(active(1, 2), 3, TOLD)) == [(3, NewEpoch(EPOCH))]
     assert on_follower_info(following(), 3, TOLD) == []
 
@@ -183,7 +183,7 @@ def test_a_leader_without_the_highest_zxid_fetches_missing_transactions() -> Non
     assert leader.log == ABC
 
 
-def test_who_recognises_it_with_a_higher_zxid_is_asked_for_it() -> None:
+def test_a_process_that_recognises_it_with_a_higher_zxid_is_asked_for_it() -> None:
     leader = asking(1, 2, 3, followers={1: TOLD, 2: TOLD, 3: HAS_C})
     on_ack_epoch(leader, 1, AckEpoch(EPOCH))
     assert sent(on_ack_epoch(leader, 3, AckEpoch(EPOCH))) == [(3, Fetch((B.zxid.packed(),)))]

@@ -74,7 +74,7 @@ def test_2b_follows_once_the_proposal_is_durable() -> None:
     assert sent(effects) == [(1, Phase2b(BALLOT, 27))]
 
 
-def test_who_accepts_a_later_ballot_has_promised_it() -> None:
+def test_a_process_that_accepts_a_later_ballot_has_promised_it() -> None:
     a = acceptor(promised=1)
     [write] = written(on_phase_2a(a, 1, Phase2a(BALLOT, 1, A)))
     assert write == {"promised": BALLOT, "accepted": {1: Proposal(BALLOT, A)}}
@@ -124,7 +124,7 @@ def test_a_primary_is_ready_when_all_that_phase_1_found_is_delivered() -> None:
     assert can_broadcast(p)
 
 
-def test_who_leaves_keeps_what_is_durable_or_learned() -> None:
+def test_a_process_that_leaves_keeps_what_is_durable_or_learned() -> None:
     a = established(2, proposals={1: A}, accepted=accepted(i1=(BALLOT, A)), chosen={1: A}, delivered=1)
     abandon(a)
     assert a == up(1, promised=BALLOT, accepted=accepted(i1=(BALLOT, A)), chosen={1: A}, delivered=1)

@@ -60,7 +60,7 @@ def test_nothing_in_common_is_the_zxid_of_an_empty_history() -> None:
     assert last_common(Chain.of([D]), lasts_of(AB)) == NO_ZXID
 
 
-def test_who_does_not_tell_what_he_has_is_sent_all() -> None:
+def test_a_process_that_does_not_tell_its_history_is_sent_all() -> None:
     assert carry(AB, EMPTY, None) == Whole(AB)
     assert received(Chain.of([C]), Whole(AB)) == AB
 

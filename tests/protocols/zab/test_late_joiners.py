@@ -172,7 +172,7 @@ def test_an_old_promise_does_not_offer_a_history() -> None:
     assert leader.proposed == AB
 
 
-def test_who_promised_before_may_still_be_synchronised() -> None:
+def test_a_process_that_promised_before_may_still_be_synchronised() -> None:
     f = synchronizing(current_epoch=EPOCH, history=AB.append(D))
     [(_, ack)] = sent(on_newleader(f, 1, NewLeader(EPOCH, Whole(AB.append(D)))))
     assert ack == AckLd(EPOCH, D.zxid)

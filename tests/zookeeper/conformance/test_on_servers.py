@@ -107,7 +107,7 @@ def test_each_choice_has_its_choices_on_servers() -> None:
     assert words(translation, 11) == ["start A", "compare A with the model after choice 11"]
 
 
-def test_who_waits_for_a_leader_that_leads_anew_elects_it_again() -> None:
+def test_a_server_that_waits_for_a_leader_that_leads_anew_elects_it_again() -> None:
     """A real connection was made at once, and has ended with the leader's last iteration."""
     run = run_of(choices.Lead(3, (2,)), choices.Lead(3, (1,)), choices.Receive(3, 2))
     said = [each for each in words(translate(run), 1) if not each.startswith("compare")]

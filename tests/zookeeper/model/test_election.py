@@ -77,7 +77,7 @@ def test_a_later_round_is_joined_with_the_greater_one_of_both_votes() -> None:
     assert [sender for sender, _ in f.election.heard] == [2, 3], "what was said in the round before is forgotten"
 
 
-def test_who_is_in_an_earlier_round_is_told_and_does_not_count() -> None:
+def test_a_server_that_is_in_an_earlier_round_is_told_and_does_not_count() -> None:
     f = looking(A)
     assert hear(f, 3, says(3, round=3)) == [(3, says(2))]
     assert f.election.vote == Vote(1, A.zxid, 2)
@@ -114,7 +114,7 @@ def test_the_election_ends_with_a_leader() -> None:
     assert (g.leader, g.election.looking) == (3, False)
 
 
-def test_who_leads_or_follows_answers_those_that_look() -> None:
+def test_leaders_and_followers_answer_those_that_look() -> None:
     current = Vote(2, A.zxid, 1)
     for f, state in ((leading(A), "LEADING"), (following(A), "FOLLOWING")):
         f.election = Election(round=2, vote=current)

@@ -53,7 +53,7 @@ def read(*syncs: object, seconds: float = 60.0) -> Read | NotRead:
     return client.read_all(seconds)
 
 
-def test_who_has_a_new_session_reads_in_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_with_a_new_session_reads_in_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(clients, "_POLL", 0.0)
     found = read(SessionExpiredError(), SessionExpiredError(), "/")
     assert isinstance(found, Read)

@@ -248,7 +248,7 @@ def test_what_does_not_apply_is_passed_over(tmp_path: Path, run: Path) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_who_leads_when_a_choice_names_the_leader_is_recorded(tmp_path: Path, run: Path) -> None:
+def test_the_leader_is_recorded_when_a_choice_names_it(tmp_path: Path, run: Path) -> None:
     execute.execute(schedule(Kill("leader")), fake(tmp_path, "serves"), run)
     [chosen] = [record for record in read(run) if isinstance(record, Chose)]
     assert (chosen.text, chosen.leader) == ("kill -9 of leader (leader is A)", "A")

@@ -54,7 +54,9 @@ def test_the_messages_of_a_synchronisation_and_a_broadcast_are_told_in_the_words
     ]
 
 
-def test_who_rejoins_an_epoch_that_it_promised_does_not_count_and_tells_no_current_epoch(recording: Recording) -> None:
+def test_a_server_that_rejoins_an_epoch_that_it_promised_does_not_count_and_tells_no_current_epoch(
+    recording: Recording,
+) -> None:
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)
     recording.packet(2, 3, "ACKEPOCH", zxid(1, 0), epoch=-1)
