@@ -58,6 +58,11 @@ RIGHT = {
     "one of unknown outcome is read": (LOST, done(1, seen("x", 1))),
     "one of unknown outcome is not read": (LOST, done(1, append("x", 2)), done(2, seen("x", 2))),
     "appends at once": (ONE[:1], TWO, ONE[1:], done(2, seen("x", 2, 1))),
+    "two lists of nearly one name": (
+        done(0, append('"a b"', 1)),
+        done(1, append('"a_b"', 1)),
+        done(2, seen('"a_b"', 1)),
+    ),
     "an append that nobody reads": (ONE, done(1, seen("x", 1), append("x", 2)), done(2, seen("x", 1))),
 }
 READ_AND_APPENDED = [done(process, seen("x"), append("x", process)) for process in range(4)]

@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import islice
 from operator import length_hint
 from typing import Any, BinaryIO
+from urllib.parse import quote
 
 import msgspec
 
@@ -182,7 +183,7 @@ def _of(operation: dict[str, Any], has_keys: bool) -> tuple[str, Any]:
 
 
 def _path(key: Any) -> str:
-    return f"/{re.sub('[^A-Za-z0-9_-]', '_', str(key))}"
+    return f"/{quote(str(key), safe=':')}"
 
 
 def _text(value: Any) -> str:
