@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.zookeeper.clients.histories import History, stat
+from tests.zookeeper.clients.histories import History, Session, stat
 from zabcheck.zookeeper.clients.history import Answer, Part, Result
 
 Written = Callable[[], History]
@@ -805,13 +805,18 @@ def a_set_that_was_answered_without_a_stat_is_lost() -> History:
     return h
 
 
-def test_a_change_that_was_not_told_is_not_the_one_that_a_later_event_tells() -> None:
-    """Events of servers before 3.9.0 have no zxid, so what is told is the next change of what is watched."""
+def _watched_lastingly() -> tuple[History, Session, Session]:
+    """A history without zxids of events, in which a client watches /a; it, and another, which made /a and /b."""
     h = History()
     c1, c2 = h.client(1), h.client(2)
     c2.create("/a", 2)
     c2.create("/b", 3)
     c1.answer(c1.ask("addWatch", "/a", watch="persistent"), 3)
+    return h, c1, c2
+
+
+def test_a_change_that_was_not_told_is_not_the_one_that_a_later_event_tells() -> None:
+    h, c1, c2 = _watched_lastingly()
     c2.set("/a", 4, "x", stat(2, 4, 2, 1))
     c1.get("/b", 5, "", stat(3), watch="standard")
     c1.get("/a", 5, "x", stat(2, 4, 2, 1), watch="standard")
@@ -823,11 +828,7 @@ def test_a_change_that_was_not_told_is_not_the_one_that_a_later_event_tells() ->
 
 
 def test_an_event_may_tell_a_change_after_others_that_were_not_told() -> None:
-    h = History()
-    c1, c2 = h.client(1), h.client(2)
-    c2.create("/a", 2)
-    c2.create("/b", 3)
-    c1.answer(c1.ask("addWatch", "/a", watch="persistent"), 3)
+    h, c1, c2 = _watched_lastingly()
     c1.get("/b", 3, "", stat(3), watch="standard")
     c2.set("/a", 4, "x", stat(2, 4, 2, 1))
     c2.set("/b", 5, "x", stat(3, 5, 3, 1))
