@@ -16,6 +16,7 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.places import executable
 from zabcheck.zookeeper.run.search import Attempt
 from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.known_issues import issue_named
 
 
 def judged(name: str) -> Judged:
@@ -60,6 +61,15 @@ def test_a_tally_looks_now_and_then_and_keeps_the_shortest_schedules() -> None:
     assert (tally.failed, tally.in_a_row, tally.error) == (2, 0, "no answer")
     assert tally.look() is None, "the next look comes later"
     assert tally.look(last=True) == found
+
+
+def test_a_mark_names_its_fault_or_the_issues_of_its_bug() -> None:
+    marks = {"durability": 90, "durability, like no known bug": 80, "looks like ZOOKEEPER-4643": 70}
+    assert [each.name for each in raised(marks, 100, Rates(1000, {}))] == [
+        "durability",
+        "durability",
+        issue_named("ZOOKEEPER-4643").key,
+    ]
 
 
 def test_the_least_share_that_is_told_falls_with_the_runs() -> None:

@@ -20,7 +20,7 @@ from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty
 from zabcheck.zookeeper.run.tuning import BY_SNAPSHOT, FOR_A_PATCH
 from zabcheck.zookeeper.verdict.judge import Judged
-from zabcheck.zookeeper.verdict.known_issues import ISSUES, issue_named
+from zabcheck.zookeeper.verdict.known_issues import ISSUES
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt
@@ -49,21 +49,18 @@ class Rates(Struct, frozen=True):
 
 
 class Raised(NamedTuple):
-    """A mark that is more frequent than in the release: in `shown` of `runs`, and there in `before` of `of` runs."""
+    """A mark that is more frequent than in the release: in `shown` of `runs`, and there in `before` of `of` runs.
+
+    `name` is that of the fault, or all issues of the known bug.
+    """
 
     mark: str
+    name: str
     shown: int
     runs: int
     before: int
     of: int
     probability: float
-
-    @property
-    def name(self) -> str:
-        """The name of the fault, or all issues of the known bug."""
-        name = self.mark.removesuffix(LIKE_NONE)
-        looks = name.removeprefix(LOOKS_LIKE)
-        return name if looks == name else issue_named(looks).key
 
     def sentence(self) -> str:
         """Return how often it was shown, as text."""
@@ -103,13 +100,16 @@ def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[Raise
 
     Of equal ones the first of `marks` comes first: faults are counted with the severest first.
     """
+    names = {f"{fault}{LIKE_NONE}": fault for fault in marks} | {
+        f"{LOOKS_LIKE}{each.name}": each.key for each in ISSUES
+    }
     found = []
     for mark, shown in marks.items():
         known = before.marks.get(mark, 0)
         if shown * before.runs > MORE * known * runs:
             probability = by_chance(shown, runs, known, before.runs)
             if probability < UNLIKELY:
-                found.append(Raised(mark, shown, runs, known, before.runs, probability))
+                found.append(Raised(mark, names.get(mark, mark), shown, runs, known, before.runs, probability))
     yield from sorted(found, key=lambda each: each.probability)
 
 
