@@ -68,6 +68,7 @@ def test_what_a_power_failure_took_is_said_in_the_words_of_a_crash_in_the_simula
         PowerLost(1_600_000, 3, 1, {"log.100000001": 120}),
         PowerLost(1_700_000, 2, 2, {"log.100000001": None, "snapshot.0": None}, "found less"),
         PowerLost(1_800_000, 1, 0, {}),
+        PowerLost(1_900_000, 1, 0, {}, undone=("currentEpoch",)),
     ):
         recorder.record(record)
     recorder.close()
@@ -76,6 +77,7 @@ def test_what_a_power_failure_took_is_said_in_the_words_of_a_crash_in_the_simula
         f"  p3 is without power: it {phrase(Crash(3, 0, 1))}; log.100000001 ends at byte 120",
         f"  p2 is without power: it {phrase(Crash(2, 0, 2))}; log.100000001 is gone; snapshot.0 is gone (found less)",
         "  p1 is without power: it loses nothing",
+        "  p1 is without power: currentEpoch is currentEpoch.tmp again",
     ]
 
 

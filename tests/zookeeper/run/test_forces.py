@@ -110,6 +110,27 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
     assert server.forces.cut(Kept(snapshots=False)).cuts == ()
 
 
+@pytest.mark.parametrize("forced_since", [None, "log", "file"])
+def test_a_name_is_undone_until_something_is_forced(server: Server, forced_since: str | None) -> None:
+    (server.folder / "currentEpoch").write_bytes(b"1")
+    temporary = server.folder / "currentEpoch.tmp"
+    temporary.write_bytes(b"2")
+    server.forces.come("file-synced", 1)
+    server.forces.come("file-rename", 1)
+    temporary.rename(server.folder / "currentEpoch")
+    if forced_since == "log":
+        server.force()
+    elif forced_since == "file":
+        server.forces.come("file-synced", 1)
+    assert server.forces.cut(Kept()).undone == ()
+    undone = server.forces.cut(Kept(renames=False)).undone
+    names = {path.name: path.read_bytes() for path in server.folder.iterdir()}
+    if forced_since is None:
+        assert (undone, names) == (("currentEpoch",), {"currentEpoch": b"1", "currentEpoch.tmp": b"2"})
+    else:
+        assert (undone, names) == ((), {"currentEpoch": b"2"})
+
+
 def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
     assert Forces(cast(Any, SimpleNamespace(data=tmp_path))).cut(Kept()).cuts == ()
 

@@ -53,6 +53,7 @@ AT_POINTS: tuple[Choice, ...] = (
     PowerLoss("A"),
     PowerLoss("A", bytes=0),
     PowerLoss("A", "log-force", 2, 1, 20, "lost"),
+    PowerLoss("A", "log-force", renames="undone"),
     ReadFields("A", ("currentEpoch", "syncQueue")),
     RollOver("leader"),
 )

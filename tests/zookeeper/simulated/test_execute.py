@@ -33,7 +33,18 @@ from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
-from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Pause, Restore, Resume, Start, Wipe
+from zabcheck.zookeeper.run.choices.servers import (
+    BackUp,
+    Elected,
+    Kill,
+    KillAll,
+    Pause,
+    Restore,
+    Resume,
+    Start,
+    StartAll,
+    Wipe,
+)
 from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData, Watch
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
@@ -310,6 +321,16 @@ def test_points(simulator: Simulator, tmp_path: Path) -> None:
     assert run.judged.wrong == []
     [lost] = [record for record in run.records if isinstance(record, PowerLost)]
     assert lost.lost == 1
+
+
+def test_a_power_loss_undoes_the_name_of_an_epoch_that_was_promised(simulator: Simulator, tmp_path: Path) -> None:
+    at = "learner-promised"
+    run = run_of(
+        simulator, tmp_path / "run", KillAll(), PowerLoss("C", at, renames="undone"), StartAll(), AwaitStop("C", at)
+    )
+    assert run.undone == []
+    [lost] = [record for record in run.records if isinstance(record, PowerLost)]
+    assert lost.undone == ("acceptedEpoch",)
 
 
 def test_a_server_that_cannot_start_is_told(simulator: Simulator, tmp_path: Path) -> None:

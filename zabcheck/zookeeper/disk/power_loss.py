@@ -3,10 +3,10 @@
 A process that is killed loses nothing that it has handed to the system. When the power fails, the system loses all that
 it has not written to the disk. So the folder of a killed server is cut: the transaction logs lose records that were
 appended and never forced, from any byte on; snapshots that were never forced go, if the schedule says so, for a file
-system need not write one file before the other.
+system need not write one file before the other. Files that were renamed get their old names back, if the schedule says
+so: ZooKeeper forces a file of an epoch before it renames it, and never the folder, which has the names.
 
-Forced data is never cut. A log that was shortened (TRUNC) stays so, and so does a file of an epoch: that a file
-system may undo these, as their folder is never forced, is not modelled.
+Forced data is never cut. A log that was shortened (TRUNC) stays so: that a file system may undo this is not modelled.
 """
 
 import os
@@ -19,6 +19,8 @@ from msgspec import Struct
 from zabcheck.zookeeper.disk.snapshot import SNAPSHOT_PREFIX
 from zabcheck.zookeeper.disk.transaction_log import END_OF_RECORD, HEADER_SIZE, LOG_PREFIX, zxid_of_name
 
+TEMPORARY = ".tmp"
+"""The suffix under which a file is written and forced, before it gets its name."""
 _PREFIX = struct.Struct(">qi")  # of a record: checksum, length
 
 
@@ -34,10 +36,14 @@ class FileCut(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """The effects of a power failure on a folder. `short` names data to keep that is missing, or is ""."""
+    """The effects of a power failure on a folder. `short` names data to keep that is missing, or is "".
+
+    `undone` has the names that files had got and lost again.
+    """
 
     cuts: tuple[FileCut, ...]
     short: str = ""
+    undone: tuple[str, ...] = ()
 
     @property
     def lost(self) -> int:
@@ -109,6 +115,22 @@ def apply(plan: Plan, folder: Path) -> None:
             (folder / cut.file).unlink()
         else:
             os.truncate(folder / cut.file, cut.keep)
+
+
+def undo_renames(folder: Path, replaced: Mapping[str, bytes | None]) -> tuple[str, ...]:
+    """Rename files back to NAME.tmp, and return the names. OSError as of files.
+
+    `replaced` has, by the new name, the content that a file of that name had before, None if there was none.
+    """
+    undone = []
+    for name, before in replaced.items():
+        path = folder / name
+        if path.exists() and (before is None or path.read_bytes() != before):
+            path.replace(folder / f"{name}{TEMPORARY}")
+            if before is not None:
+                path.write_bytes(before)
+            undone.append(name)
+    return tuple(undone)
 
 
 def _of_kind(folder: Path, prefix: str) -> list[Path]:

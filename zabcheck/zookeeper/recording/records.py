@@ -77,13 +77,14 @@ class PowerLost(Timed, frozen=True):
     """The power of server `server` failed: `lost` writes are gone that were not forced to its disk.
 
     `files` has the size that each file was cut to, None if the file is not there any more. `short` names data that was
-    to be kept and was not there, if any.
+    to be kept and was not there, if any. `undone` has the names that files had got and lost again.
     """
 
     server: int
     lost: int
     files: dict[str, int | None]
     short: str = ""
+    undone: tuple[str, ...] = ()
 
 
 class Paused(Timed, frozen=True):

@@ -167,7 +167,7 @@ def what_was_done(folder: Path) -> Iterator[tuple[str, str]]:
                 case Reached(time, server, point, thread, what):
                     lines["reached", time] = when, f"  p{server}, {point}: {thread} {_BECAME[what]}"
                 case PowerLost(time, server):
-                    lines["power", time] = when, f"  p{server} is without power: it {_lost(record)}"
+                    lines["power", time] = when, f"  p{server} is without power: {_lost(record)}"
                 case FieldsRead(time, server, values):
                     lines["fields", time] = when, f"  p{server}: {in_words(values)}"
                 case Read() | NotRead():
@@ -190,8 +190,9 @@ def _lost(record: PowerLost) -> str:
     files = (
         f"{name} is gone" if size is None else f"{name} ends at byte {size}" for name, size in record.files.items()
     )
-    lost = phrase(Crash(record.server, 0, record.lost)) if record.lost else "loses nothing"
-    said = "; ".join([lost, *files])
+    renamed = [f"{name} is {name}.tmp again" for name in record.undone]
+    lost = [f"it {phrase(Crash(record.server, 0, record.lost))}"] if record.lost else []
+    said = "; ".join([*lost, *files, *renamed]) or "it loses nothing"
     return said + (f" ({record.short})" if record.short else "")
 
 

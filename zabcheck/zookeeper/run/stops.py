@@ -327,7 +327,7 @@ class Stops:
         if plan.short and self.short is None:
             self.short = LessKept(number, plan.short)
         files = {cut.file: cut.keep for cut in plan.cuts}
-        self._record(PowerLost(self._ensemble.now(), number, plan.lost, files, plan.short))
+        self._record(PowerLost(self._ensemble.now(), number, plan.lost, files, plan.short, plan.undone))
 
     def _ask(self, number: int, ask: Callable[[Debugged], object]) -> None:
         """Ask a server's debugger for something. NotApplicable if it cannot be asked, EnsembleError if it refuses."""

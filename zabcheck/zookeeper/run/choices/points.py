@@ -118,7 +118,8 @@ class PowerLoss(Choice, frozen=True):
     The server is killed, and its folder cut: of the records in its log that were never forced to the disk, `records`
     whole ones are kept, and `bytes` bytes of the next. A new file of which nothing is kept is empty if `bytes` is 0,
     and not there without `bytes`. `snapshots` that were never forced are "kept", or "lost" if they are of this
-    incarnation.
+    incarnation. `renames` are "kept", or "undone" if nothing was forced since: files of epochs, and forced snapshots,
+    then have the names that they were written under.
     """
 
     server: Role
@@ -127,6 +128,7 @@ class PowerLoss(Choice, frozen=True):
     records: _Kept = 0
     bytes: _Kept | None = None
     snapshots: Literal["kept", "lost"] = "kept"
+    renames: Literal["kept", "undone"] = "kept"
     needs_agent: ClassVar[bool] = True
 
     @property
@@ -138,7 +140,7 @@ class PowerLoss(Choice, frozen=True):
         return f"the power of {self.server} fails{when}{self._kept()}"
 
     def apply(self, run: "Running") -> None:
-        kept = Kept(self.records, self.bytes, self.snapshots == "kept")
+        kept = Kept(self.records, self.bytes, self.snapshots == "kept", self.renames == "kept")
         if self.point:
             run.stops.stop(run.number(self.server), self.point, self.nth, kept)
         else:
@@ -153,7 +155,8 @@ class PowerLoss(Choice, frozen=True):
         kept = [f"{self.records} records"] if self.records else []
         kept += [f"{self.bytes} bytes" + (" of the next" if self.records else "")] if self.bytes is not None else []
         said = f", its log keeps {' and '.join(kept)} that were not forced" if kept else ""
-        return said + (", its snapshots that were not forced are lost" if self.snapshots == "lost" else "")
+        said += ", its snapshots that were not forced are lost" if self.snapshots == "lost" else ""
+        return said + (", its renamed files have their old names again" if self.renames == "undone" else "")
 
 
 class ReadFields(Choice, frozen=True, tag="read"):
