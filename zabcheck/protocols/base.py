@@ -339,7 +339,8 @@ class Protocol(Struct, frozen=True):
     `abandon(process)` forgets what belongs to the current iteration; it is called for every `GiveUp`.
     `can_broadcast(process)` tells whether the process can take a `Request`.
     `describe(process)` returns the variables that a report shows, by name; a sequence as a tuple of its entries.
-    `legend` explains the names of those variables, or values, in a few words each; a remark has the name "".
+    `legend` explains the names of those variables, or of values, in a few words each; with "" for the name, it is a
+    remark on all of them.
     `show(message)` returns the name of a message, and its fields in the paper's notation.
     `kinds` maps the types of messages to the names that `show` returns: the kinds that a link can hold.
     `properties` names the properties, or groups, that a run is judged by unless the user asks for others; None: all.

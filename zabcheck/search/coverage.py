@@ -154,6 +154,10 @@ def states_of(events: Iterable[Event], processes: int) -> frozenset[State]:
 
 
 def fingerprint(state: State) -> int:
-    """Hash an abstract state to 63 bits, the same everywhere. Of a million states two collide with a chance of 1e-7."""
-    data = bytes(state)
+    """Hash an abstract state to 63 bits. See `fingerprint_of`."""
+    return fingerprint_of(bytes(state))
+
+
+def fingerprint_of(data: bytes) -> int:
+    """Hash bytes to 63 bits, the same everywhere. Of a million different ones two collide with a chance of 1e-7."""
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1

@@ -100,7 +100,7 @@ def test_states_and_orders_of_packets_are_counted_once(tmp_path: Path) -> None:
     states = len(states_of(one.observation.events, 3) | states_of(other.observation.events, 3))
     orders = len(one.orders | other.orders)
     found = tables.make(None, made(tmp_path), PLAN)
-    assert [(row.states, row.orders, row.stale) for row in found.versions] == [(states, orders, 4)] * 2
+    assert [(row.states, row.orders, row.since_new) for row in found.versions] == [(states, orders, 4)] * 2
 
 
 @pytest.mark.slow

@@ -184,8 +184,8 @@ def test_choices_and_decisions_of_simulated_servers_are_shortened(tmp_path: Path
     assert [*shorter.sentences()] == [
         "simulated servers show durability again with exactly this order of threads, and with others in "
         "1 of 20 further executions",
-        "threads that do not just take turns:",
-        "  A of server 1 stands still for 2.5 s in A.b:0",
+        "thread scheduling decisions:",
+        "  A of server 1 stalls for 2.5 s in A.b:0",
     ]
     assert {each.name for each in tmp_path.iterdir()} == {"found", "short"}
     executed = len(servers.executed)

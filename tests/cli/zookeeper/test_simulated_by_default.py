@@ -52,7 +52,7 @@ def test_the_report_says_which_threads_stand_still(tmp_path: Path) -> None:
     save_report(schedule, judge(tmp_path / "run"))
     for name in ("report.txt", "report.html"):
         told = (tmp_path / "run" / name).read_text()
-        assert "PrepRequestProcessor of server 3 stands still for 0.1 s in Leader.sendPacket:1189" in told
+        assert "PrepRequestProcessor of server 3 stalls for 0.1 s in Leader.sendPacket:1189" in told
 
 
 @pytest.mark.parametrize(
@@ -85,13 +85,13 @@ def test_another_java_has_another_order_of_threads(
     (tmp_path / "s.json").write_text(json.dumps({**SCHEDULE, "simulated": {**ORDER, "java": saved}}))
     recorded += ["healthy-3.8.0"]
     out = zabcheck("replay", "s.json", *fake(tmp_path)).out
-    assert ("its order of threads was saved with Java 21; with Java 17 it is another" in out) == told
+    assert ("it was saved with Java 21; on Java 17 the same decisions lead to another run" in out) == told
 
 
 def test_a_replay_says_which_threads_stand_still(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
     order = {**ORDER, "decisions": "3/PrepRequestProcessor@165:1001", "places": ["Leader.sendPacket:1189"]}
     (tmp_path / "s.json").write_text(json.dumps({**SCHEDULE, "simulated": order}))
-    stands = "  PrepRequestProcessor of server 3 stands still for 0.1 s in Leader.sendPacket:1189"
+    stands = "  PrepRequestProcessor of server 3 stalls for 0.1 s in Leader.sendPacket:1189"
     recorded += ["healthy-3.8.0"] * 6
     assert stands in zabcheck("replay", "s.json", *fake(tmp_path)).out.splitlines()
     assert stands not in zabcheck("replay", "s.json", "--processes", *fake(tmp_path)).out.splitlines()

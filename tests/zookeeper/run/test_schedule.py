@@ -386,8 +386,8 @@ def test_the_words_of_decisions_whose_places_are_known() -> None:
     decisions = "2/SyncRequestProcessor@153:1003,2.3/LearnerHandler.2@4:1000,1/QuorumPeer@7:1"
     assert ThreadOrder(decisions=decisions).words() == []
     assert ThreadOrder(decisions=decisions, places=("FileTxnLog.commit:382", "", "Leader.lead:600")).words() == [
-        "threads that do not just take turns:",
-        "  SyncRequestProcessor of server 2 stands still for 2.5 s in FileTxnLog.commit:382",
-        "  LearnerHandler.2 of server 2 (start 3) stands still for 0.005 s",
-        "  QuorumPeer of server 1 is in Leader.lead:600 when another thread goes on",
+        "thread scheduling decisions:",
+        "  SyncRequestProcessor of server 2 stalls for 2.5 s in FileTxnLog.commit:382",
+        "  LearnerHandler.2 of server 2 (start 3) stalls for 0.005 s",
+        "  another thread runs while QuorumPeer of server 1 is in Leader.lead:600",
     ]

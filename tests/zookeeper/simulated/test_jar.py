@@ -8,6 +8,7 @@ from zipfile import ZipFile
 
 import pytest
 
+from zabcheck.zookeeper.run.schedule import FIRST_STALL, STALLS
 from zabcheck.zookeeper.simulated.simulator import JARS
 
 SIMULATION, ASM = (Path(str(jar)) for jar in JARS)
@@ -43,3 +44,13 @@ def test_sources_are_written_as_the_others_are(source: Path) -> None:
         assert len(line) <= 120
         assert line == line.rstrip()
     assert re.search(r"\*/\n(@\w+.*\n)*(package|(public |final |abstract )*(class|interface|enum)) ", text)
+
+
+def test_a_stall_has_the_same_number_and_length_on_both_sides() -> None:
+    text = (SIMULATION.parent / "src/zabcheck/simulated/schedule/Strategy.java").read_text(encoding="utf-8")
+    lengths = re.search(r"STALLS = \{([0-9, ]+)\}", text)
+    first = re.search(r"STALL = (\d+);", text)
+    assert lengths is not None
+    assert first is not None
+    assert tuple(int(each) / 1000 for each in lengths[1].split(",")) == STALLS
+    assert int(first[1]) == FIRST_STALL

@@ -159,7 +159,7 @@ class _Replays:
             console.print(line)
         if order is not None and order.java and self._java and order.java != self._java:
             console.print(
-                f"its order of threads was saved with Java {order.java}; with Java {self._java} it is another"
+                f"it was saved with Java {order.java}; on Java {self._java} the same decisions lead to another run"
             )
         if self.kept is not None:
             print_path(console, f"kept {self.kept}")

@@ -29,7 +29,6 @@ from zabcheck.zookeeper.run.distribution import Distribution, NoZooKeeper, find
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, encode
 from zabcheck.zookeeper.run.search import Attempt, attempt
 from zabcheck.zookeeper.simulated.pool import Simulators
-from zabcheck.zookeeper.verdict import orders
 from zabcheck.zookeeper.verdict.clients import ClientVerdict
 
 Files = list[dict[str, Any]]
@@ -107,7 +106,7 @@ def _outcome(tried: Attempt) -> dict[str, Any]:
         "logged": sum(each.logged for each in judged.coverage),
         "delivered": sum(each.delivered for each in judged.coverage),
         "states": sorted(map(coverage.fingerprint, states)),
-        "orders": sorted(map(orders.fingerprint, judged.orders)),
+        "orders": sorted(coverage.fingerprint_of(repr(order).encode()) for order in judged.orders),
     }
 
 

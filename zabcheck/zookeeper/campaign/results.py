@@ -13,7 +13,7 @@ class VersionRow(Struct, frozen=True):
     `wrong` counts the runs in which something is wrong, `failed` those in which the ensemble itself failed, `partial`
     those that were not recorded to the end. `asked` and `acknowledged` count writes, `logged` the deliveries that the
     transaction logs show, and `delivered` those of them that are in the traces. `states` and `orders` count the
-    abstract states and the orders of packets that came up; the last `stale` runs reached no new one.
+    abstract states and packet orders that the runs reached, the last `since_new` of them no new one.
     """
 
     zookeeper: str
@@ -30,7 +30,7 @@ class VersionRow(Struct, frozen=True):
     seconds: float
     states: int
     orders: int
-    stale: int
+    since_new: int
 
 
 class BugRow(Struct, frozen=True):

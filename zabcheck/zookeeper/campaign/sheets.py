@@ -61,13 +61,14 @@ def versions(report: EnsembleReport) -> Sheet:
 
 
 def reached(report: EnsembleReport) -> Sheet:
-    """Make the sheet of what each version reached, which tells whether more runs are likely to find more."""
+    """Make the sheet that tells whether more runs of a version are likely to find more."""
     rows = [
-        (row.zookeeper, f"{row.states:,}", f"{row.orders:,}", f"{row.stale:,} of {row.runs:,} runs")
+        (row.zookeeper, f"{row.states:,}", f"{row.orders:,}", f"{row.since_new:,} of {row.runs:,}")
         for row in report.tables.versions
     ]
-    note = "Abstract states of Zab, and orders of three packets at a server: as long as new ones come, go on."
-    return sheet("reached", "Reached", note, ("version", "states", "orders", "nothing new in the last"), 1, rows)
+    note = "A packet order is three packets one after another at a server. While new ones come, more runs are worth it."
+    columns = ("version", "abstract states", "packet orders", "runs since the last new one")
+    return sheet("reached", "Reached", note, columns, 1, rows)
 
 
 def bugs(report: EnsembleReport) -> Sheet:

@@ -78,7 +78,7 @@ def _versions(ask: Ask, plan: EnsemblePlan) -> tuple[VersionRow, ...]:
 
 
 def _reached(ask: Ask, version: str) -> tuple[int, int, int]:
-    """Count the abstract states and the orders of packets of a version, and the last runs that reached no new one."""
+    """Count the abstract states and packet orders of a version, and the runs since the last new one."""
     counts: list[int] = []
     newest = -1
     for column in ("states", "orders"):
@@ -88,8 +88,8 @@ def _reached(ask: Ask, version: str) -> tuple[int, int, int]:
         )
         counts.append(int(count))
         newest = max(newest, -1 if last is None else int(last))
-    [(stale,)] = ask(f"SELECT count(*) FROM runs WHERE zookeeper = '{version}' AND run > {newest}")
-    return counts[0], counts[1], int(stale)
+    [(since_new,)] = ask(f"SELECT count(*) FROM runs WHERE zookeeper = '{version}' AND run > {newest}")
+    return counts[0], counts[1], int(since_new)
 
 
 def _bugs(ask: Ask, plan: EnsemblePlan) -> tuple[BugRow, ...]:

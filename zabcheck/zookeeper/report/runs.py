@@ -273,7 +273,8 @@ def _totals(summary: EnsembleSummary) -> Text:
     if summary.runs > 1:
         states, orders = len(summary.reached.states), len(summary.reached.orders)
         text.append(
-            f"\n{counted(states, 'state', 'states')} and {counted(orders, 'order', 'orders')} of packets came up, "
+            f"\n{counted(states, 'abstract state', 'abstract states')} and "
+            f"{counted(orders, 'packet order', 'packet orders')} reached, "
             f"the last new one in run {summary.reached.newest:,}"
         )
     if summary.partial:

@@ -65,7 +65,7 @@ class ThreadOrder(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults
         """Describe the decisions, each in a line below the first, if their places are known."""
         decisions = zip((self.decisions or "").split(","), self.places, strict=False)
         lines = [f"  {_decided(*each)}" for each in decisions]
-        return ["threads that do not just take turns:", *lines] if lines else []
+        return ["thread scheduling decisions:", *lines] if lines else []
 
 
 def _decided(decision: str, place: str) -> str:
@@ -76,8 +76,8 @@ def _decided(decision: str, place: str) -> str:
     where = f" in {place}" if place else ""
     stall = int(rest.partition(":")[2]) - FIRST_STALL
     if stall >= 0:
-        return f"{who} stands still for {STALLS[stall % len(STALLS)]} s{where}"
-    return f"{who} is{where or ' running'} when another thread goes on"
+        return f"{who} stalls for {STALLS[stall % len(STALLS)]} s{where}"
+    return f"another thread runs while {who} is{where or ' running'}"
 
 
 class JvmProperty(Struct, frozen=True, forbid_unknown_fields=True):

@@ -457,8 +457,11 @@ class SimulatedEnsemble(Ensemble):
         return client
 
     def is_open(self, client: int) -> bool:
-        """Return True if a client is connected."""
-        return client in self._reply.open
+        """Return True if a client is connected, and knows it: the reply may be ahead of events still to take in."""
+        return client in self._reply.open and not any(
+            isinstance(event, told.ClientConnected | told.ClientDisconnected) and event.client == client
+            for event in self._events
+        )
 
     def send(self, client: int, *messages: bytes) -> None:
         """Have a client send messages, one after the other."""

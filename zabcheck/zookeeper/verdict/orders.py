@@ -4,7 +4,6 @@ It is left out which server it was, so that runs that differ in this alone have 
 """
 
 from collections.abc import Iterable
-from hashlib import blake2b
 
 from zabcheck.zookeeper.recording.records import AnyRecord, Passed, Sent
 
@@ -32,8 +31,3 @@ def orders_of(records: Iterable[AnyRecord]) -> frozenset[Order]:
         last[server] = order, record.connection
         found[order] = None
     return frozenset(found)
-
-
-def fingerprint(order: Order) -> int:
-    """Hash an order of packets to 63 bits, the same everywhere."""
-    return int.from_bytes(blake2b(repr(order).encode(), digest_size=8).digest(), "big") >> 1

@@ -86,7 +86,7 @@ public final class KillTest {
         same("", test.ensemble.fault());
         server.log.append("x".repeat(6_000_000));
         server.logged();
-        same("server 2 has written 10 MB of log, and tries the same again without end", test.ensemble.fault());
+        same("server 2 has logged 10 MB, and tries the same again without end", test.ensemble.fault());
     }
 
     public static void aCallThatIsNotSimulatedIsNoFaultOfTheServer() throws Exception {

@@ -240,10 +240,13 @@ final class Client {
                 Scheduler.get().blockFor(writers, NEVER);
             }
             byte[] message = outbox.poll();
+            Socket to = socket; // the client may connect again before the message is written: it is not for that server
             try {
-                socket.getOutputStream().write(message);
+                to.getOutputStream().write(message);
             } catch (IOException lost) {
-                disconnect();
+                if (to == socket) {
+                    disconnect();
+                }
             }
         }
     }

@@ -242,7 +242,8 @@ public final class Ensemble implements Recorder {
     }
 
     void logsWithoutEnd(ServerNode server) {
-        fault = "server " + server.id + " has written 10 MB of log, and tries the same again without end";
+        fault = "server " + server.id + " has logged " + ServerNode.MOST_LOGGED / 1_000_000
+                + " MB, and tries the same again without end";
         scheduler.attend();
     }
 

@@ -15,7 +15,7 @@ final class ServerNode extends Node implements Exiting, Stopping {
     private static final String PEER = "org.apache.zookeeper.server.quorum.QuorumPeer";
     private static final long NEVER = -1;
     /** Characters that an incarnation logs at most; drawn runs have up to two million. */
-    private static final long MOST_LOGGED = 10_000_000;
+    static final long MOST_LOGGED = 10_000_000;
 
     final Path data;
     final Path logFile;
