@@ -159,9 +159,11 @@ final class Client {
         long heard = Scheduler.get().now();
         while (true) {
             byte[] message;
+            in.mark(4 + LONGEST);
             try {
                 message = next(in);
             } catch (SocketTimeoutException silent) {
+                in.reset(); // a part of the message may have come
                 if (Scheduler.get().now() > heard + Scheduler.nanos(patience)) {
                     throw silent;
                 }
