@@ -4,7 +4,9 @@ import java.io.BufferedInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -48,6 +50,8 @@ final class Client {
     private long session;
     private byte[] password = new byte[PASSWORD];
     private long seen;
+    /** When the last answer had come as a whole. */
+    private long heard;
 
     /**
      * @param timeout milliseconds of the session
@@ -133,12 +137,13 @@ final class Client {
             socket = new Socket();
             socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), patience);
             socket.setSoTimeout(patience);
-            DataInputStream in = new DataInputStream(new BufferedInputStream(socket.getInputStream()));
+            DataInputStream in = new DataInputStream(new BufferedInputStream(new Answers(socket.getInputStream())));
             OutputStream out = socket.getOutputStream();
             out.write(framed(hello()));
             if (!opened(next(in))) {
                 return;
             }
+            heard = Scheduler.get().now();
             open = true;
             Scheduler.get().wakeAll(writers);
             socket.setSoTimeout(pingAfter);
@@ -156,20 +161,8 @@ final class Client {
     }
 
     private void listen(DataInputStream in) throws IOException {
-        long heard = Scheduler.get().now();
         while (true) {
-            byte[] message;
-            in.mark(4 + LONGEST);
-            try {
-                message = next(in);
-            } catch (SocketTimeoutException silent) {
-                in.reset(); // a part of the message may have come
-                if (Scheduler.get().now() > heard + Scheduler.nanos(patience)) {
-                    throw silent;
-                }
-                send(framed(ByteBuffer.allocate(8).putInt(PING_XID).putInt(PING).array()));
-                continue;
-            }
+            byte[] message = next(in);
             heard = Scheduler.get().now();
             ByteBuffer header = ByteBuffer.wrap(message);
             int xid = header.getInt();
@@ -177,6 +170,27 @@ final class Client {
             if (xid >= EVENT_XID) {
                 String data = Base64.getEncoder().encodeToString(message);
                 ensemble.note("answered", "\"client\":" + number + ",\"data\":\"" + data + "\"");
+            }
+        }
+    }
+
+    /** What comes from the server. A ping is sent after a silence, also while a part of an answer has come. */
+    private final class Answers extends FilterInputStream {
+        Answers(InputStream in) {
+            super(in);
+        }
+
+        @Override
+        public int read(byte[] bytes, int offset, int length) throws IOException {
+            while (true) {
+                try {
+                    return in.read(bytes, offset, length);
+                } catch (SocketTimeoutException silent) {
+                    if (!open || Scheduler.get().now() > heard + Scheduler.nanos(patience)) {
+                        throw silent;
+                    }
+                    send(framed(ByteBuffer.allocate(8).putInt(PING_XID).putInt(PING).array()));
+                }
             }
         }
     }
