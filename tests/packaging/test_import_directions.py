@@ -97,8 +97,8 @@ ENSEMBLE = floors_of(
         "verdict",
         "run",
         "bugs",
-        "report",
         "conformance",
+        "report",
         "campaign",
     ),
 )

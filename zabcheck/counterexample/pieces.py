@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from zabcheck.counterexample.story import Change, Moment, Story
+from zabcheck.counterexample.story import Change, Moment, ServersPart, Story
 from zabcheck.invariants import (
     Broadcast,
     ClientAck,
@@ -62,6 +62,19 @@ class Entry(Struct, frozen=True):
 def meanings(story: Story) -> list[str]:
     """Return the entries of the legend as text."""
     return [f"{name} {meaning}".strip() for name, meaning in story.legend]
+
+
+def servers_part(part: ServersPart | None) -> Iterator[str]:
+    """Yield lines on the part of the servers in a broken promise to clients; none if it is not known."""
+    if part is None:
+        return
+    for step in part.steps:
+        yield f"no step of {step.of}, at server {step.server}: {step.what} ({step.source})"
+    if part.compared == "conforms":
+        also = f", and this run breaks {', '.join(part.breaks)}" if part.breaks else ""
+        yield f"the servers did what the model of their version does{also}"
+    if part.known:
+        yield f"looks like {', '.join(part.known)}"
 
 
 def labels_of(violation: Violation | None) -> dict[Event, str]:

@@ -157,6 +157,31 @@ class Mismatch(Struct, frozen=True):
     facts: tuple[tuple[str, tuple[str, ...]], ...]
 
 
+class ServerStep(Struct, frozen=True):
+    """A step of a server of a real ensemble that is none `of` the model of its version, or of Zab.
+
+    `source` is the packet, the line of a log or the disk that shows it, and `what` the step as text.
+    """
+
+    of: Literal["the model", "Zab"]
+    server: int
+    what: str
+    source: str
+
+
+class ServersPart(Struct, frozen=True):
+    """The part of a real ensemble's servers in a broken promise to clients, as far as it is known.
+
+    `steps` are the first ones, up to the finding, that are none of the model or of Zab. `compared` tells whether the
+    recording is a run of the model: that run `breaks` these properties, too. `known` are the bugs that it looks like.
+    """
+
+    steps: tuple[ServerStep, ...]
+    compared: Literal["conforms", "differs", "undecided"]
+    breaks: tuple[str, ...]
+    known: tuple[str, ...]
+
+
 class Story(Struct, frozen=True):
     """A schedule executed and explained, or a trace. `wrong` says which bug was planted, if one was."""
 
@@ -202,6 +227,8 @@ class Story(Struct, frozen=True):
     """The known ZooKeeper issues that a run of a real ensemble looks like."""
     noticed: tuple[tuple[str, str], ...] = ()
     """Other findings in a run of a real ensemble: kind and place."""
+    servers: Mapping[str, ServersPart] = {}
+    """The part of the servers in those findings that are of clients, by the kind."""
     worst: str = ""
     """The heading of a report on a real ensemble whose trace violates no property: its worst finding that counts as
     wrong."""

@@ -99,7 +99,7 @@ def test_each_form_tells_what_it_looks_like_and_what_else_was_wrong() -> None:
         assert where == sorted(where)
     document = json.loads(to_json(story))
     assert document["known"] == ["ZOOKEEPER-1, a title: why"]
-    assert document["noticed"] == [{"kind": "witnesses", "text": "server 1: two of them"}]
+    assert document["noticed"] == [{"kind": "witnesses", "text": "server 1: two of them", "servers": None}]
 
 
 def test_the_heading_says_what_is_wrong_though_the_trace_breaks_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from zabcheck.zookeeper.clients.history import dump as dump_history
 from zabcheck.zookeeper.recording.folder import RECORDING
 from zabcheck.zookeeper.report import runs as reports
 from zabcheck.zookeeper.report.held import held_threads
+from zabcheck.zookeeper.report.servers_parts import servers_parts
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleError
 from zabcheck.zookeeper.trace.incarnations import read_sorted
@@ -90,6 +91,7 @@ def story_of(judged: Judged) -> Story:
         story,
         known=known,
         noticed=noticed,
+        servers=servers_parts(judged),
         worst=reports.worst_in(judged),
         done=done,
         threads=threads,

@@ -20,7 +20,7 @@ from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
-from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of, meanings
+from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of, meanings, servers_part
 from zabcheck.counterexample.story import HeldThread, Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.nodes import command_of, option_of
@@ -110,7 +110,7 @@ def _noticed(story: Story) -> Iterator[str]:
     if story.known:
         yield _fact("looks like", *story.known)
     for kind, what in story.noticed:
-        yield _fact(kind, what)
+        yield _fact(kind, what, *servers_part(story.servers.get(kind)))
 
 
 def _listed(facts: Sequence[str]) -> str:

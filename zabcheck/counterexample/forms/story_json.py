@@ -31,7 +31,7 @@ def fields(story: Story) -> dict[str, Any]:
         "done": [{"when": when, "what": what} for when, what in story.done],
         "simulated": story.simulated,
         "known": story.known,
-        "noticed": [{"kind": kind, "text": text} for kind, text in story.noticed],
+        "noticed": [{"kind": kind, "text": text, "servers": story.servers.get(kind)} for kind, text in story.noticed],
         "worst": story.worst,
         "threads": story.threads,
         "mismatch": story.mismatch,

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from zabcheck.counterexample.forms.deliveries import draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
-from zabcheck.counterexample.pieces import labels_of
+from zabcheck.counterexample.pieces import labels_of, servers_part
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import Event, Violation
 from zabcheck.text.nodes import command_of, option_of
@@ -108,7 +108,9 @@ def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[s
     elif story.mutant is not None:
         yield "planted", story.mutant
     yield from (("looks like" if number == 0 else "", line) for number, line in enumerate(story.known))
-    yield from story.noticed
+    for kind, what in story.noticed:
+        yield kind, what
+        yield from (("", line) for line in servers_part(story.servers.get(kind)))
     size = [counted(story.processes, "process", "processes"), *story.settings]
     if story.unit == "step":
         size.append(counted(len(story.moments), "step", "steps"))

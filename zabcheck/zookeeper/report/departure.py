@@ -5,8 +5,10 @@ As long as each event of a run is an instance of steps of the abstraction that i
 breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 """
 
+from typing import NamedTuple
+
 from zabcheck.invariants import Broadcast, Event, Violation
-from zabcheck.proof.monitors import Proof, Refinement, fault_in
+from zabcheck.proof.monitors import Fault, Proof, Refinement, fault_in
 from zabcheck.text.words import counted, sentence
 from zabcheck.zookeeper.trace.observe import ObservedRun
 from zabcheck.zookeeper.verdict.judge import Judged
@@ -19,24 +21,39 @@ FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
 
 
-def departure(judged: Judged) -> str:
-    """Return a text on the first departure from Zab, and how long before a broken property it is; "" if there is none.
+class Departure(NamedTuple):
+    """The first departure of a run from Zab: `fault`, and the number of its event, counted from 0."""
 
-    Also "" for a trace with holes or with more than `MOST_BROADCASTS`, and if the user asked for some properties
+    place: int
+    fault: Fault
+
+
+def first_departure(judged: Judged) -> Departure | None:
+    """Return the first departure from Zab; None if there is none.
+
+    Also None for a trace with holes or with more than `MOST_BROADCASTS`, and if the user asked for some properties
     only. O(events · transactions).
     """
     observation = judged.observation
     if observation.holes or not judged.clients:
-        return ""
+        return None
     if sum(isinstance(event, Broadcast) for event in observation.events) > MOST_BROADCASTS:
+        return None
+    refined = fault_in(list(observation.trace()), Refinement)
+    return None if refined is None else Departure(_place_of(refined.event, observation), refined)
+
+
+def departure(judged: Judged) -> str:
+    """Return a text on the first departure from Zab, and how long before a broken property it is; "" if there is none.
+
+    O(events · transactions).
+    """
+    departed, observation = first_departure(judged), judged.observation
+    if departed is None:
         return ""
-    trace = list(observation.trace())
-    refined = fault_in(trace, Refinement)
-    if refined is None:
-        return ""
-    first = _place_of(refined.event, observation)
-    said = [f"{refined.words()}{_where(first, observation)}"]
-    proof = fault_in(trace, Proof)
+    first = departed.place
+    said = [f"{departed.fault.words()}{_where(first, observation)}"]
+    proof = fault_in(list(observation.trace()), Proof)
     if proof is not None:
         then = _place_of(proof.event, observation)
         later = f"{sentence(proof.event)}: {proof.said}{_where(then, observation)}"

@@ -8,9 +8,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from zabcheck.counterexample.pieces import servers_part
+from zabcheck.counterexample.story import ServersPart
 from zabcheck.invariants import Crash, Verdict
 from zabcheck.search.coverage import State, states_of
 from zabcheck.search.report.summary import STYLES
@@ -31,19 +34,24 @@ from zabcheck.zookeeper.recording.records import (
     Timed,
 )
 from zabcheck.zookeeper.report.departure import KIND, departure
+from zabcheck.zookeeper.report.servers_parts import servers_parts
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
 from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
 from zabcheck.zookeeper.verdict.orders import Order
 
 
 class Seen(Struct):
-    """An observation: the number of runs with it, the seed of the first, and the known issues that it looks like."""
+    """An observation: the number of runs with it, the seed of the first, and the known issues that it looks like.
+
+    `servers` is the part that they had in the first run, if this is a broken promise to clients.
+    """
 
     name: str
     text: str
     runs: int
     first: int | None
     looks_like: tuple[str, ...] = ()
+    servers: ServersPart | None = None
 
 
 class TotalReach(Struct):
@@ -126,6 +134,8 @@ class EnsembleSummary(Struct):
             for name in names:
                 seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
                 seen.runs += 1
+        for name, part in servers_parts(judged, [each.name for each in self.wrong.values() if each.runs > 1]).items():
+            self.wrong[name].servers = part
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields of the JSON form."""
@@ -225,10 +235,22 @@ def render(summary: EnsembleSummary) -> RenderableType:
         others = [each for each in seen.values() if each.name not in summary.exercised]
         if others:
             parts += ["", _seen(title, others, summary.runs)]
+    parts += _servers(summary)
     known = {issue: None for each in (*summary.wrong.values(), *summary.noticed.values()) for issue in each.looks_like}
     if known:
         parts += ["", Text("known issues whose signature fits", "bold"), *(f"  {issue}" for issue in known)]
     return Group(*parts, "", _totals(summary))
+
+
+def _servers(summary: EnsembleSummary) -> Iterator[RenderableType]:
+    """Yield what is known of the servers in broken promises to clients; equal parts are told once."""
+    parts: dict[ServersPart, list[str]] = {}
+    for each in summary.wrong.values():
+        if each.servers is not None:
+            parts.setdefault(each.servers, []).append(each.name)
+    for part, names in parts.items():
+        yield from ("", Text(f"the servers' part in: {', '.join(names)}", "bold"))
+        yield from (Padding(Text(line), (0, 0, 0, 2)) for line in servers_part(part))
 
 
 def _properties(summary: EnsembleSummary) -> Table:
