@@ -7,6 +7,7 @@
 passed 2>1               what waits on this link is passed on
 closed 2>1               the newest connection of 2 to 1 is closed
 start 2, wipe 2          server 2 is started, its disk is wiped
+reconfigure              a client asks for another configuration
 jump 1 1:2 1:8           the counter of server 1 is set, so that 1:9 comes after 1:2
 """
 
@@ -17,6 +18,7 @@ from zabcheck.zookeeper.recording.records import (
     Lost,
     Opened,
     Passed,
+    Reconfigures,
     Run,
     Sent,
     Started,
@@ -56,6 +58,8 @@ class Writer:
                 self.records.append(Started(self._now, int(server), 1))
             case ["wipe", server]:
                 self.records.append(Wiped(self._now, int(server)))
+            case ["reconfigure"]:
+                self.records.append(Reconfigures(self._now, 11, 1, voters=(3,)))
             case ["jump", server, before, after]:
                 self.records.append(ZxidSet(self._now, int(server), packed(before), packed(after)))
             case ["passed", link]:

@@ -52,6 +52,23 @@ ASKING = "3>1 OBSERVERINFO 0:0", "1>3 LEADERINFO 1:0", "3>1 ACKEPOCH 0:0 a=0"
 OBSERVER = *ASKING, "1>3 DIFF 0:0", "1>3 INFORM 1:1"
 
 
+def test_no_quorum_is_counted_once_the_ensemble_may_be_another() -> None:
+    """One follower is too few in the configuration of five servers that the recording begins with."""
+    early = DISCOVERY, "1>2 DIFF 0:0", "1>2 NEWLEADER 1:0", "2>1 ACK 1:0", "1>2 UPTODATE -1"
+    breaks(*early, servers=5)
+    judged = judge(records("reconfigure", *early, servers=5))
+    assert judged.divergences == ()
+    [note] = judged.notes
+    assert note == "another configuration was asked for: no rule that counts a quorum is judged after that"
+    breaks("reconfigure", BROADCAST, "1>2 PROPOSAL 1:9")
+
+
+def test_a_commit_that_activates_a_configuration_is_a_commit() -> None:
+    activated = [line.replace("COMMIT", "COMMITANDACTIVATE") for line in BROADCAST.splitlines()]
+    assert judge(records(*activated)).packets == judge(records(BROADCAST)).packets
+    breaks(BROADCAST, "1>2 PROPOSAL 1:3", "2>1 ACK 1:3", "1>2 COMMITANDACTIVATE 1:3", "1>2 PROPOSAL 1:5")
+
+
 def test_packets_to_observers_are_judged() -> None:
     judged = judge(records(BROADCAST, *OBSERVER))
     assert (judged.divergences, judged.packets) == ((), 16)

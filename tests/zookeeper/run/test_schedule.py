@@ -25,9 +25,11 @@ from zabcheck.zookeeper.run.choices.points import (
     Step,
     Stop,
 )
+from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 from zabcheck.zookeeper.run.choices.writes import Write
+from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import (
     EnsembleSchedule,
@@ -97,11 +99,38 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     drawn = {type(choice) for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
     of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
-    by_hand = {type(choice).__name__ for choice in (StartAll(), *of_disk, *AT_POINTS, *IN_STEP)}
+    reconfigurations = (Reconfigure("A", ("D",)), Reconfigure("A", observers=("D",)), Reconfigure("A", leaving=("B",)))
+    not_drawn_yet = (StartAll(), *of_disk, *reconfigurations, *AT_POINTS, *IN_STEP)
+    by_hand = {type(choice).__name__ for choice in not_drawn_yet}
     assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
-    every = [*drawn_too, StartAll(), *of_disk, *AT_POINTS, *IN_STEP]
+    every = [*drawn_too, *not_drawn_yet]
     assert len({choice.words() for choice in every}) == len(every)
+
+
+def test_a_reconfiguration_survives_its_json_form_and_names_servers_that_are_there() -> None:
+    choice = Reconfigure("A", voters=("D",), leaving=("C",))
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (choice,), observers=1)
+    assert schedule.reconfigures
+    assert not structs.replace(schedule, choices=(Kill("A"),)).reconfigures
+    assert decode(encode(schedule), "x.json") == schedule
+    assert choice.words() == "the session of A asks for a configuration in which D votes, C leaves"
+    for changed, said in (
+        ({"observers": 0}, "choices[0].voters: expected one of A, B, C, leader, found D"),
+        ({"choices": (Reconfigure("A", leaving=("E",)),)}, "choices[0].leaving: expected one of"),
+        ({"version": 1, "observers": 0}, "expected version 2 of a schedule with sessions"),
+    ):
+        with pytest.raises(EnsembleScheduleError) as refused:
+            decode(encode(structs.replace(schedule, **changed)), "x.json")
+        assert said in str(refused.value)
+
+
+def test_servers_that_are_reconfigured_let_anybody_ask_for_that() -> None:
+    """ZooKeeper has only a superuser reconfigure, unless it is told to check no permissions."""
+    plain = Distribution("3.9.5", Path("java"), "zookeeper.jar")
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (Reconfigure("A", leaving=("C",)),))
+    assert with_properties(plain, schedule).options == ("-Dzookeeper.skipACL=yes",)
+    assert with_properties(plain, structs.replace(schedule, choices=())).options == ()
 
 
 def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_the_gate() -> None:

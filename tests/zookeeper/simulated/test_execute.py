@@ -17,6 +17,7 @@ from zabcheck.zookeeper.bugs.catalogue import named
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import (
     Acknowledged,
+    Cast,
     Chose,
     Ended,
     Exited,
@@ -26,6 +27,7 @@ from zabcheck.zookeeper.recording.records import (
     PowerLost,
     Reached,
     Read,
+    Reconfigures,
     Replied,
     Wiped,
 )
@@ -33,6 +35,7 @@ from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
+from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
 from zabcheck.zookeeper.run.choices.servers import (
     BackUp,
     Elected,
@@ -300,6 +303,52 @@ def test_sessions_that_watch(simulator: Simulator, tmp_path: Path) -> None:
     assert {each.property: each.status for each in run.judged.clients}["watches"] == "holds"
     told = [record.type for record in run.records if isinstance(record, Heard)]
     assert told == ["NodeCreated", "NodeDataChanged", "NodeDataChanged"]
+
+
+@pytest.fixture(scope="module")
+def reconfigured(build: Distribution) -> Iterator[Distribution]:
+    """Servers of a build that are simulated, whatever properties of the JVM a schedule needs."""
+    with simulated(build) as servers:
+        yield servers
+
+
+def test_servers_that_are_reconfigured_go_on_as_they_were_told_after_a_restart(
+    reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """The observer votes, a voter leaves: A and D alone are a quorum of the three that are left, with B down."""
+    asked = Reconfigure("B", voters=("D",), leaving=("C",))
+    back = (KillAll(), Start("A"), Start("D"), Elected(10), Write("A", 3), Settle(5))
+    schedule = EnsembleSchedule(
+        2, "zookeeper", 3, (Write("A", 3), Settle(5), asked, Settle(5), Kill("C"), *back), observers=1
+    )
+    tried = attempt(schedule, reconfigured, tmp_path / "run", keep_data=True)
+    records = list(read(tmp_path / "run"))
+    [record] = [each for each in records if isinstance(each, Reconfigures)]
+    numbers = next(each.roles for each in records if isinstance(each, Cast))
+    assert (record.voters, record.observers, record.leaving) == ((4,), (), (numbers["C"],))
+    assert [each.error for each in records if isinstance(each, Replied)] == [""]
+    assert sum(isinstance(each, Acknowledged) for each in records) == 6
+    assert tried.error == ""
+    *_, members = sorted((tmp_path / "run/server-4").glob("zoo.cfg.dynamic.*"))
+    assert "server.4=127.0.0.1:20041:20042:participant;127.0.0.1:20043" in members.read_text()
+
+
+def test_an_observer_that_does_not_log_is_made_a_voter_and_lacks_what_it_acknowledged(
+    reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """It votes with what it has in memory, which is not on its disk: after a restart it has the last write only."""
+    choices = (Write("A", 20), Settle(5), Reconfigure("A", voters=("D",)), Settle(5), Wait(1.0), Write("A"), Settle(5))
+    for logs in ("true", "false"):
+        properties = (JvmProperty("zookeeper.observer.syncEnabled", logs),)
+        schedule = EnsembleSchedule(
+            2, "zookeeper", 3, (*choices, Kill("D"), Start("D")), observers=1, properties=properties
+        )
+        tried = attempt(schedule, reconfigured, tmp_path / logs)
+        reads = {each.server: len(each.nodes) for each in read(tmp_path / logs) if isinstance(each, Read)}
+        lacks = logs == "false"
+        assert reads == {1: 21, 2: 21, 3: 21, 4: 1 if lacks else 21}
+        assert ("final agreement" in tried.judged.wrong) == ("data agreement" in tried.judged.wrong) == lacks
+        assert lacks or tried.judged.wrong == []
 
 
 def test_points(simulator: Simulator, tmp_path: Path) -> None:

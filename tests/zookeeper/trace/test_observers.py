@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from invariants import Deliver, check
 from invariants.events import Accept, Adopt, CommitEpoch, Header, Receive
 from tests.zookeeper.notation import BROADCAST, records
@@ -16,9 +18,9 @@ from zabcheck.zookeeper.wire.jute import LoggedTxn
 OBSERVER = 4
 
 
-def inform(recording: Recording, *txns: LoggedTxn) -> None:
+def inform(recording: Recording, *txns: LoggedTxn, kind: str = "INFORM") -> None:
     for txn in txns:
-        recording.packet(3, OBSERVER, "INFORM", txn.zxid, txn=txn)
+        recording.packet(3, OBSERVER, kind, txn.zxid, txn=txn)
 
 
 def joins(recording: Recording, up_to: int = 0) -> None:
@@ -32,7 +34,7 @@ def joins(recording: Recording, up_to: int = 0) -> None:
     recording.packet(3, OBSERVER, "DIFF", up_to)
 
 
-def watched(folder: Path) -> Recording:
+def watched(folder: Path, kind: str = "INFORM") -> Recording:
     """Server 4 joins with two transactions, one of which it is told of before NEWLEADER; then comes a third."""
     recording = Recording(folder, observers=1)
     recording.start(1, 2, 3, OBSERVER)
@@ -48,7 +50,7 @@ def watched(folder: Path) -> Recording:
     recording.deliver(OBSERVER, txn=A)
     recording.deliver(OBSERVER, txn=B)
     recording.write(3, (1, 2), C, 1)
-    inform(recording, C)
+    inform(recording, C, kind=kind)
     recording.deliver(OBSERVER, txn=C)
     recording.disks[OBSERVER] += [A, B, C]
     recording.read(1, 2, 3, OBSERVER, txns=(A, B, C))
@@ -56,8 +58,10 @@ def watched(folder: Path) -> Recording:
     return recording
 
 
-def test_an_observer_delivers_what_it_is_told(tmp_path: Path) -> None:
-    watched(tmp_path)
+@pytest.mark.parametrize("kind", ["INFORM", "INFORMANDACTIVATE"])
+def test_an_observer_delivers_what_it_is_told(tmp_path: Path, kind: str) -> None:
+    """Also the transaction that is a configuration, with which that becomes active."""
+    watched(tmp_path, kind)
     observation: ObservedRun = observe(tmp_path)
     assert observation.partial == ()
     assert observation.header == Header(1, 4, "zookeeper-3.8.0", "weights 1,1,1,0", order="per-process")

@@ -13,7 +13,7 @@ from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import Recorder
-from zabcheck.zookeeper.recording.records import Cast, Chose, Killed, Read
+from zabcheck.zookeeper.recording.records import Cast, Chose, Killed, Read, Reconfigures
 from zabcheck.zookeeper.report.runs import EnsembleSummary, render, what_was_done
 from zabcheck.zookeeper.verdict.judge import forgot, judge, passed_over, proposed_late
 from zabcheck.zookeeper.verdict.signatures import Forgot, PassedOver, ProposedLate
@@ -49,6 +49,27 @@ def test_a_lost_write_is_told_first(tmp_path: Path) -> None:
     judged = judge(tmp_path)
     assert judged.wrong == ["durability", "witnesses"]
     assert judge(tmp_path, ["integrity"]).violated == []
+
+
+def test_properties_of_quorums_are_undecided_once_another_configuration_was_asked_for(tmp_path: Path) -> None:
+    """The trace names the quorums of the beginning. Whatever does not depend on quorums is judged as ever."""
+    for asked in (False, True):
+        folder = tmp_path / str(asked)
+        folder.mkdir()
+        recording = Recording(folder)
+        recording.start(1, 2, 3)
+        recording.lead(3, (1, 2), 1)
+        if asked:
+            recording.record.record(Reconfigures(recording.tick(), 11, 1, leaving=(1,)))
+        recording.write(3, (1, 2), A_WRITE, 1)
+        recording.read(1, 2, 3, txns=(A_WRITE,))
+        recording.end(1, 2, 3)
+        judged = judge(folder)
+        told = {verdict.property: verdict.status for verdict in judged.verdicts}
+        assert told["chosen"] == ("inconclusive" if asked else "holds")
+        assert (told["epoch progress"] == "inconclusive") == asked
+        assert told["durability"] == "holds"
+        assert judged.wrong == []
 
 
 def test_what_was_done_is_told_with_what_came_of_it(tmp_path: Path) -> None:

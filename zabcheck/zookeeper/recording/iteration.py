@@ -64,7 +64,7 @@ class FollowerSide:
 
     def sends(self, packet: Sent) -> None:
         """Note a packet that the follower has sent."""
-        match packet.kind:
+        match packet.plain_kind:
             case "ACKEPOCH" if self.ack_e is None:
                 self.ack_e = EpochAck.of(packet)
             case "ACK":
@@ -73,7 +73,7 @@ class FollowerSide:
 
     def receives(self, packet: Sent) -> None:
         """Note a packet that the follower has received."""
-        match packet.kind:
+        match packet.plain_kind:
             case "LEADERINFO":
                 self.newepoch = self.epoch = _unsigned_epoch(packet.zxid)
             case "DIFF" | "TRUNC" | "SNAP":
@@ -127,7 +127,7 @@ class LeaderSide:
 
     def sends(self, packet: Sent) -> None:
         """Note a packet that the leader has sent."""
-        match packet.kind:
+        match packet.plain_kind:
             case "LEADERINFO" if self.newepoch is None:
                 self.newepoch = epoch_of(packet.zxid)
             case "DIFF" | "TRUNC" | "SNAP":
@@ -148,7 +148,7 @@ class LeaderSide:
 
     def receives(self, packet: Sent) -> None:
         """Note a packet that the leader has received."""
-        match packet.kind:
+        match packet.plain_kind:
             case "ACKEPOCH":
                 self.ack_e = True
             case "ACK" if not is_txn(packet.zxid):

@@ -162,6 +162,14 @@ class Sent(Timed, frozen=True):
     txn: LoggedTxn | None = None
     size: int = 0
 
+    @property
+    def plain_kind(self) -> str:
+        """The kind of the packet, which may have a configuration become active besides.
+
+        "COMMIT" for COMMITANDACTIVATE, "INFORM" for INFORMANDACTIVATE.
+        """
+        return {"COMMITANDACTIVATE": "COMMIT", "INFORMANDACTIVATE": "INFORM"}.get(self.kind, self.kind)
+
 
 class Passed(Timed, frozen=True):
     """Packet number `packet` was passed on to its receiver."""
@@ -314,9 +322,10 @@ class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
 class Requested(Timed, frozen=True):
     """The session of client `client` has sent request `number`, which concerns all of `paths`.
 
-    `what` is "create", "ephemeral", "set", "delete", "multi", "get", "exists", "watch" or "close". `version` is the one
-    that a set expects, -1 for any; `content` the CRC-32 of the data that is written. A get or exists that `watches`
-    hears of the next change, a watch of each. Numbers go on in a client's next session.
+    `what` is "create", "ephemeral", "set", "delete", "multi", "get", "exists", "watch", "reconfigure" (see
+    `Reconfigures`) or "close". `version` is the one that a set expects, -1 for any; `content` the CRC-32 of the data
+    that is written. A get or exists that `watches` hears of the next change, a watch of each. Numbers go on in a
+    client's next session.
     """
 
     client: int
@@ -327,6 +336,19 @@ class Requested(Timed, frozen=True):
     version: int = -1
     content: int = 0
     watches: bool = False
+
+
+class Reconfigures(Timed, frozen=True):
+    """Request `number` of client `client` asks for a configuration in which these servers vote, observe, or are not.
+
+    The other servers stay what they are. From here on the quorums of the run are not those that it began with.
+    """
+
+    client: int
+    number: int
+    voters: tuple[int, ...] = ()
+    observers: tuple[int, ...] = ()
+    leaving: tuple[int, ...] = ()
 
 
 class Replied(Timed, frozen=True):
@@ -422,6 +444,7 @@ AnyRecord = (
     | Acknowledged
     | Unanswered
     | Requested
+    | Reconfigures
     | Replied
     | Heard
     | Unwatched

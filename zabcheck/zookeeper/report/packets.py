@@ -61,7 +61,7 @@ def explain(divergence: Divergence) -> tuple[PacketLine, ...]:
 def in_zab(packet: Sent) -> str:
     """Return the name of a packet of ZooKeeper in DSN 2011."""
     epoch = epoch_of(packet.zxid)
-    match packet.kind:
+    match packet.plain_kind:
         case "FOLLOWERINFO":
             return f"CEPOCH({epoch})"
         case "OBSERVERINFO":

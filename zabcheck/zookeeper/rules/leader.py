@@ -25,7 +25,7 @@ NO_ZXID = -1
 """The zxid of an ACKEPOCH without a history; the leader does not count it."""
 
 
-@rule("l.1.2", "the initial history is the best of a quorum")
+@rule("l.1.2", "the initial history is the best of a quorum", counts_a_quorum=True)
 def newleader_has_the_best_history(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.1.2, NEWLEADER: with the leader, a quorum has named no (f.a, zxid) that is later than the proposed.
 
@@ -72,7 +72,7 @@ def newleader_keeps_what_the_leader_acknowledged(at: JudgedConnection, packet: S
     return None
 
 
-@rule("l.2.2", "a leader commits the epoch once a quorum has acknowledged NEWLEADER")
+@rule("l.2.2", "a leader commits the epoch once a quorum has acknowledged NEWLEADER", counts_a_quorum=True)
 def uptodate_needs_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Steps l.2.2 and l.3.4, UPTODATE: after ACK-LDs of a quorum, and to a follower that sent one, once."""
     if not at.leader.ack_ld:
@@ -128,7 +128,7 @@ def _is_known(at: JudgedConnection, packet: Sent) -> bool:
     return is_first(packet.zxid) and packet.zxid > at.leader.last and (is_txn(at.leader.last) or at.leader.last == 0)
 
 
-@rule("l.3.2", "a leader commits only what a quorum has at that moment")
+@rule("l.3.2", "a leader commits only what a quorum has at that moment", counts_a_quorum=True)
 def commits_are_kept_by_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.3.2, COMMIT of e': after ACKs of a quorum that nobody of it was told since to take back, by a TRUNC.
 
@@ -166,7 +166,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
 def sent(at: JudgedConnection, packet: Sent) -> None:
     """Note what the leader has sent."""
     side = at.leader
-    match packet.kind:
+    match packet.plain_kind:
         case "LEADERINFO" if side.newepoch is None:
             _promises(at, epoch_of(packet.zxid))
         case "UPTODATE" if side.newepoch is not None:

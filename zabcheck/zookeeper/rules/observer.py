@@ -92,7 +92,7 @@ def commits_follow_proposals(at: JudgedConnection, packet: Sent) -> Wrong | None
     return None
 
 
-@rule("l.3.2", "a leader informs observers of what a quorum has acknowledged")
+@rule("l.3.2", "a leader informs observers of what a quorum has acknowledged", counts_a_quorum=True)
 def informs_need_a_quorum(at: JudgedConnection, packet: Sent) -> Wrong | None:
     """Step l.3.2, INFORM of e': after ACKs of a quorum, in which no observer counts."""
     leadership = at.leader_server.leaderships.get(epoch_of(packet.zxid))
@@ -140,7 +140,7 @@ def sent(at: JudgedConnection, packet: Sent) -> None:
         at.follower.sends(packet)
     else:
         at.leader.sends(packet)
-        if packet.kind == "INFORM":
+        if packet.plain_kind == "INFORM":
             at.informed = packet.zxid
 
 

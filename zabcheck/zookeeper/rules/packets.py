@@ -25,6 +25,7 @@ from zabcheck.zookeeper.recording.records import (
     Lost,
     Opened,
     Passed,
+    Reconfigures,
     Run,
     Sent,
     Started,
@@ -140,6 +141,7 @@ class _Judging:
         self.notes: list[str] = []
         self._quorum = 1
         self._blind = False
+        self._reconfigured = False
         self._beginnings: dict[int, PrecedingTxn] = {}
         self._jumps: dict[int, int] = {}
         self._servers: dict[int, KnownServer] = {}
@@ -158,6 +160,11 @@ class _Judging:
                 self._server(server).is_wiped()
                 how = "wiped" if copy is None else "replaced by an older copy"
                 self.notes.append(f"the disk of server {server} was {how}: it may forget what it had acknowledged")
+            case Reconfigures() if not self._reconfigured:
+                self._reconfigured = True
+                self.notes.append(
+                    "another configuration was asked for: no rule that counts a quorum is judged after that"
+                )
             case ZxidSet(before=before, after=after):
                 self._jumps[after + 1] = before
             case Opened(connection=connection, client=client, server=server, port="quorum"):
@@ -195,15 +202,17 @@ class _Judging:
         if at is None:
             return
         at.observes |= packet.kind == "OBSERVERINFO"
-        if packet.kind not in (observer_rules.NOTED if at.observes else JUDGED) or self._blind:
+        if packet.plain_kind not in (observer_rules.NOTED if at.observes else JUDGED) or self._blind:
             return
         follows = packet.sender == at.follower_server.number
         self._on_the_way[packet.packet] = at, at.add(packet)
         rules = observer_rules if at.observes else follower_rules if follows else leader_rules
-        own = rules.RULES.get(packet.kind, ()) if not (at.observes and follows) else ()
+        own = rules.RULES.get(packet.plain_kind, ()) if not (at.observes and follows) else ()
         if own or not at.observes:
-            self.judged[packet.kind] = self.judged.get(packet.kind, 0) + 1
+            self.judged[packet.plain_kind] = self.judged.get(packet.plain_kind, 0) + 1
         for rule in own:
+            if self._reconfigured and rule.counts_a_quorum:
+                continue
             wrong = rule.check(at, packet)
             if wrong is not None:
                 self._note(at, packet, rule, wrong)

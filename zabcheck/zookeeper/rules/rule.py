@@ -40,18 +40,22 @@ Check = Callable[[JudgedConnection, Sent], Wrong | None]
 
 
 class Rule(NamedTuple):
-    """One rule. `step` is the step of DSN 2011, IV; `sentence` says the rule to a reader."""
+    """One rule. `step` is the step of DSN 2011, IV; `sentence` says the rule to a reader.
+
+    `counts_a_quorum`: it cannot be judged where it is not known which servers are a quorum.
+    """
 
     name: str
     step: str
     sentence: str
     check: Check
+    counts_a_quorum: bool = False
 
 
-def rule(step: str, sentence: str) -> Callable[[Check], Rule]:
+def rule(step: str, sentence: str, counts_a_quorum: bool = False) -> Callable[[Check], Rule]:
     """Make a rule of the function that checks a packet which was just sent, and is not noted yet."""
 
     def make(check: Check) -> Rule:
-        return Rule(getattr(check, "__name__", ""), step, sentence, check)
+        return Rule(getattr(check, "__name__", ""), step, sentence, check, counts_a_quorum)
 
     return make

@@ -57,6 +57,10 @@ class NotSimulated(Exception):
     """A build does something that the simulation does not know. The message names the class and the call in it."""
 
 
+class OnlySimulated(Exception):
+    """A schedule can be executed on simulated servers only. The message says why."""
+
+
 class Simulation(Protocol):
     """Executes schedules on simulated servers; see `zookeeper.simulated`."""
 
@@ -80,8 +84,10 @@ class Distribution(NamedTuple):
 
 
 def with_properties(distribution: Distribution, schedule: "EnsembleSchedule") -> Distribution:
-    """Return the same build, whose servers have the properties of the JVM that a schedule wants."""
+    """Return the same build, whose servers have the properties of the JVM that a schedule wants, or needs."""
     options = tuple(f"-D{each.name}={each.value}" for each in schedule.properties)
+    if schedule.reconfigures:
+        options += ("-Dzookeeper.skipACL=yes",)  # else only a superuser may
     return distribution._replace(options=(*distribution.options, *options))
 
 

@@ -174,6 +174,9 @@ class ProcessEnsemble(Ensemble):
     def client_port(self, number: int) -> int:
         return self._servers[number].client_port
 
+    def member(self, number: int, part: str) -> str:
+        raise AssertionError("servers that are processes are not reconfigured")
+
     def clock(self) -> float:
         return monotonic()
 

@@ -23,6 +23,7 @@ from zabcheck.zookeeper.run.choices import AnyChoice
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES
 from zabcheck.zookeeper.run.choices.in_step import InStepChoice, OpenedGate
 from zabcheck.zookeeper.run.choices.points import PowerLoss
+from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
 from zabcheck.zookeeper.run.choices.servers import OfDisk
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 
@@ -131,6 +132,11 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     def in_step(self) -> bool:
         """Return True if the ensemble is kept in step with a run of the model: then the first choice opens the gate."""
         return any(isinstance(choice, InStepChoice) for choice in self.choices)
+
+    @property
+    def reconfigures(self) -> bool:
+        """Return True if the configuration may change: then each server keeps it in a file that ZooKeeper writes."""
+        return any(isinstance(choice, Reconfigure) for choice in self.choices)
 
     @property
     def has_sessions(self) -> bool:

@@ -27,6 +27,11 @@ PATIENT_LIMITS = (240, 120)
 COMMITTED_LOG = 100_000
 """Transactions that a server keeps in memory for synchronising others (commitLogCount)."""
 
+CONFIGURATION = "zoo.cfg"
+"""The file in the data directory with a server's configuration, which ZooKeeper changes if its servers may change."""
+DYNAMIC = "zoo.cfg.dynamic"
+"""The file beside it with the list of servers that such a server begins with."""
+
 IN_STEP = (
     "localSessionsEnabled=true",
     "localSessionsUpgradingEnabled=true",
@@ -251,23 +256,42 @@ def configuration(
 ) -> str:
     """Return the text of a server's zoo.cfg. A `patient` server waits long, so that threads of others can be held."""
     observing = dict.fromkeys(observers, ":observer")
-    init_limit, sync_limit = PATIENT_LIMITS if patient else LIMITS
     lines = [
-        f"tickTime={TICK}",
-        f"initLimit={init_limit}",
-        f"syncLimit={sync_limit}",
-        f"dataDir={data}",
+        *_settings(data, patient),
         f"clientPort={client_port}",
         "clientPortAddress=127.0.0.1",
-        "admin.enableServer=false",
-        "4lw.commands.whitelist=srvr",
-        "standaloneEnabled=false",
         *(
             f"server.{number}=127.0.0.1:{quorum}:{election}{observing.get(number, '')}"
             for number, (quorum, election) in sorted(members.items())
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def reconfigurable(data: str, patient: bool = False) -> str:
+    """Return the text of the zoo.cfg of a server whose list of servers is in `DYNAMIC`, and may change."""
+    lines = [*_settings(data, patient), "reconfigEnabled=true", f"dynamicConfigFile={data}/{DYNAMIC}"]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(data: str, patient: bool) -> list[str]:
+    """Return the lines of a zoo.cfg that do not depend on other servers."""
+    init_limit, sync_limit = PATIENT_LIMITS if patient else LIMITS
+    return [
+        f"tickTime={TICK}",
+        f"initLimit={init_limit}",
+        f"syncLimit={sync_limit}",
+        f"dataDir={data}",
+        "admin.enableServer=false",
+        "4lw.commands.whitelist=srvr",
+        "standaloneEnabled=false",
+    ]
+
+
+def member(number: int, host: str, ports: tuple[int, int], part: str, client: tuple[str, int]) -> str:
+    """Return the line of a list of servers: the host and ports of a server, its part, and where clients connect."""
+    quorum, election = ports
+    return f"server.{number}={host}:{quorum}:{election}:{part};{client[0]}:{client[1]}"
 
 
 def reason(log: str) -> str:

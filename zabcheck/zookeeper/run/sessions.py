@@ -7,7 +7,7 @@ ephemerals are called /e11-7, with the number of the request.
 from collections import deque
 from collections.abc import Callable
 
-from zabcheck.zookeeper.recording.records import Record
+from zabcheck.zookeeper.recording.records import Reconfigures, Record
 from zabcheck.zookeeper.run.ensemble import AnySessionClient, Ensemble, EnsembleError
 from zabcheck.zookeeper.run.session_client import NOBODY
 from zabcheck.zookeeper.wire import client as wire
@@ -104,6 +104,21 @@ class Sessions:
                 return client.send("exists", (path,), wire.exists(path, watch=True), watches=True)
             case _:
                 return client.send("watch", (path,), wire.add_watch(path, is_recursive=False), watches=True)
+
+    def reconfigure(
+        self,
+        client: AnySessionClient,
+        voters: tuple[int, ...],
+        observers: tuple[int, ...],
+        leaving: tuple[int, ...],
+    ) -> bool:
+        """Ask for a configuration in which these servers vote, observe, or are not."""
+        parts = {**dict.fromkeys(voters, "participant"), **dict.fromkeys(observers, "observer")}
+        joining = [self._ensemble.member(server, part) for server, part in parts.items()]
+        self._ensemble.is_reconfigured = True
+        # Before any packet of it.
+        self._record(Reconfigures(self._ensemble.now(), client.number, client.next_number, voters, observers, leaving))
+        return client.send("reconfigure", (), wire.reconfigure(joining, leaving))
 
     def close(self, client: AnySessionClient) -> bool:
         """End the session."""

@@ -1,5 +1,6 @@
 """A simulated ensemble, as schedules see it: the servers, links and clients of one run."""
 
+import re
 import shutil
 from base64 import b64decode, b64encode
 from collections import deque
@@ -19,13 +20,14 @@ from zabcheck.zookeeper.run.distribution import NotSimulated
 from zabcheck.zookeeper.run.ensemble import AnyServer, Ensemble, EnsembleError, Served
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.server import IN_STEP, configuration
+from zabcheck.zookeeper.run.server import CONFIGURATION, DYNAMIC, IN_STEP, configuration, member, reconfigurable
 from zabcheck.zookeeper.run.stops import AnyTrap, What
 from zabcheck.zookeeper.simulated import simulator as told
 from zabcheck.zookeeper.simulated.clients import SimulatedClient, SimulatedSession
 from zabcheck.zookeeper.simulated.simulator import Simulator, ThreadAtPoint, encoded
 from zabcheck.zookeeper.wire.jute import JuteError, quorum_packet
 
+HOST = "127.0.0.1"
 FIRST_PORT = 20_000
 """Ports are only names here: server 2 listens at 20021, 20022 and, for clients, at 20023."""
 MOST_CONNECTIONS = 300
@@ -62,12 +64,24 @@ class SimulatedServer:
     def up(self) -> bool:
         return self._up
 
-    def start(self, text: str) -> None:
-        """Start the next incarnation, with the text of its configuration."""
+    def start(self, text: str, members: str | None) -> None:
+        """Start the next incarnation, with the text of its configuration.
+
+        If that may change, `members` is the list of servers with which the first one begins; a later one goes on with
+        what ZooKeeper has made of both, in its folder, which has another name now.
+        """
         assert not self._up
         self.incarnation += 1
         self._ensemble.record(records.Started(self._ensemble.now(), self.number, self.incarnation))
         settings = self.folder / f"zoo-{self.number}.cfg"
+        if members is not None:
+            settings = self.data / CONFIGURATION
+            if self.incarnation:
+                text = re.sub(
+                    rf"=.*/server-{self.number}(~\d+)?(?=/|$)", f"={self.data}", settings.read_text(), flags=re.M
+                )
+            else:
+                (self.data / DYNAMIC).write_text(members)
         settings.write_text(text)
         log = log_file(self.folder, self.number, self.incarnation)
         log.touch()
@@ -415,10 +429,19 @@ class SimulatedEnsemble(Ensemble):
         server = self._servers[number]
         members = {each: (port + 1, port + 2) for each, port in self._ports.items()}
         patient = self._schedule.waits_long
+        if self._schedule.reconfigures:
+            parts = {each: "observer" if each in self.observers else "participant" for each in self._ports}
+            at_first = "".join(f"{self.member(each, part)}\n" for each, part in parts.items())
+            server.start(reconfigurable(str(server.data), patient), at_first)
+            return
         text = configuration(str(server.data), self.client_port(number), members, patient, self.observers)
         text += "peerType=observer\n" if number in self.observers else ""
         text += "".join(f"{each}\n" for each in (IN_STEP if self._schedule.in_step else ()))
-        server.start(text)
+        server.start(text, None)
+
+    def member(self, number: int, part: str) -> str:
+        port = self._ports[number]
+        return member(number, HOST, (port + 1, port + 2), part, (HOST, self.client_port(number)))
 
     def opened(self, number: int, forces: Forces | None) -> SimulatedDebugged:
         """Give access to a server that was just started."""

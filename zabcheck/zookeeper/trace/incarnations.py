@@ -282,7 +282,7 @@ def _names(recording: SortedRecording) -> Names:
         if isinstance(record, Disk):
             for logged in record.log:
                 names.learn(logged)
-        elif isinstance(record, Sent) and record.txn is not None and record.kind in ("PROPOSAL", "INFORM"):
+        elif isinstance(record, Sent) and record.txn is not None and record.plain_kind in ("PROPOSAL", "INFORM"):
             names.learn(record.txn)
     for server in recording.by_server.values():
         for incarnation in server:

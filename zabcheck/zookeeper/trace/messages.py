@@ -27,7 +27,7 @@ class Messages:
 
     def sent(self, packet: Sent, incarnation: int) -> Send | None:
         """Return the event of a packet that `incarnation` of its sender has sent; None if it is no step of Zab."""
-        kind = packet.kind
+        kind = packet.plain_kind
         if kind == "ACK" and not packet.zxid & 0xFFFF_FFFF and packet.connection not in self._answered:
             self._answered.add(packet.connection)
             kind = FIRST_ACK

@@ -164,7 +164,7 @@ def _reasons_to_deliver(received: Iterable[tuple[int, Sent]], others_in_quorum: 
     acknowledged: Counter[int] = Counter()
     for time, packet in sorted(received, key=lambda each: each[0]):
         acknowledged[packet.zxid] += packet.kind == "ACK"
-        if packet.kind in ("COMMIT", "INFORM") or (
+        if packet.plain_kind in ("COMMIT", "INFORM") or (
             packet.kind == "ACK" and acknowledged[packet.zxid] == others_in_quorum
         ):
             reasons.setdefault(packet.zxid, []).append(time)

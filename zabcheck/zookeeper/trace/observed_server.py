@@ -288,7 +288,7 @@ class ObservedServer:
         packets = sync.packets
         packets.receives(packet)
         zxid = Zxid.unpack(packet.zxid & 0xFFFF_FFFF_FFFF_FFFF)
-        match packet.kind:
+        match packet.plain_kind:
             case "DIFF" | "TRUNC" | "SNAP" if packets.sync is packet:
                 self._begin_sync(sync, packet, zxid)
             case "PROPOSAL" if packet.txn is not None:

@@ -206,6 +206,7 @@ _OPERATIONS: dict[str, lines.Operation] = {
     "get": "getData",
     "exists": "exists",
     "watch": "addWatch",
+    "reconfigure": "reconfig",
     "close": "closeSession",
 }
 

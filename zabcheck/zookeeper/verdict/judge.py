@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check, explaining_first
 from zabcheck.zookeeper.recording.folder import RecordingError
-from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Sent
+from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Reconfigures, Sent
 from zabcheck.zookeeper.rules.packets import Judgement
 from zabcheck.zookeeper.rules.packets import judge as judge_packets
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
@@ -25,6 +25,8 @@ from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, Pass
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
+OF_QUORUMS = ("chosen", "epoch progress")
+"""The properties that are judged by the quorums that a trace names."""
 SERIOUS = ("could not start", "digest mismatch", "not read", "witnesses")
 """The kinds of findings that count as wrong. The others are reported, but a fault may explain them."""
 SERIOUS_RULES = ("commits_are_kept_by_a_quorum",)
@@ -108,6 +110,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     recording: SortedRecording = read_sorted(folder)
     observation = observe_sorted(recording)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
+    verdicts = [*governed(verdicts, recording.records)]
     found = findings(recording, observation)
     steps = judge_packets(recording.records)
     version = recording.run.zookeeper
@@ -160,6 +163,19 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[V
         for verdict in verdicts
     ]
     return believed, unsure
+
+
+def governed(verdicts: Sequence[Verdict], records: Sequence[AnyRecord]) -> Iterator[Verdict]:
+    """Yield the verdicts; those that depend on quorums are inconclusive if another configuration was asked for.
+
+    The trace names the quorums with which the run began, and another configuration may have others. O(records).
+    """
+    changes = any(isinstance(record, Reconfigures) for record in records)
+    for verdict in verdicts:
+        if changes and verdict.property in OF_QUORUMS:
+            yield replace(verdict, status="inconclusive", violation=None)
+        else:
+            yield verdict
 
 
 def forgot(observation: ObservedRun, verdicts: Sequence[Verdict]) -> Iterator[Forgot]:

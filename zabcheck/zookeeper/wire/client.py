@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from struct import Struct
 from typing import Literal, NamedTuple
 
-from zabcheck.zookeeper.wire.jute import JuteError, Operation, Reader
+from zabcheck.zookeeper.wire.jute import NULL, JuteError, Operation, Reader
 
 EVENT = -1
 """The xid of an event."""
@@ -51,6 +51,8 @@ _ERRORS = {
     -4: "ConnectionLoss",
     -6: "Unimplemented",
     -8: "BadArguments",
+    -13: "NewConfigNoQuorum",
+    -14: "ReconfigInProgress",
     -101: "NoNode",
     -102: "NoAuth",
     -103: "BadVersion",
@@ -63,6 +65,7 @@ _ERRORS = {
     -118: "SessionMoved",
     -120: "EphemeralOnLocalSession",
     -121: "NoWatcher",
+    -123: "ReconfigDisabled",
     -125: "QuotaExceeded",
     -127: "ThrottledOp",
 }
@@ -225,6 +228,13 @@ def set_watches(relative: int, lists: Iterable[Iterable[str]]) -> Part:
         encoded = [_buffer(path.encode()) for path in paths]
         body += _int(len(encoded)) + b"".join(encoded)
     return Part(SET_WATCHES2, body)
+
+
+def reconfigure(joining: Iterable[str], leaving: Iterable[int]) -> Part:
+    """Make a request for another configuration: lines `server.N=…` of servers that join, and numbers of the others."""
+    lists = (",".join(joining), ",".join(map(str, leaving)))
+    body = b"".join(_buffer(each.encode()) if each else _int(NULL) for each in lists)
+    return Part(Operation.RECONFIG, body + _int(NULL) + NOTHING_EXPECTED.to_bytes(8, signed=True))
 
 
 def multi(parts: Iterable[Part], kind: int = Operation.MULTI) -> Part:

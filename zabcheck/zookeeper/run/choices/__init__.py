@@ -7,7 +7,15 @@ is only for schedules that are written by hand.
 
 from typing import TYPE_CHECKING, Union
 
-from zabcheck.zookeeper.run.choices import in_step, links, points, servers, sessions, writes  # noqa: F401  # the classes
+from zabcheck.zookeeper.run.choices import (  # noqa: F401  # the classes
+    in_step,
+    links,
+    points,
+    reconfigure,
+    servers,
+    sessions,
+    writes,
+)
 from zabcheck.zookeeper.run.choices.choice import Choice
 
 
