@@ -1,7 +1,7 @@
 """The base of properties, their violations and verdicts, and the judge of a trace by several properties at once."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MethodType
 from typing import Any, ClassVar, Literal, Self
 
@@ -255,12 +255,16 @@ class Judge:
 
         O(1) while `broken` is empty; else the cost of the witness.
         """
+        return next(self.all_violated(), None)
+
+    def all_violated(self) -> Iterator[str]:
+        """Yield the properties that are broken now, in the order in which they were found. Costs as `violated`."""
         for name in list(self.broken):
             [invariant] = [each for each in self.invariants if each.name == name]
-            if invariant.violation() is not None:
-                return name
-            del self.broken[name]
-        return None
+            if invariant.violation() is None:
+                del self.broken[name]
+            else:
+                yield name
 
     def finish(self, complete: bool = True) -> list[Verdict]:
         """Return the verdicts if the trace ends here. Unless `complete`, nothing that may yet change is concluded."""

@@ -70,7 +70,7 @@ HOUSE = (
     ("zabcheck.search",),
     ("zabcheck.explore",),
     ("zabcheck.counterexample",),
-    ("zabcheck.papers", "zabcheck.gate", "zabcheck.campaign", "zabcheck.counterexamples"),
+    ("zabcheck.papers", "zabcheck.gate", "zabcheck.campaign", "zabcheck.counterexamples", "zabcheck.play"),
     ("zabcheck.testing",),
     ("zabcheck.zookeeper",),
     ("zabcheck", "zabcheck.pytest_plugin", "zabcheck.schema"),

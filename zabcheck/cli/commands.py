@@ -42,6 +42,7 @@ NAMED_ONCE = ("protocol", "mutant", "exec")
 EXAMPLES = {
     "run": "zabcheck run --mutant commit-on-own-ack --seed 1",
     "explain": "zabcheck explain run.schedule.json --write run.html",
+    "play": "zabcheck play run.schedule.json",
     "replay": "zabcheck replay run.schedule.json --trace run.jsonl",
     "list": "zabcheck list mutants",
     "scenario": "zabcheck scenario dsn-figure-3",

@@ -1,0 +1,121 @@
+"""`zabcheck play`: a run that one goes on with in the terminal."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import BROKEN_SCHEDULE
+from tests.cli.conftest import Command
+from zabcheck.cli.play import choice_of
+from zabcheck.search.run import replay
+from zabcheck.simulation import choices
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import Choice
+
+BUG = ("play", "--mutant", "commit-on-own-ack", "--processes", "3")
+
+
+def test_a_bug_is_found_by_hand_and_undone(zabcheck: Command) -> None:
+    lines = b"lead 1 2 3\nsettle 9\nrequest\nrequest 1\nsync 1\nr\nb\nt\n"
+    result = zabcheck(*BUG, stdin=lines)
+    assert result.code == 0
+    said = result.out
+    assert "expected request PROCESS VALUE: " in said
+    assert "p1 delivered v1⟨1,1⟩, which only p1 had accepted in epoch 1: no quorum" in said
+    assert "without commit-on-own-ack:" in said
+    assert "it breaks nothing" in said
+    tree = said[said.index("  0 the beginning") :].splitlines()[:5]
+    assert tree == [
+        "  0 the beginning",
+        "  1 lead 1 2 3",
+        "  2 settle 9",
+        "→ 3 request 1",
+        "  4 sync 1: chosen is violated",
+    ]
+    assert said.splitlines()[-1].startswith("PASS: nothing is violated")
+
+
+def test_the_options_are_numbered_and_a_number_chooses_one(zabcheck: Command) -> None:
+    said = zabcheck(*BUG, stdin=b"1\n1\n").out
+    assert "    1 oracles: p1 leads p2 p3" in said
+    assert "    1 p1 ← p2 CEPOCH(0)" in said
+    assert "step 4 of 4: p1\n← p2 CEPOCH(0)" in said
+
+
+def test_enter_goes_through_a_saved_run_and_another_way_parts_from_it(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    steps = len(schedules.load(BROKEN_SCHEDULE, "run").choices)
+    through = zabcheck("play", "run.json", stdin=b"\n" * steps)
+    assert through.code == 1
+    assert "primary integrity is violated" in through.out
+    assert through.out.splitlines()[-1].startswith("FAIL: ")
+    other = zabcheck("play", "run.json", stdin=b"\n\ncrash 1\nt\ng 1\nf\n\n\n")
+    assert f"→   {steps + 1} crash 1" in other.out
+    assert "step 3 of 3" in other.out
+
+
+def test_a_run_is_saved_and_played_again(zabcheck: Command, tmp_path: Path) -> None:
+    result = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\nsync 1\ns mine.json\nq\ncrash 1\n")
+    assert "wrote mine.json" in result.out
+    assert result.code == 1
+    schedule = schedules.load((tmp_path / "mine.json").read_bytes(), "mine.json")
+    assert schedule.violates == "chosen"
+    assert "chosen" in [v.property for v in replay(schedule).verdicts if v.status == "violated"]
+    assert zabcheck("replay", "mine.json").code == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("g 9", "expected a position from 0 to 0"),
+        ("99", "expected a number from 1 to 16"),
+        ("crush 1", "no choice `crush`; did you mean `crash`?; ?: help"),
+        ("crash x", "expected crash PROCESS KEEP: "),
+        ("heal 1", "expected heal alone"),
+        ("cut 1 2 3", "expected cut SENDER RECEIVER"),
+        ("receive 1 2", "not possible: no message from p2 to p1 is under way"),
+        ("recover 1", "not possible: p1 is up"),
+        ("crash 4", "not possible: there is no p4"),
+        ("s no/such/folder.json", "s no/such/folder.json: "),
+        ("\x1b[2J", "no choice `\\x1b[2J`"),
+    ],
+)
+def test_a_line_that_cannot_be_done_is_told_and_changes_nothing(zabcheck: Command, line: str, said: str) -> None:
+    out = zabcheck(*BUG, stdin=f"{line}\nt\n".encode()).out
+    assert any(each.startswith(said) for each in out.splitlines()), out
+    assert "→ 0 the beginning" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["run.json", "--mutant", "no-truncation"], "--mutant: only for a run that begins anew, run.json says it"),
+        (["-"], "expected the name of a file: standard input has the answers"),
+        (["--protocol", "zub"], "no protocol `zub`; "),
+        (["--switch", "sync=never"], "--switch: "),
+        (["--quorums", "grid", "--processes", "3"], "--quorums: "),
+        (["none.json"], "none.json: "),
+    ],
+)
+def test_bad_input(zabcheck: Command, tmp_path: Path, options: list[str], why: str) -> None:
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    result = zabcheck("play", *options, stdin=b"")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"zabcheck: {why}")
+
+
+@pytest.mark.parametrize(
+    ("line", "choice"),
+    [
+        ("crash 2", choices.Crash(2)),
+        ("crash 2 1", choices.Crash(2, 1)),
+        ("lead 1 2 3", choices.Lead(1, (2, 3))),
+        ("snapshot 1 true", choices.Snapshot(1, True)),
+        ("hold 1 2 COMMIT", choices.Hold(1, 2, "COMMIT")),
+        ("heal", choices.Heal()),
+        ("split 1 2", choices.Split((1, 2))),
+        ("stabilise 1 1 2", choices.Stabilise(1, (1, 2))),
+    ],
+)
+def test_any_choice_of_a_schedule_can_be_typed(line: str, choice: Choice) -> None:
+    assert choice_of(line.split()) == choice

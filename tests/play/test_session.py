@@ -1,0 +1,149 @@
+"""A session: a run that goes on by hand, back, and another way; whatever was tried stays as it was."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.possible import candidates
+from zabcheck.play.session import NotPossible, Session
+from zabcheck.protocols.base import Elected
+from zabcheck.search.run import replay
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import Choice
+
+BUG = mutated("zab", "commit-on-own-ack")
+LED = (choices.Lead(1, (2, 3)), choices.Settle(9), choices.Request(1))
+
+
+def led(mutant: str | None = "commit-on-own-ack") -> Session:
+    session = Session(mutated("zab", mutant), 3)
+    assert session.follow(LED) == 0
+    return session
+
+
+def test_a_property_breaks_at_a_step_and_is_whole_again_before_it() -> None:
+    session = led()
+    assert session.here.broken == ()
+    assert session.do(choices.Sync(1)).broken == ("chosen",)
+    assert session.do(choices.Crash(2)).broken == ("chosen",)
+    assert session.undo().broken == ("chosen",)
+    assert session.undo().broken == ()
+    assert session.do(choices.Receive(2, 1)).broken == ()
+
+
+def test_what_was_tried_stays_as_a_tree() -> None:
+    session = led()
+    parting = session.here
+    first, second = session.do(choices.Sync(1)), session.go(parting.number) and session.do(choices.Crash(2))
+    assert [each.number for each in session.branches()] == [first.number, second.number]
+    assert second.path[:-1] == first.path[:-1] == parting.path
+    assert parting.after == [first, second]
+    session.undo()
+    assert session.redo() is second
+    session.go(first.number)
+    session.go(0)
+    assert [session.redo() for _ in range(9)][-1] is first
+
+
+def test_a_choice_that_was_made_before_leads_where_it_led() -> None:
+    session = led()
+    first = session.do(choices.Sync(1))
+    session.undo()
+    assert session.do(choices.Sync(1)) is first
+    assert len(session.positions) == first.number + 1
+
+
+def test_a_run_is_saved_as_fine_choices_that_show_the_same_events_again() -> None:
+    session = led()
+    session.do(choices.Sync(1))
+    replayed = replay(session.schedule())
+    assert session.schedule().violates == "chosen"
+    assert replayed.skipped == 0
+    assert replayed.events[1:-1] == [event for each in session.here.path for event in each.events]
+    again = Session.of(BUG, session.schedule())
+    assert again.here.broken == ("chosen",)
+    assert again.schedule() == session.schedule()
+
+
+def test_a_session_at_the_end_of_a_schedule_has_a_position_for_each_choice() -> None:
+    schedule = led().schedule()
+    session = Session.of(BUG, schedule)
+    assert [each.choice for each in session.here.path[1:]] == list(schedule.choices)
+
+
+def test_without_the_bug_the_same_choices_break_nothing() -> None:
+    session = led()
+    session.do(choices.Sync(1))
+    assert session.with_protocol(mutated("zab")).here.broken == ()
+    assert led(None).with_protocol(BUG).do(choices.Sync(1)).broken == ("chosen",)
+
+
+@pytest.mark.parametrize(
+    ("choice", "why"),
+    [
+        (choices.Receive(2, 3), "no message from p3 to p2 is under way"),
+        (choices.Receive(3, 1), "the link from p1 to p3 is obstructed"),
+        (choices.Request(2), "p2 takes no requests: it is not an established leader"),
+        (choices.Recover(1), "p1 is up"),
+        (choices.Sync(3), "p3 has nothing to do for it"),
+        (choices.Mend(2, 3), "it would change nothing"),
+        (choices.Timeout(7), "there is no p7"),
+        (choices.Run(1, "log"), "p1 has nothing to do for it"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_choice_that_is_not_possible_is_refused_and_changes_nothing(choice: Choice, why: str) -> None:
+    session = led()
+    session.do(choices.Cut(1, 3))
+    here, known = session.here, len(session.positions)
+    assert session.why_not(choice) == why
+    with pytest.raises(NotPossible, match=f"^{why}$"):
+        session.do(choice)
+    assert (session.here, len(session.positions)) == (here, known)
+
+
+def test_a_process_that_is_down_or_paused_does_nothing() -> None:
+    session = led()
+    session.do(choices.Pause(2))
+    assert session.why_not(choices.Receive(2, 1)) == "p2 is paused"
+    session.do(choices.Crash(3))
+    assert session.why_not(choices.Receive(3, 1)) == "p3 is down"
+    assert session.why_not(choices.Crash(3)) == "p3 is down"
+    assert session.why_not(choices.Recover(3)) == ""
+
+
+def test_a_choice_that_the_protocol_does_not_know_is_refused() -> None:
+    assert Session(mutated("db19"), 3).why_not(choices.Crash(1)) == "db19 has no choice `crash`"
+
+
+def test_a_protocol_whose_code_raises_ends_the_run_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def raises(process: object, sender: int, message: object) -> list[object]:
+        raise RuntimeError("it cannot")
+
+    protocol = mutated("zab")
+    broken = replace(protocol, steps={**protocol.steps, Elected: raises})
+    session = Session(broken, 3)
+    assert session.options()[0].choice == choices.Lead(1, (2, 3))
+    raised = session.do(choices.Lead(1, (2, 3))).raised
+    assert raised is not None
+    assert raised.said == "RuntimeError: it cannot"
+    assert session.options() == []
+    with pytest.raises(NotPossible, match="the run is over"):
+        session.do(choices.Crash(2))
+    assert session.undo().raised is None
+    assert session.do(choices.Crash(2)).raised is None
+
+
+@given(picks=st.lists(st.integers(0, 10**6), max_size=25))
+def test_every_option_is_possible_and_every_other_candidate_is_not(picks: list[int]) -> None:
+    session = Session(mutated("zab", "no-truncation"), 3)
+    for pick in picks:
+        options = session.options()
+        some = [option.choice for option in options]
+        assert len(set(some)) == len(some)
+        for candidate in candidates(session.simulator):
+            assert (session.why_not(candidate) == "") == (candidate in some)
+        option = options[pick % len(options)]
+        assert session.do(option.choice).events == option.events

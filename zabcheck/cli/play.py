@@ -1,0 +1,310 @@
+"""`zabcheck play`: a run that one goes on with by hand, in the terminal."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, BinaryIO, get_origin
+
+import msgspec
+import typer
+from msgspec import structs
+from rich.columns import Columns
+from rich.console import Console
+from rich.text import Text
+
+from zabcheck.cli.commands import (
+    BadInput,
+    Exec,
+    Mutants,
+    Processes,
+    Properties,
+    ProtocolFailed,
+    Protocols,
+    Quorums,
+    Settings,
+    command,
+    named,
+)
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
+from zabcheck.cli.output import make_console, print_path
+from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.verdict import conclude, on_story
+from zabcheck.counterexample.forms import terminal
+from zabcheck.counterexample.story import Flight, flights_of
+from zabcheck.invariants import Event, Receive, select
+from zabcheck.invariants.diagnosis import like
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.session import NotPossible, Option, Position, Session
+from zabcheck.protocols.base import StepRaised
+from zabcheck.protocols.switch_settings import switches_of
+from zabcheck.search.run import DEFAULT_PROCESSES
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce
+from zabcheck.text.files import write
+from zabcheck.text.words import clean, counted
+
+HELP = (
+    ("Enter", "the next step of the run that is known, or else the first that is possible"),
+    ("a number", "that choice"),
+    ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
+    ("b, f", "back, and forward again"),
+    ("t, g 4", "all that was tried, as a tree; to position 4"),
+    ("r", "the same choices without the known bug"),
+    ("e", "explain the run up to here"),
+    ("s FILE", "save it as a schedule"),
+    ("q", "end"),
+)
+NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
+
+File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A saved schedule, to go on with.")]
+
+
+@command
+def play(
+    file: File = None,
+    protocol: Protocols = None,
+    exec: Exec = None,
+    mutant: Mutants = None,
+    processes: Processes = None,
+    quorums: Quorums = None,
+    switch: Settings = None,
+    property: Properties = None,
+) -> int:
+    """Go on with a run by hand: step by step, back, and another way."""
+    with bad_input_for(ValueError):
+        select(property)
+    if file is None:
+        session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
+    else:
+        options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
+        for name, value in options.items():
+            if value:
+                raise BadInput(f"--{name}: only for a run that begins anew, {file} says it")
+        if file == STDIN:
+            raise BadInput("expected the name of a file: standard input has the answers")
+        executed, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
+        with bad_input_for(ValueError, f"{file}: "):
+            session = Session.of(executed, schedule, property)
+        session.go(0)
+    console = make_console()
+    _Play(session, console, sys.stdin.buffer).go_on()
+    with bad_input_for(ValueError):
+        story = session.story()
+    if story.raised is not None and not story.raised.is_modelled:
+        raise ProtocolFailed(story, None)
+    return conclude(console, *on_story(story))
+
+
+def _begun(
+    protocol: str,
+    mutant: str | None,
+    processes: int,
+    quorums: str | None,
+    switch: Sequence[str] | None,
+    properties: Sequence[str] | None,
+) -> Session:
+    with bad_input_for(ValueError):
+        checked = mutated(protocol, mutant)
+    with bad_input_for(ValueError, "--quorums: "):
+        quorums_of(quorums or MAJORITY, processes)
+    with bad_input_for(ValueError, "--switch: "):
+        switches = checked.switches(**switches_of(switch or (), checked))
+    with bad_input_for(StepRaised):
+        return Session(checked, processes, quorums=quorums or MAJORITY, switches=switches, properties=properties)
+
+
+class _Play:
+    """A session on a console: shows where it is, reads a line, does what it says; until the lines end."""
+
+    def __init__(self, session: Session, console: Console, answers: BinaryIO) -> None:
+        self._session = session
+        self._console = console
+        self._answers = answers
+        self._options: list[Option] = []
+
+    def go_on(self) -> None:
+        self._say("?: help")
+        self._show()
+        while line := self._answers.readline():
+            words = line.decode(errors="replace").split()
+            if words == ["q"]:
+                return
+            try:
+                moved = self._answer(words)
+            except (NotPossible, BadInput) as refused:
+                self._say(f"not possible: {refused}" if isinstance(refused, NotPossible) else str(refused))
+                continue
+            if moved:
+                self._show()
+
+    def _answer(self, words: Sequence[str]) -> bool:
+        """Do what a line says. Return True if the session has moved. NotPossible or BadInput if it cannot be done."""
+        session = self._session
+        match words:
+            case []:
+                if session.here.latest is not None:
+                    session.redo()
+                elif self._options:
+                    session.do(self._options[0].choice)
+                else:
+                    raise NotPossible("the run is over")
+            case ["b"]:
+                session.undo()
+            case ["f"]:
+                session.redo()
+            case ["g", number] if number.isdecimal() and int(number) < len(session.positions):
+                session.go(int(number))
+            case ["g", *_]:
+                raise BadInput(f"expected a position from 0 to {len(session.positions) - 1}")
+            case ["r"]:
+                return self._without_the_bug()
+            case ["t"]:
+                for line in tree(session):
+                    self._say(line)
+                return False
+            case ["e"]:
+                self._console.print(terminal.render(session.story(), ""), crop=False)
+                return False
+            case ["s", name]:
+                with bad_path("s", Path(name)):
+                    self._say(f"wrote {write(Path(name), schedules.dump(session.schedule()))}")
+                return False
+            case ["?"]:
+                for typed, meaning in HELP:
+                    self._say(f"  {typed}: {meaning}")
+                return False
+            case [number] if number.isdecimal():
+                if not 0 < int(number) <= len(self._options):
+                    raise BadInput(f"expected a number from 1 to {len(self._options)}")
+                session.do(self._options[int(number) - 1].choice)
+            case _:
+                session.do(choice_of(words))
+        return True
+
+    def _without_the_bug(self) -> bool:
+        protocol = self._session.protocol
+        if protocol.mutant is None:
+            raise BadInput("no known bug is planted in this protocol")
+        twin = self._session.with_protocol(mutated(protocol.name))
+        self._say(f"without {protocol.mutant}:")
+        _show_step(self._console, twin)
+        broken = twin.here.broken
+        self._say(f"it breaks {', '.join(broken)}, too" if broken else "it breaks nothing")
+        return False
+
+    def _show(self) -> None:
+        session = self._session
+        _show_step(self._console, session)
+        self._options = session.options()
+        flights = {flight.number: flight for flight in flights_of(_shown(session.here))}
+        if self._options:
+            self._say("what can happen next:")
+        for title, options in _groups(self._options):
+            texts = [f"{number} {told(option, flights)}" for number, option in options]
+            self._say(f"  {title}")
+            cleaned = [Text("    " + clean(text, self._console.options.ascii_only)) for text in texts]
+            self._console.print(Columns(cleaned, padding=(0, 2), column_first=True))
+
+    def _say(self, text: str) -> None:
+        print_path(self._console, text)
+
+
+def _show_step(console: Console, session: Session) -> None:
+    """Show the last step, and what it broke."""
+    here, story = session.here, session.story()
+    if story.moments:
+        console.print(terminal.render_step(story, len(story.moments) - 1), crop=False)
+    else:
+        print_path(console, f"{session.protocol.name} with {counted(story.processes, 'process', 'processes')}, all up")
+    if here.raised is not None:
+        print_path(console, f"the protocol's own code raised {here.raised}", "bold red")
+    elif here.broken and here.breaks == here.broken:
+        console.print()
+        console.print(terminal.render_heading(story), crop=False)
+    elif here.broken:
+        print_path(console, are_violated(here.broken), "bold red")
+
+
+def are_violated(properties: Sequence[str]) -> str:
+    """Return that these properties are violated, as a few words."""
+    return f"{', '.join(properties)} {'is' if len(properties) == 1 else 'are'} violated"
+
+
+def _shown(here: Position) -> Iterator[tuple[int, Sequence[Event]]]:
+    for number, position in enumerate(here.path):
+        yield number, position.events
+
+
+def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Option]]]]:
+    """Yield the options by what they are, each with its number."""
+    numbered = list(enumerate(options, 1))
+    faults = [each for each in numbered if type(each[1].choice) in FAULTS]
+    elections = [each for each in numbered if isinstance(each[1].choice, Lead)]
+    to_the_end = [each for each in numbered if isinstance(each[1].choice, Quiesce)]
+    rest = [each for each in numbered if each not in (*faults, *elections, *to_the_end)]
+    titles = ("the processes go on", "elections", "faults", "no fault any more")
+    for title, some in zip(titles, (rest, elections, faults, to_the_end), strict=True):
+        if some:
+            yield title, some
+
+
+def told(option: Option, flights: dict[int, Flight]) -> str:
+    """Return an option in a few words, with the process that moves."""
+    handled = [event.message for event in option.events if isinstance(event, Receive)]
+    message = flights[handled[0]].name if handled and handled[0] in flights else ""
+    text = option.choice.words(option.events, message)
+    process = getattr(option.choice, "process", None)
+    return text if process is None else f"p{process} {text}"
+
+
+def choice_of(words: Sequence[str]) -> Choice:
+    """Return the choice that a line names: its kind, then the values of its fields; a last one may be several.
+
+    BadInput, with what was expected.
+    """
+    tag, *values = words
+    kind = NAMES.get(tag)
+    if kind is None:
+        raise BadInput(f"no choice `{clean(tag)}`; {like(tag, NAMES)}; ?: help")
+    fields = kind.__struct_fields__
+    given: dict[str, object] = {"choice": tag, **dict(zip(fields, values, strict=False))}
+    if fields and len(values) >= len(fields):
+        last = values[len(fields) - 1 :]
+        given[fields[-1]] = last if _takes_several(kind, fields[-1]) else last[0]
+        if len(last) > 1 and not _takes_several(kind, fields[-1]):
+            raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}")
+    elif values and not fields:
+        raise BadInput(f"expected {tag} alone")
+    try:
+        return msgspec.convert(given, AnyChoice, strict=False)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}: {error}") from None
+
+
+def _takes_several(kind: type[Choice], name: str) -> bool:
+    [field] = [field for field in structs.fields(kind) if field.name == name]
+    return get_origin(field.type) is tuple
+
+
+def tree(session: Session) -> Iterator[str]:
+    """Yield a line for each position: indented where runs part, the one that the session is at with an arrow."""
+    at = [(session.positions[0], 0)]
+    while at:
+        position, depth = at.pop()
+        mark = "→" if position is session.here else " "
+        what = "the beginning" if position.choice is None else _named(position.choice)
+        broke = f": {are_violated(position.breaks)}" if position.breaks else ""
+        yield f"{mark} {'  ' * depth}{position.number} {what}{broke}"
+        deeper = depth + (len(position.after) > 1)
+        at += [(each, deeper) for each in reversed(position.after)]
+
+
+def _named(choice: Choice) -> str:
+    """Return a choice as one types it, without values that are the default."""
+    words = [str(choice.__struct_config__.tag)]
+    for field in structs.fields(type(choice)):
+        value = getattr(choice, field.name)
+        if value != field.default:
+            words += [str(each) for each in (value if isinstance(value, tuple) else (value,))]
+    return " ".join(words)

@@ -1,0 +1,286 @@
+"""A session: a run that goes on by the choices of a person, who may go back and choose otherwise.
+
+What was tried is kept as a tree. Each position in it has the simulator and the judge as they were there, so that to go
+back costs nothing and no choice is executed twice. A session reads no input and shows nothing: a terminal, a notebook
+or a page does that.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from msgspec import structs
+
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.story import Story
+from zabcheck.invariants import Event, Judge, select
+from zabcheck.invariants.quorums import MAJORITY, quorums_of
+from zabcheck.play.possible import candidates, obstacle, unknown
+from zabcheck.protocols.base import Protocol, StepRaised
+from zabcheck.protocols.switches import Switches
+from zabcheck.search.run import Replay, replay_on, schedule_of, simulate
+from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.schedule import Schedule
+from zabcheck.simulation.simulator import Simulator
+
+
+class NotPossible(Exception):
+    """A choice that cannot be made here. The message says why, in a few words."""
+
+
+@dataclass(eq=False)
+class Position:
+    """The run after some choices. `number` counts positions in the order in which they were reached, from 0."""
+
+    number: int
+    before: "Position | None"
+    choice: Choice | None
+    """The choice that led here; None at the beginning."""
+    executed: tuple[Choice, ...]
+    """The fine choices that it stood for."""
+    events: tuple[Event, ...]
+    """The events that it led to, messages included."""
+    broken: tuple[str, ...]
+    """The properties that are violated here, in the order in which they were found to be. A later delivery may repair
+    agreement."""
+    raised: StepRaised | None
+    """The exception of the protocol's code that ended the run here."""
+    after: "list[Position]" = field(default_factory=list)
+    """The positions that were reached from here, in the order in which they were tried first."""
+    latest: "Position | None" = None
+    """The one of them that was visited last."""
+
+    @property
+    def breaks(self) -> tuple[str, ...]:
+        """The properties that are violated here and were not before."""
+        before = () if self.before is None else self.before.broken
+        return tuple(each for each in self.broken if each not in before)
+
+    @property
+    def path(self) -> "list[Position]":
+        """The positions from the beginning to this one."""
+        back: list[Position] = []
+        at: Position | None = self
+        while at is not None:
+            back.append(at)
+            at = at.before
+        return back[::-1]
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice that is possible, with the events that it would lead to."""
+
+    choice: Choice
+    events: tuple[Event, ...]
+
+
+class Session:
+    """A run of `protocol` that is `here`; and all `positions` in which it has been.
+
+    >>> from zabcheck.mutants.catalogue import mutated
+    >>> from zabcheck.simulation import choices
+    >>> session = Session(mutated("zab", "commit-on-own-ack"), 3)
+    >>> session.follow([choices.Lead(1, (2, 3)), choices.Settle(9), choices.Request(1)])
+    0
+    >>> session.do(choices.Sync(1)).broken
+    ('chosen',)
+    >>> session.undo().broken
+    ()
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        processes: int = 3,
+        *,
+        quorums: str = MAJORITY,
+        switches: Switches | None = None,
+        properties: Sequence[str] | None = None,
+    ) -> None:
+        """Begin with processes that are all up. `properties` are those to judge by; None: those of the protocol.
+
+        ValueError if there is no such quorum system or property; StepRaised if a process cannot start.
+        """
+        self.protocol = protocol
+        self._properties = properties if properties is not None else protocol.properties
+        self._kinds = select(self._properties)
+        self._quorums = quorums_of(quorums, processes)
+        self._switches = protocol.switches() if switches is None else switches
+        events: list[Event] = []
+        simulator = simulate(protocol, self._schedule_of(()), events.append, network=True)
+        judge = Judge(self._kinds, quorums=self._quorums)
+        for event in events:
+            judge.observe(event)
+        simulator.remember = False
+        self.positions = [Position(0, None, None, (), tuple(events), tuple(judge.all_violated()), None)]
+        self._states: list[tuple[Simulator, Judge]] = [(simulator, judge)]
+        self.here = self.positions[0]
+
+    @classmethod
+    def of(cls, protocol: Protocol, schedule: Schedule, properties: Sequence[str] | None = None) -> "Session":
+        """Execute a schedule, which names `protocol`, and be at its end. A choice that is not possible is passed over.
+
+        Each choice of the schedule leads to a position. Errors as in `Session()`.
+        """
+        session = cls(
+            protocol,
+            schedule.processes,
+            quorums=schedule.quorums,
+            switches=schedule.switches,
+            properties=properties,
+        )
+        session.follow(schedule.choices)
+        return session
+
+    def follow(self, choices: Sequence[Choice]) -> int:
+        """Make these choices from here, as far as they are possible. Return how many were not."""
+        passed_over = 0
+        for choice in choices:
+            try:
+                self.do(choice)
+            except NotPossible:
+                passed_over += 1
+        return passed_over
+
+    # What can happen next.
+
+    @property
+    def simulator(self) -> Simulator:
+        """The simulator as it is here: to be looked at, and not to be moved."""
+        return self._states[self.here.number][0]
+
+    def options(self) -> list[Option]:
+        """Return the choices that are possible here, those of the protocol first, then elections, then faults.
+
+        A crash comes once for each number of writes that may survive it. Cost: an execution of each, on a copy.
+        """
+        return list(self._options())
+
+    def _options(self) -> Iterator[Option]:
+        if self.here.raised is not None:
+            return
+        for choice in candidates(self.simulator):
+            events: list[Event] = []
+            simulator = self.simulator.fork(events.append)
+            try:
+                possible = simulator.execute(choice)
+            except StepRaised:
+                possible = 1
+            if possible:
+                yield Option(choice, tuple(events))
+
+    def why_not(self, choice: Choice) -> str:
+        """Return why a choice is not possible here, in a few words; "" if it is."""
+        if self.here.raised is not None:
+            return "the protocol's own code raised an exception, so the run is over"
+        if nobody := unknown(self.simulator, choice):
+            return nobody
+        simulator = self.simulator.fork(lambda _: None)
+        try:
+            possible = simulator.execute(choice)
+        except StepRaised:
+            possible = 1
+        return "" if possible else obstacle(self.simulator, choice)
+
+    # Going on, and back.
+
+    def do(self, choice: Choice) -> Position:
+        """Make a choice, and be where it leads: where it led before, if it was made here before. NotPossible.
+
+        A protocol whose code raises ends the run there.
+        """
+        for known in self.here.after:
+            if known.choice == choice:
+                return self._be_at(known)
+        if self.here.raised is not None or unknown(self.simulator, choice):
+            raise NotPossible(self.why_not(choice))
+        simulator, judge = self._states[self.here.number]
+        judge = judge.fork()
+        events: list[Event] = []
+
+        def show(event: Event) -> None:
+            events.append(event)
+            judge.observe(event)
+
+        simulator = simulator.fork(show)
+        executed: list[Choice] = []
+        simulator.remember, simulator.executed = True, executed
+        raised = None
+        try:
+            possible = simulator.execute(choice)
+        except StepRaised as error:
+            possible, raised = 1, error
+        if not possible:
+            raise NotPossible(obstacle(self.simulator, choice))
+        simulator.remember, simulator.executed = False, []
+        broken = tuple(judge.all_violated())
+        position = Position(len(self.positions), self.here, choice, tuple(executed), tuple(events), broken, raised)
+        self.here.after.append(position)
+        self.positions.append(position)
+        self._states.append((simulator, judge))
+        return self._be_at(position)
+
+    def undo(self) -> Position:
+        """Be one choice back; at the beginning, stay."""
+        return self._be_at(self.here.before or self.here)
+
+    def redo(self) -> Position:
+        """Be again where the last visit went on from here; if it did not, stay."""
+        return self._be_at(self.here.latest or self.here)
+
+    def go(self, number: int) -> Position:
+        """Be at the position of this number. IndexError if there is none."""
+        if not 0 <= number < len(self.positions):
+            raise IndexError(f"expected a position from 0 to {len(self.positions) - 1}, found {number}")
+        return self._be_at(self.positions[number])
+
+    def _be_at(self, position: Position) -> Position:
+        for each in position.path:
+            if each.before is not None:
+                each.before.latest = each
+        self.here = position
+        return position
+
+    def branches(self) -> list[Position]:
+        """Return the positions from which nothing was tried yet, in the order in which they were reached."""
+        return [position for position in self.positions if not position.after]
+
+    # What it comes to.
+
+    def schedule(self) -> Schedule:
+        """Return the run up to here as a schedule of fine choices, which `zabcheck replay` executes."""
+        schedule = self._schedule_of(tuple(choice for each in self.here.path for choice in each.executed))
+        return structs.replace(schedule, violates=next(iter(self.here.broken), None))
+
+    def _schedule_of(self, choices: tuple[Choice, ...]) -> Schedule:
+        return schedule_of(
+            self.protocol.name,
+            self.protocol.mutant,
+            self._quorums.size,
+            choices,
+            quorums=self._quorums.name,
+            switches=self._switches,
+        )
+
+    def replay(self) -> Replay:
+        """Execute the run up to here once more, and judge it as a run that ends here. O(events)."""
+        return replay_on(self.protocol, self.schedule(), self._properties)
+
+    def story(self) -> Story:
+        """Tell the run up to here. ValueError if the protocol is not deterministic. O(events)."""
+        return explain_replay(self.replay())
+
+    def with_protocol(self, protocol: Protocol) -> "Session":
+        """Return a session in which `protocol` is given the choices that led here, as far as they are possible.
+
+        So it tells what would have happened if a planted bug were not there, or if it were.
+        """
+        session = Session(
+            protocol,
+            self._quorums.size,
+            quorums=self._quorums.name,
+            switches=self._switches,
+            properties=self._properties,
+        )
+        session.follow([each.choice for each in self.here.path if each.choice is not None])
+        return session
