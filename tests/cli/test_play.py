@@ -64,12 +64,22 @@ def test_a_run_is_saved_and_played_again(zabcheck: Command, tmp_path: Path) -> N
     assert zabcheck("replay", "mine.json").code == 1
 
 
+def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(zabcheck: Command) -> None:
+    said = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nv\np\np agreement\nt\n").out
+    rows = said[said.index("of 100 random continuations from each position, so many break chosen:") :].splitlines()
+    assert rows[5] == f"  100 {'█' * 20} 4 sync 1"
+    assert rows[6].endswith("so many break agreement:")
+    assert "→ 4 sync 1: chosen is violated" in said
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [
         ("g 9", "expected a position from 0 to 0"),
         ("99", "expected a number from 1 to 16"),
         ("crush 1", "no choice `crush`; did you mean `crash`?; ?: help"),
+        ("p", "expected p and a property, as in: p integrity"),
+        ("p chosem", "no property `chosem`"),
         ("crash x", "expected crash PROCESS KEEP: "),
         ("heal 1", "expected heal alone"),
         ("cut 1 2 3", "expected cut SENDER RECEIVER"),

@@ -35,6 +35,7 @@ from zabcheck.invariants import Event, Receive, select
 from zabcheck.invariants.diagnosis import like
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.session import NotPossible, Option, Position, Session
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switch_settings import switches_of
@@ -51,6 +52,8 @@ HELP = (
     ("b, f", "back, and forward again"),
     ("t, g 4", "all that was tried, as a tree; to position 4"),
     ("r", "the same choices without the known bug"),
+    ("p, p chosen", "how likely the property breaks from each position: where it jumps the bug happened"),
+    ("v", "go on to a violation, if random continuations from here find one"),
     ("e", "explain the run up to here"),
     ("s FILE", "save it as a schedule"),
     ("q", "end"),
@@ -159,6 +162,14 @@ class _Play:
                 raise BadInput(f"expected a position from 0 to {len(session.positions) - 1}")
             case ["r"]:
                 return self._without_the_bug()
+            case ["p", *name]:
+                self._tell_chances(" ".join(name).replace("-", " "))
+                return False
+            case ["v"]:
+                found = break_from_here(session, session.properties)
+                if found is None:
+                    raise NotPossible(f"none of {TRIES_TO_BREAK:,} random continuations breaks a property")
+                session.follow(found)
             case ["t"]:
                 for line in tree(session):
                     self._say(line)
@@ -181,6 +192,17 @@ class _Play:
             case _:
                 session.do(choice_of(words))
         return True
+
+    def _tell_chances(self, property_: str) -> None:
+        session = self._session
+        if not property_ and not session.here.broken:
+            raise BadInput(f"expected p and a property, as in: p {session.properties[0]}")
+        property_ = property_ or session.here.broken[0]
+        with bad_input_for(ValueError):
+            found = chances(session, property_)
+        self._say(f"of {TRIES} random continuations from each position, so many break {property_}:")
+        for position, number in zip(session.here.path, found, strict=True):
+            self._say(f"  {number:3} {'█' * round(20 * number / TRIES):20} {position.number} {_named_at(position)}")
 
     def _without_the_bug(self) -> bool:
         protocol = self._session.protocol
@@ -293,11 +315,14 @@ def tree(session: Session) -> Iterator[str]:
     while at:
         position, depth = at.pop()
         mark = "→" if position is session.here else " "
-        what = "the beginning" if position.choice is None else _named(position.choice)
         broke = f": {are_violated(position.breaks)}" if position.breaks else ""
-        yield f"{mark} {'  ' * depth}{position.number} {what}{broke}"
+        yield f"{mark} {'  ' * depth}{position.number} {_named_at(position)}{broke}"
         deeper = depth + (len(position.after) > 1)
         at += [(each, deeper) for each in reversed(position.after)]
+
+
+def _named_at(position: Position) -> str:
+    return "the beginning" if position.choice is None else _named(position.choice)
 
 
 def _named(choice: Choice) -> str:

@@ -104,6 +104,8 @@ class Session:
         self.protocol = protocol
         self._properties = properties if properties is not None else protocol.properties
         self._kinds = select(self._properties)
+        self.properties = tuple(kind.name for kind in self._kinds)
+        """The names of the properties that the run is judged by."""
         self._quorums = quorums_of(quorums, processes)
         self._switches = protocol.switches() if switches is None else switches
         events: list[Event] = []
@@ -147,7 +149,11 @@ class Session:
     @property
     def simulator(self) -> Simulator:
         """The simulator as it is here: to be looked at, and not to be moved."""
-        return self._states[self.here.number][0]
+        return self.simulator_at(self.here)
+
+    def simulator_at(self, position: Position) -> Simulator:
+        """Return the simulator as it was at a position, likewise."""
+        return self._states[position.number][0]
 
     def options(self) -> list[Option]:
         """Return the choices that are possible here, those of the protocol first, then elections, then faults.

@@ -83,6 +83,20 @@ class Run:
         show = dispatch(self.judge.observers, self.goals.observers, {Halt: self.exits.append}, *watchers)
         self.simulator = Simulator(protocol, processes, show, quorums=quorums, switches=switches, remember=remember)
 
+    @classmethod
+    def of(cls, simulator: Simulator, judge: Judge) -> "Run":
+        """Return the run that `simulator` goes on with and `judge` has judged so far, without what is for drawing only.
+
+        Both are forked: the run changes neither of them.
+        """
+        run = cls.__new__(cls)
+        run.judge = judge.fork()
+        run.goals = Goals(simulator.quorums)
+        run.exits = []
+        run.simulator = simulator.fork(run.judge.observe)
+        run.simulator.network = run.simulator.processes.network = False
+        return run
+
     def execute(self, choice: Choice) -> int:
         """Execute `choice` and return the number of its steps. StepRaised if the protocol's code raises."""
         return self.simulator.execute(choice)

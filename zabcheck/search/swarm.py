@@ -99,6 +99,18 @@ def drive(
     return run
 
 
+def go_on(run: Run, seed: int, steps: int) -> None:
+    """Go on with a run that has begun, by the moves of this seed: until it breaks a property, or has had `steps` more.
+
+    StepRaised if the protocol's code raised.
+    """
+    random = Random(seed).random
+    simulator = run.simulator
+    quorums = simulator.quorums
+    search = Search(simulator.protocol, quorums.size, quorums=quorums, properties=(), rng=seed)
+    _go(run, configure(search, seed, random), random, simulator.steps + steps)
+
+
 def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
     """Make the moves of a run, to its end. A move that takes no step gives way to the next one that does."""
     simulator, broken = run.simulator, run.judge.broken

@@ -1,0 +1,45 @@
+"""How likely a property breaks from each position of a run, and a run from here that breaks one."""
+
+import pytest
+
+from tests.cli.command import ROOT
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.chances import break_from_here, chances
+from zabcheck.play.session import Session
+from zabcheck.search.run import replay
+from zabcheck.simulation import choices, schedule
+
+LED = (choices.Lead(1, (2, 3)), choices.Settle(9), choices.Request(1))
+
+
+def test_the_share_grows_to_all_as_the_bug_of_a_saved_run_happens() -> None:
+    saved = schedule.load((ROOT / "reports/gallery/no-truncation.schedule.json").read_bytes(), "saved")
+    session = Session.of(mutated("zab", saved.mutant), saved)
+    found = chances(session, session.here.broken[0], tries=40)
+    assert len(found) == len(session.here.path)
+    assert found[0] < 20 < found[-2]
+    assert found[-1] == 40
+    assert chances(session, session.here.broken[0], tries=40) == found
+    assert session.here.path == session.positions  # it has gone nowhere
+
+
+def test_nothing_breaks_zab_as_it_is() -> None:
+    session = Session(mutated("zab"), 3)
+    session.follow(LED)
+    assert chances(session, "agreement", tries=20) == [0, 0, 0, 0]
+    assert break_from_here(session, session.properties, tries=100) is None
+
+
+def test_a_violation_from_here_has_no_choice_that_is_not_needed() -> None:
+    session = Session(mutated("zab", "commit-on-own-ack"), 3)
+    session.follow(LED[:2])
+    found = break_from_here(session, ["chosen"])
+    assert found == (choices.Request(1), choices.Sync(1))
+    assert session.follow(found) == 0
+    assert session.here.broken == ("chosen",)
+    assert "chosen" in [v.property for v in replay(session.schedule()).verdicts if v.status == "violated"]
+
+
+def test_there_has_to_be_such_a_property() -> None:
+    with pytest.raises(ValueError, match="chosem"):
+        chances(Session(mutated("zab"), 3), "chosem")
