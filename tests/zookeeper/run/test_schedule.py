@@ -1,6 +1,7 @@
 """A schedule for a real ensemble: data that survives its JSON form, drawn by seed."""
 
 import re
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
@@ -44,6 +45,7 @@ from zabcheck.zookeeper.run.tuning import TUNING
 SEEDS = range(300)
 IN_STAGES = [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
 """Schedules with threads that do not consist of rounds."""
+NO_NAME_LOST = structs.replace(TUNING, disks=structs.replace(TUNING.disks, loses_names=0.0))
 AT_POINTS: tuple[Choice, ...] = (
     Stop("A", "ack"),
     Stop("A", "ack", 3),
@@ -361,7 +363,7 @@ def test_with_observers_a_schedule_is_the_same_and_something_happens_to_them_in_
 def test_with_disks_a_schedule_is_the_same_and_something_happens_to_disks_in_between() -> None:
     seen = set()
     for seed in SEEDS:
-        schedule = draw(seed, 3, disks=True)
+        schedule = draw(seed, 3, disks=True, tuning=NO_NAME_LOST)
         assert (schedule.version, schedule.patient) == (2, False)
         assert decode(encode(schedule), "x.json") == schedule
         of_disks = [choice for choice in schedule.choices if isinstance(choice, OfDisk | Fail)]
@@ -369,6 +371,21 @@ def test_with_disks_a_schedule_is_the_same_and_something_happens_to_disks_in_bet
         assert len({choice.server for choice in of_disks if isinstance(choice, OfDisk)}) <= 1
         seen |= {type(choice) for choice in of_disks}
     assert seen == {Wipe, BackUp, Restore, Fail}
+
+
+def test_with_disks_a_power_loss_undoes_renames_and_the_rest_is_the_same() -> None:
+    points = set()
+    for seed in SEEDS:
+        schedule, without = draw(seed, 3, disks=True), draw(seed, 3, disks=True, tuning=NO_NAME_LOST)
+        choices = iter(schedule.choices)
+        assert all(choice in choices for choice in without.choices), "it is a sub-sequence"
+        more = Counter(schedule.choices) - Counter(without.choices)
+        lost = [choice for choice in more if isinstance(choice, PowerLoss)]
+        assert {type(choice) for choice in more} <= {PowerLoss, Start}
+        assert {choice.renames for choice in lost} <= {"undone"}
+        points |= {choice.point for choice in lost}
+        assert decode(encode(schedule), "x.json") == schedule
+    assert points == {*TUNING.disks.named}
 
 
 def _roles(choice: Choice) -> list[str]:

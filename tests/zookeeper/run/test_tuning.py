@@ -33,7 +33,7 @@ def test_sessions_observers_and_disks_follow_it_too() -> None:
         TUNING,
         sessions=replace(TUNING.sessions, before_end=0.0, after_write=0.0),
         observers=replace(TUNING.observers, happens=0.0),
-        disks=replace(TUNING.disks, copied=0.0, changed=0.0, fails=0.0),
+        disks=replace(TUNING.disks, copied=0.0, changed=0.0, fails=0.0, loses_names=0.0),
     )
     for seed in SEEDS:
         assert draw(seed, 3, sessions=True, observers=1, disks=True, tuning=quiet).choices == draw(seed, 3).choices

@@ -51,6 +51,7 @@ from zabcheck.zookeeper.run.choices.servers import (
 from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData, Watch
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
+from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, ThreadOrder
@@ -380,6 +381,12 @@ def test_a_power_loss_undoes_the_name_of_an_epoch_that_was_promised(simulator: S
     assert run.undone == []
     [lost] = [record for record in run.records if isinstance(record, PowerLost)]
     assert lost.undone == ("acceptedEpoch",)
+
+
+def test_drawn_power_losses_undo_names(simulator: Simulator, tmp_path: Path) -> None:
+    run = Run(simulator, tmp_path / "run", draw(18, 3, disks=True), ThreadOrder(18))
+    undone = [record.undone for record in run.records if isinstance(record, PowerLost)]
+    assert undone == [("currentEpoch",), ("acceptedEpoch",)]
 
 
 def test_a_server_that_cannot_start_is_told(simulator: Simulator, tmp_path: Path) -> None:

@@ -77,7 +77,11 @@ def ensemble(
     ] = False,
     observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
     disks: Annotated[
-        bool, typer.Option("--disks", help="Wipe or restore the disk of a server, and let writes of epochs fail, too.")
+        bool,
+        typer.Option(
+            "--disks",
+            help="Wipe or restore the disk of a server, have writes of epochs fail and power losses undo renames, too.",
+        ),
     ] = False,
     simulated: Simulated = None,
     jobs: Annotated[int, typer.Option(min=1, max=64, help="How many runs go on at a time.")] = 1,

@@ -17,7 +17,7 @@ from typing import Literal
 
 from zabcheck.zookeeper.run.choices.choice import ROLES, Choice, Role
 from zabcheck.zookeeper.run.choices.links import Heal, Isolate, KillAt, Reset
-from zabcheck.zookeeper.run.choices.points import Fail
+from zabcheck.zookeeper.run.choices.points import Fail, PowerLoss
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, KillAll, Restore, Start, Wipe
 from zabcheck.zookeeper.run.choices.sessions import (
     WAYS,
@@ -30,7 +30,7 @@ from zabcheck.zookeeper.run.choices.sessions import (
     SetData,
     Watch,
 )
-from zabcheck.zookeeper.run.choices.writes import Write
+from zabcheck.zookeeper.run.choices.writes import Wait, Write
 from zabcheck.zookeeper.run.draw_rounds import RoundDrawing
 from zabcheck.zookeeper.run.draw_stages import StageDrawing
 from zabcheck.zookeeper.run.drawing import Drawing
@@ -67,6 +67,7 @@ def draw(
         choices = ObserverDrawing(Random(f"{seed}, observers"), everyone, watching, tuning).among(choices)
     if disks:
         choices = DiskDrawing(Random(f"{seed}, disks"), everyone, tuning.disks).among(choices)
+        choices = RenameDrawing(Random(f"{seed}, renames"), everyone, tuning.disks).among(choices)
     version: Literal[1, 2] = 2 if threads or sessions or observers or disks else 1
     return EnsembleSchedule(
         version,
@@ -156,6 +157,29 @@ class DiskDrawing(Drawing):
                 yield Restore(self.changed) if self.often(self.tuning.restored) else Wipe(self.changed)
             elif isinstance(choice, Write | Elected) and self.often(self.tuning.copied):
                 yield BackUp(self.changed)
+
+
+class RenameDrawing(Drawing):
+    """The power losses that undo renames, between the choices of a schedule, while it is drawn."""
+
+    def __init__(self, random: Random, everyone: Sequence[Role], tuning: DiskShares) -> None:
+        super().__init__(random)
+        self.everyone = everyone
+        self.tuning = tuning
+
+    def among(self, choices: Iterable[Choice]) -> Iterator[Choice]:
+        """Put power losses before elections, and starts of these servers after them."""
+        without_power: list[Role] = []
+        for choice in choices:
+            if isinstance(choice, Kill | KillAll) and self.often(self.tuning.loses_names):
+                without_power.append(self.one(self.everyone))
+                records, count = self.one(self.tuning.kept)
+                point = self.one(self.tuning.named)
+                yield PowerLoss(without_power[-1], point, 1, records, count, renames="undone")
+            yield choice
+            if isinstance(choice, Elected | Wait):
+                yield from map(Start, dict.fromkeys(without_power))
+                without_power = []
 
 
 class WatchDrawing(SessionDrawing):

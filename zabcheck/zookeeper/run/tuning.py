@@ -310,6 +310,15 @@ class DiskShares(Struct, frozen=True):
     """Points at which they fail."""
     times: tuple[int, ...] = (1, 1, 2)
     """The number of them, one after the other."""
+    loses_names: float = 0.25
+    """Share of the kills before which the power of a server is to fail once it has renamed files."""
+    named: tuple[str, ...] = (
+        *("learner-promised", "current-epoch-write", "current-epoch-write", "learner-epoch-written"),
+        *("learner-ack-newleader", "handler-newleader-ack"),
+    )
+    """Points at which it fails, each soon after a file of an epoch has got its name."""
+    kept: tuple[tuple[int, int | None], ...] = ((0, None), (0, 20), (1, None))
+    """Records that were not forced and are kept all the same, and bytes of the next one."""
 
 
 class Tuning(Struct, frozen=True):
