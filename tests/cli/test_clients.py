@@ -1,6 +1,7 @@
 """`zabcheck clients`."""
 
 import json
+import re
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -100,6 +101,15 @@ def test_a_service_is_recorded_and_judged(
     again = zabcheck("clients", "check", out, "--out", out.parent)
     assert again.out == result.out
     assert len([*tmp_path.glob("history-*.html")]) == code
+
+
+def test_servers_may_be_disturbed_by_a_command(zabcheck: Command, tmp_path: Path) -> None:
+    served = Served()
+    arguments = ["--connect", served.addresses, "--requests", "1000000", "--seconds", "2.5", "--disturb", "false"]
+    result = zabcheck("clients", "record", *arguments, "--out", tmp_path / "history.jsonl")
+    served.close()
+    assert result.code == 0
+    assert re.fullmatch(r"`false` ran (1 time|2 times), and failed \d", result.out.splitlines()[0])
 
 
 def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
@@ -208,6 +218,12 @@ def test_a_history_is_recorded_without_faults_and_told_as_json(zabcheck: Command
         (["record", "--connect", "localhost"], "--connect: expected HOST:PORT, found `localhost`"),
         (["record", "--connect", "127.0.0.1:1"], "--connect: no session at 127.0.0.1:1"),
         (["record", "--connect", "127.0.0.1:1", "--out", "no/file"], "--out no/file: expected the name of a file"),
+        (
+            ["record", "--connect", "127.0.0.1:1", "--disturb", "no-such x"],
+            "--disturb: expected a command, found no pro",
+        ),
+        (["record", "--connect", "127.0.0.1:1", "--disturb", "'"], "--disturb: No closing quotation"),
+        (["record", "--connect", "127.0.0.1:1", "--disturb", ""], "--disturb: expected a command, found no program ``"),
         (["proxy", "--listen", "192.0.2.1:1", "--to", "c:3"], "--listen 192.0.2.1:1: "),
         (["proxy", "--listen", "a:1,b:2", "--to", "c:3"], "--listen: expected an address for each of --to, 1 of them"),
     ],

@@ -2,13 +2,14 @@
 
 import asyncio
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from shutil import copyfileobj
+from shutil import copyfileobj, which
 from tempfile import TemporaryFile
 from typing import Annotated, Any, BinaryIO, NamedTuple
 
@@ -27,6 +28,7 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn, forms
+from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
@@ -159,15 +161,20 @@ def record(
     seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long they are sent, at most.")] = 60.0,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the requests, and what connections suffer.")] = 1,
     faults: Annotated[bool, typer.Option(help="Have connections be cut, and sessions end and expire.")] = True,
+    disturb: Annotated[
+        str | None,
+        typer.Option(metavar="COMMAND", help="Run a command of yours again and again that disturbs the servers."),
+    ] = None,
     format: Formats = Format.text,
 ) -> int:
     """Record sessions of its own at a service, which exercise each promise, and judge their history."""
     targets = _addresses("--connect", connect)
     check_file("--out", out)
     dump = _writer(out)
+    disturbance = None if disturb is None else _disturbance(disturb)
     with bad_path("--out", out), TemporaryFile() as target:
         history = HistoryFile(target)
-        recorder = Recorder(targets, seed, history.write, faults=faults)
+        recorder = Recorder(targets, seed, history.write, faults=faults, disturbance=disturbance)
         with bad_input_for(NotServed, "--connect: "):
             recorder.begin()
         with suppress(KeyboardInterrupt):
@@ -177,7 +184,19 @@ def record(
         target.seek(0)
         with out.open("wb") as file:
             dump(target, file)
+    if disturbance is not None and format is Format.text:
+        times, failed = counted(disturbance.times, "time", "times"), f", and failed {disturbance.failed}"
+        print_path(make_console(), f"`{disturb}` ran {times}{failed if disturbance.failed else ''}")
     return _tell("clients record", [_judged(str(out), ())], out.parent, format)
+
+
+def _disturbance(text: str) -> Disturbance:
+    """Return the disturbance that a command is. BadInput."""
+    with bad_input_for(ValueError, "--disturb: "):
+        command = shlex.split(text)
+    if not command or which(command[0]) is None:
+        raise BadInput(f"--disturb: expected a command, found no program `{command[0] if command else ''}`")
+    return Disturbance(command)
 
 
 def _writer(out: Path) -> Callable[[BinaryIO, BinaryIO], None]:

@@ -5,7 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from tests.zookeeper.clients.histories import History, Session, stat
+from zabcheck.zookeeper.clients import lives
 from zabcheck.zookeeper.clients.history import Answer, Part, Result
+from zabcheck.zookeeper.clients.judge import judge
+from zabcheck.zookeeper.clients.tree import parent
 
 Written = Callable[[], History]
 VIOLATIONS: dict[str, tuple[str, Written]] = {}
@@ -848,3 +851,24 @@ def test_a_violation_is_found(name: str) -> None:
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_history_that_only_looks_wrong_is_right(name: str) -> None:
     assert RIGHT[name]().broken() == set()
+
+
+def test_many_containers_are_judged_with_one_look_at_the_tree(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    def look(path: str) -> str:
+        looked.append(path)
+        return parent(path)
+
+    monkeypatch.setattr(lives, "parent", look)
+    history = History()
+    c1 = history.client(1)
+    for number in range(100):
+        c1.create(f"/c{number}", 3 * number + 1, "container")
+        c1.create(f"/c{number}/x", 3 * number + 2)
+        c1.delete(f"/c{number}/x", 3 * number + 3)
+    for number in range(100):
+        c1.exists(f"/c{number}", 1000)
+    [judged] = judge(history.exchange(), ["containers and TTL"])
+    assert (judged.judged, judged.status) == (100, "holds")
+    assert len(looked) == len({*looked})

@@ -198,13 +198,16 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
                     ttl = max((operation.request.ttl, *(part.ttl for part in operation.request.parts)))
                     made[effect.created] = operation, "container" in effect.mode, ttl
     deleted = _deleted(exchange)
+    below: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(tree.data) if made else ():
+        below[parent(path)].append(path)
     for path, (created, is_container, ttl) in sorted(made.items()):
         gone = tree.absences(path).next(created.zxid)
         if gone is None or _may_be_deleted(deleted, path, gone.start):
             continue
         found.case()
         if is_container:
-            for child in sorted(each for each in tree.data if each != path and parent(each) == path):
+            for child in below[path]:
                 there = tree.state_at(child, gone.start)
                 if there is not None and there.stat is not None:
                     text = f"{child} is there as of {shown(gone.start)}, and its container {path} is not"

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.conversation import Conversation
+from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
     Answer,
@@ -27,10 +28,14 @@ from zabcheck.zookeeper.wire.jute import JuteError
 
 PATIENCE = 5.0
 """Seconds that an answer is waited for before the connection is given up."""
+_TURN = 0.2
+"""Seconds after which those that wait for nothing are kept alive, while one waits."""
 TIMEOUT = 4000
 """The time-out that sessions ask for, in ms."""
 WINDOW = 30
 """The most requests of a session that may be open."""
+_LOOKED_FOR = 100
+"""How many nodes that nobody deletes are looked for in the end, at most."""
 _FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
 """The probability that a session loses its connection, ends, or falls silent before it sends anything."""
 
@@ -137,10 +142,13 @@ class _Session:
         while not condition():
             if self._socket is None:
                 return False
-            if not select.select([self], [], [], max(0.0, until - monotonic()))[0]:
+            if select.select([self], [], [], min(_TURN, max(0.0, until - monotonic())))[0]:
+                self.read()
+            elif monotonic() >= until:
                 self.lose("no answer in time")
                 return False
-            self.read()
+            else:
+                self._recorder.stay(self)
         return True
 
     def settle(self) -> None:
@@ -258,13 +266,20 @@ class Recorder:
     """Clients that ask a service at random, with the same requests and faults for the same seed."""
 
     def __init__(
-        self, targets: Sequence[Target], seed: int, write: Callable[[HistoryLine], None], *, faults: bool = True
+        self,
+        targets: Sequence[Target],
+        seed: int,
+        write: Callable[[HistoryLine], None],
+        *,
+        faults: bool = True,
+        disturbance: Disturbance | None = None,
     ) -> None:
-        """`write` gets each line but the end."""
+        """`write` gets each line but the end; the `disturbance` is of the servers."""
         self._targets = targets
         self._random = Random(seed)
         self._write = write
         self._faults = faults
+        self._disturbance = disturbance
         self._connections = 0
         self.requests = 0
         self.root = ""
@@ -319,6 +334,8 @@ class Recorder:
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
             session = self._random.choice(self._sessions)
+            if self._disturbance is not None:
+                self._disturbance.go_on()
             self._go_on(session)
             self._read(0.0)
             if not any(each.is_connected for each in self._sessions):
@@ -333,8 +350,13 @@ class Recorder:
         for each in select.select(connected, [], [], seconds)[0]:
             if each.is_connected:
                 each.read()
-        for each in connected:
-            each.stay()
+        self.stay()
+
+    def stay(self, waiting: _Session | None = None) -> None:
+        """Keep the sessions alive that are not silent, but for one that is `waiting`."""
+        for each in self._sessions:
+            if each is not waiting and monotonic() > each.silent_until:
+                each.stay()
 
     def _go_on(self, session: _Session) -> None:
         """Let a session do what comes next."""
@@ -532,12 +554,15 @@ class Recorder:
 
     def finish(self) -> None:
         """Wait for what is open, let each session read once more, close all, and delete all nodes."""
+        if self._disturbance is not None:
+            self._disturbance.finish()
         for session in self._sessions:
             session.silent_until = 0.0
             if session.is_connected or session.connect(self._targets[0]):
                 for path in self._registers:
                     session.send(wire.get_data(path))
                 session.settle()
+        self._look_for_ends()
         for session in self._sessions[1:]:
             session.close()
         last = self._sessions[0]
@@ -546,6 +571,15 @@ class Recorder:
             last.close()
         for session in self._sessions:
             session.lose()
+
+    def _look_for_ends(self) -> None:
+        """Look which of the containers, and of the nodes with a time to live, the service has deleted."""
+        made = [path for path in self._passing if path.startswith(f"{self.root}/c/")]
+        session = next((each for each in self._sessions if each.is_connected), None)
+        if session is not None:
+            for path in made[:: 1 + len(made) // _LOOKED_FOR]:
+                session.send(wire.exists(path))
+            session.settle()
 
     def _clear(self, session: _Session, path: str) -> None:
         listed = session.ask(wire.get_children2(path))

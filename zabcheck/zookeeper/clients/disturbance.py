@@ -1,0 +1,51 @@
+"""Something that is done to the servers of a service while its clients are recorded: a command of the user's."""
+
+import subprocess
+from collections.abc import Sequence
+from time import monotonic
+
+PAUSE = 1.0
+"""Seconds from the end of a disturbance to the next one."""
+PATIENCE = 60.0
+"""Seconds that the last one is waited for, so that it can mend what it has done."""
+
+
+class Disturbance:
+    """A command that runs again and again, one at a time; it reads nothing, and what it prints is not shown."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._running: subprocess.Popen[bytes] | None = None
+        self._next = monotonic() + PAUSE
+        self.times = 0
+        """How often it was begun."""
+        self.failed = 0
+        """How often it ended with another exit code than 0, or was not over in time."""
+
+    def go_on(self) -> None:
+        """Begin it if the last one is over for long enough. OSError if it cannot be begun."""
+        if self._running is not None:
+            if self._running.poll() is None:
+                return
+            self._end(self._running)
+        elif monotonic() >= self._next:
+            self.times += 1
+            self._running = subprocess.Popen(
+                self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+
+    def finish(self) -> None:
+        """Wait for the one that is running."""
+        if self._running is None:
+            return
+        try:
+            self._running.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._running.kill()
+            self._running.wait()
+        self._end(self._running)
+
+    def _end(self, ended: "subprocess.Popen[bytes]") -> None:
+        self.failed += ended.returncode != 0
+        self._running = None
+        self._next = monotonic() + PAUSE
