@@ -28,7 +28,7 @@ from zabcheck.zookeeper.run.choices.points import (
 )
 from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
-from zabcheck.zookeeper.run.choices.sessions import SessionChoice
+from zabcheck.zookeeper.run.choices.sessions import WAYS, SessionChoice, Watch
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.draw import draw
@@ -106,6 +106,7 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     by_hand = {type(choice).__name__ for choice in not_drawn_yet}
     assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
+    assert {choice.how for choice in drawn_too if isinstance(choice, Watch)} == {*WAYS, "children"}
     every = [*drawn_too, *not_drawn_yet]
     assert len({choice.words() for choice in every}) == len(every)
 

@@ -169,6 +169,19 @@ def test_what_watches_tell_is_judged(
     assert served.judged(tmp_path)["watches"].status == status
 
 
+@pytest.mark.parametrize(("service", "status"), [(Served, "holds"), (FAULTS["31: events lost"].service, "violated")])
+def test_what_watches_of_children_tell_is_judged(
+    served: Servers, service: type[Served], status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = service()
+    monkeypatch.setattr(served, "client_port", lambda number: watched.ports[number - 1])
+    served.do(SetData("A"), Watch("B", how="children"), Multi("A"), Get("B", of="A"))
+    watched.close()
+    heard = [(each.client, each.type, each.path) for each in served.of(Heard)]
+    assert heard == ([(12, "NodeChildrenChanged", "/")] if status == "holds" else [])
+    assert served.judged(tmp_path)["watches"].status == status
+
+
 def test_a_session_that_ends_is_followed_by_another(served: Servers) -> None:
     served.do(Ephemeral("A"), EndSession("A"), Ephemeral("A"))
     one, other = served.of(Session)

@@ -14,6 +14,8 @@ import pytest
 from tests.cli.command import argv, environment
 from tests.zookeeper.processes import until
 from zabcheck.zookeeper.bugs.catalogue import named
+from zabcheck.zookeeper.clients.exchange import read as read_history
+from zabcheck.zookeeper.clients.judge import judge as judge_history
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import (
     Acknowledged,
@@ -48,7 +50,7 @@ from zabcheck.zookeeper.run.choices.servers import (
     StartAll,
     Wipe,
 )
-from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Move, SetData, Watch
+from zabcheck.zookeeper.run.choices.sessions import EndSession, Ephemeral, Get, Move, Multi, SetData, Watch
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.draw import draw
@@ -62,6 +64,8 @@ from zabcheck.zookeeper.simulated.clients import SimulatedClient
 from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.pool import simulated
 from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
+from zabcheck.zookeeper.trace.incarnations import read_sorted
+from zabcheck.zookeeper.verdict.clients import history_of, lines_of
 from zabcheck.zookeeper.verdict.judge import Judged, judge
 
 
@@ -304,6 +308,25 @@ def test_sessions_that_watch(simulator: Simulator, tmp_path: Path) -> None:
     assert {each.property: each.status for each in run.judged.clients}["watches"] == "holds"
     told = [record.type for record in run.records if isinstance(record, Heard)]
     assert told == ["NodeCreated", "NodeDataChanged", "NodeDataChanged"]
+
+
+def test_a_session_that_watches_the_children_of_the_root(simulator: Simulator, tmp_path: Path) -> None:
+    """The nodes of the clients that write are among them, and in no history of sessions."""
+    watch = Watch("B", how="children")
+    run = run_of(
+        simulator,
+        tmp_path / "run",
+        *(watch, Ephemeral("A"), Settle(5), watch, Write("A"), Settle(5), watch, Settle(5), Multi("A"), Get("B")),
+        Settle(5),
+    )
+    assert run.undone == []
+    assert run.judged.wrong == []
+    [watches] = [each for each in run.judged.clients if each.property == "watches"]
+    assert (watches.status, watches.judged >= 3) == ("holds", True)
+    told = [(record.type, record.path) for record in run.records if isinstance(record, Heard)]
+    assert told == [("NodeChildrenChanged", "/")] * 3
+    history = read_history(lines_of(history_of(read_sorted(tmp_path / "run"))), "history")
+    assert [each.promise.name for each in judge_history(history) if each.breach is not None] == []
 
 
 @pytest.fixture(scope="module")

@@ -62,6 +62,7 @@ def draw(
     if sessions:
         choices = SessionDrawing(Random(f"{seed}, sessions"), everyone, tuning.sessions).among(choices)
         choices = WatchDrawing(Random(f"{seed}, watches"), everyone, tuning.sessions).among(choices)
+        choices = ChildrenDrawing(Random(f"{seed}, children"), everyone, tuning.sessions).among(choices)
     if observers:
         watching = ROLES[servers : servers + observers]
         choices = ObserverDrawing(Random(f"{seed}, observers"), everyone, watching, tuning).among(choices)
@@ -199,6 +200,22 @@ class WatchDrawing(SessionDrawing):
                 yield choice
                 if self.often(self.tuning.reads_back):
                     yield Get(server, 1, of)
+            else:
+                yield choice
+
+
+class ChildrenDrawing(SessionDrawing):
+    """The watches of sessions on the children of the root, one of which is about to be created."""
+
+    def among(self, choices: Iterable[Choice]) -> Iterator[Choice]:
+        """Put watches before the creation of nodes, and often a read of the session that watches after it."""
+        for choice in choices:
+            if isinstance(choice, Multi | Ephemeral) and self.often(self.tuning.watches):
+                server = self.one(self.everyone)
+                yield Watch(server, how="children")
+                yield choice
+                if self.often(self.tuning.reads_back):
+                    yield Get(server)
             else:
                 yield choice
 

@@ -96,12 +96,14 @@ class Sessions:
         return client.send("get", (path,), wire.get_data(path))
 
     def watch(self, client: AnySessionClient, path: str, kind: str) -> bool:
-        """Watch a node: with a read of its data, a look whether it exists, or for good."""
+        """Watch a node: with a read of its data or its children, a look whether it exists, or for good."""
         match kind:
             case "data":
                 return client.send("get", (path,), wire.get_data(path, watch=True), watches=True)
             case "exists":
                 return client.send("exists", (path,), wire.exists(path, watch=True), watches=True)
+            case "children":
+                return client.send("children", (path,), wire.get_children2(path, watch=True), watches=True)
             case _:
                 return client.send("watch", (path,), wire.add_watch(path, is_recursive=False), watches=True)
 

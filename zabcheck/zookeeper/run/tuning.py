@@ -276,7 +276,7 @@ class SessionShares(Struct, frozen=True):
     versioned: float = 0.5
     """Share of the sets that expect a version."""
     watches: float = 0.3
-    """Share of the sets before which some session begins to watch the node."""
+    """Share of the sets before which some session begins to watch the node, and of the creations of nodes likewise."""
     reads_back: float = 0.5
     """Share of the sets whose node is read afterwards."""
     moves_between: float = 0.3

@@ -188,6 +188,8 @@ def _sessions(history: ClientHistory) -> _Histories:
             else:
                 made.lines.append(_answer(record, asked, connection, time))
                 made.records[connection, record.number].append(record)
+    if any(each.what == "children" for each, _ in sent.values()):
+        _add_others(made)
     closed = {session_id(each.session) for each, _ in sent.values() if each.what == "close"}
     for session, zxid in sorted(history.ended.items()):
         if session not in closed:
@@ -195,6 +197,16 @@ def _sessions(history: ClientHistory) -> _Histories:
             made.ask(lines.Request(client=0, connection=connection, xid=0, op="closeSession"))
             made.lines.append(lines.Answer(client=0, connection=connection, xid=0, zxid=zxid))
     return made
+
+
+def _add_others(made: _Histories) -> None:
+    """Add a creation of unknown outcome below the root: other clients create nodes there that are in no history."""
+    number = len(made.lines)
+    made.lines += [
+        lines.Connect(client=0, connection=number, session=lines.NOBODY),
+        lines.Request(client=0, connection=number, xid=0, op="create", path="/others"),
+        lines.Lost(client=0, connection=number),
+    ]
 
 
 _OPERATIONS: dict[str, lines.Operation] = {
@@ -205,6 +217,7 @@ _OPERATIONS: dict[str, lines.Operation] = {
     "multi": "multi",
     "get": "getData",
     "exists": "exists",
+    "children": "getChildren",
     "watch": "addWatch",
     "reconfigure": "reconfig",
     "close": "closeSession",

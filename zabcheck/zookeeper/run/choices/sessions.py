@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
 _Count = Annotated[int, Meta(ge=1, le=100)]
-Way = Literal["data", "exists", "persistent"]
+Way = Literal["data", "exists", "persistent", "children"]
 WAYS: tuple[Way, ...] = ("data", "exists", "persistent")
+"""The ways in which a session can watch a node that is set."""
 NO_CONNECTION = "no server has the session"
 
 
@@ -113,19 +114,23 @@ class Get(Requests, frozen=True):
 class Watch(SessionChoice, frozen=True):
     """The session watches its own node, or that of session `of`: with a read, with exists, or for good (addWatch).
 
-    The watch ends with the connection.
+    Or it watches the children of the root, which are the nodes that all create and delete. The watch ends with the
+    connection.
     """
 
     of: Role | None = None
     how: Way = "data"
 
     def words(self) -> str:
+        if self.how == "children":
+            return f"the session of {self.server} watches the children of the root"
         how = {"data": "with a read", "exists": "with exists", "persistent": "for good"}[self.how]
         return f"the session of {self.server} watches the node of {self.of or self.server} {how}"
 
     def apply(self, run: "Running") -> None:
         client = run.sessions.ready(run.number(self.server))
-        if client is None or not run.sessions.watch(client, own_node(run.number(self.of or self.server)), self.how):
+        path = "/" if self.how == "children" else own_node(run.number(self.of or self.server))
+        if client is None or not run.sessions.watch(client, path, self.how):
             run.sessions.check()
             raise OnlySome(0, NO_CONNECTION)
 
