@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from math import inf
 
 from zabcheck.invariants import trace
+from zabcheck.invariants.activation import Activation
 from zabcheck.invariants.agreement import Agreement
 from zabcheck.invariants.base import Invariant, Judge, Status, Verdict, Violation, judge_events
 from zabcheck.invariants.chain import EMPTY, Chain, chain_hash
@@ -31,6 +32,7 @@ from zabcheck.invariants.events import (
     NO_ZXID,
     Accept,
     AckEpoch,
+    Activate,
     Adopt,
     AnyEvent,
     Broadcast,
@@ -80,9 +82,11 @@ from zabcheck.invariants.invariant_4 import Invariant4
 from zabcheck.invariants.invariant_5 import Invariant5
 from zabcheck.invariants.ladis_causal_order import LadisCausalOrder
 from zabcheck.invariants.local_primary_order import LocalPrimaryOrder
+from zabcheck.invariants.one_chain import OneChain
 from zabcheck.invariants.po_causal_order import PoCausalOrder
 from zabcheck.invariants.prefix import Prefix
 from zabcheck.invariants.primary_integrity import PrimaryIntegrity
+from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.invariants.redelivery import Redelivery
 from zabcheck.invariants.reliable_delivery import ReliableDelivery
 from zabcheck.invariants.state import SameState
@@ -169,8 +173,14 @@ First comes an order of lines that is not that of time, then promises, epochs an
 transactions follows; then what was accepted, broadcast and delivered, and at last what clients saw of it.
 """
 
-FURTHER: dict[str, type[Invariant]] = {}
-"""Properties added by users of this package, by name: each is chosen by its name only."""
+OF_CHANGES: tuple[type[Invariant], ...] = (Activation, OneChain)
+"""The properties of configurations that change: all properties include them where the quorum system is a configuration.
+
+Elsewhere nothing exercises them, so that each is chosen by its name only.
+"""
+
+FURTHER: dict[str, type[Invariant]] = {kind.name: kind for kind in OF_CHANGES}
+"""`OF_CHANGES`, and properties added by users of this package, by name."""
 
 
 def add(kind: type[Invariant]) -> type[Invariant]:
@@ -180,14 +190,14 @@ def add(kind: type[Invariant]) -> type[Invariant]:
     return kind
 
 
-def select(names: Iterable[str] | None = None) -> list[type[Invariant]]:
-    """Return the properties of these names, in the order of the papers; all of them for None.
+def select(names: Iterable[str] | None = None, quorums: Quorums | None = None) -> list[type[Invariant]]:
+    """Return the properties of these names, in the order of the papers; for None all that `quorums` can exercise.
 
     The name of a group stands for each property in it, a hyphen or an underscore for a space. ValueError for a name
     that is in none of `PROPERTIES`, `FURTHER` and `GROUPS`.
     """
     if names is None:
-        return list(PROPERTIES.values())
+        return [*PROPERTIES.values(), *(OF_CHANGES if isinstance(quorums, Configuration) else ())]
     names = [names] if isinstance(names, str) else names
     wanted = [name.lower().replace("-", " ").replace("_", " ") for name in names]
     for name in wanted:
@@ -216,6 +226,8 @@ def explaining_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
 def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> list[Verdict]:
     """Judge a whole trace by these properties (all of them for None): one verdict each, in the order of the paper.
 
+    All of them include `OF_CHANGES` if the header's quorum system is a configuration.
+
     Events without a `Header` are taken as a complete trace of which only each process's own order is known. A trace
     with a header has to have an `End`, or nothing but a certain violation is concluded. Amortised O(1) an event,
     memory O(distinct transactions + processes); with redelivery, O(distinct transactions) for each process.
@@ -223,7 +235,7 @@ def check(events: Iterable[Event], properties: Iterable[str] | None = None) -> l
     ValueError for an unknown property; TypeError for an object that is no event; TraceError if a process's events are
     out of order or the end miscounts them.
     """
-    return judge_events(events, select(properties))
+    return judge_events(events, select(properties), OF_CHANGES if properties is None else ())
 
 
 __all__ = [
@@ -232,9 +244,12 @@ __all__ = [
     "FURTHER",
     "GROUPS",
     "NO_ZXID",
+    "OF_CHANGES",
     "PROPERTIES",
     "Accept",
     "AckEpoch",
+    "Activate",
+    "Activation",
     "Adopt",
     "Agreement",
     "AnyEvent",
@@ -276,6 +291,7 @@ __all__ = [
     "Local",
     "LocalPrimaryOrder",
     "Mend",
+    "OneChain",
     "Overtake",
     "Pause",
     "PoCausalOrder",

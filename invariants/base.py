@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Broadcast, Deliver, End, Event, EventError, Header, Restore
-from zabcheck.invariants.quorums import Quorums, quorums_of
+from zabcheck.invariants.quorums import Configuration, Quorums, quorums_of
 from zabcheck.invariants.record import Record, Sent
 
 Status = Literal["holds", "violated", "not exercised", "inconclusive"]
@@ -362,13 +362,20 @@ def _quorums(header: Header) -> Quorums:
         raise EventError(f"field `quorums`: {error}") from None
 
 
-def judge_events(events: Iterable[Event], properties: Sequence[type[Invariant]]) -> list[Verdict]:
-    """Judge a whole trace; `invariants.check` describes the roles of header and end."""
+def judge_events(
+    events: Iterable[Event], properties: Sequence[type[Invariant]], of_changes: Sequence[type[Invariant]] = ()
+) -> list[Verdict]:
+    """Judge a whole trace; `invariants.check` describes the roles of header and end.
+
+    By `of_changes` as well if the header's quorum system is a configuration, which may change.
+    """
     judge = Judge(properties, "per-process")
     complete = True
     for event in events:
         if isinstance(event, Header):
-            judge = Judge(properties, event.order, _quorums(event))
+            quorums = _quorums(event)
+            changes = of_changes if isinstance(quorums, Configuration) else ()
+            judge = Judge([*properties, *changes], event.order, quorums)
             complete = False
         elif isinstance(event, End):
             if event.count != judge.count:

@@ -6,7 +6,9 @@
 An `Accept` of epoch e accepts one transaction in e, an `Adopt` every transaction of its history. A transaction that was
 accepted once stays accepted, whatever the process does later. Transactions that come with a snapshot (`Restore`) are
 not delivered by the process that takes it over. The header gives the quorum system; without one the property is not
-exercised.
+exercised. Where that is a configuration, the history that ends with ⟨v,z⟩ tells which quorums it needs, and for one
+epoch e each of them has to have accepted it (`zabcheck.invariants.configurations`). That history is a sequence that
+some process delivered; of what nobody delivered, one in which it was accepted; if none is known, ⟨v,z⟩ is not judged.
 
 An `Adopt` has only the hash of its history. The history is known if it can be put together: it is a process's last
 known history (in the beginning: the empty one), continued with the transactions that this process accepted after
@@ -31,16 +33,21 @@ time it always is.
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import EMPTY, Chain, Reference, chain_hash, reference
-from zabcheck.invariants.events import Accept, Adopt, Deliver, Event, Txn
-from zabcheck.invariants.quorums import Weighted
+from zabcheck.invariants.configurations import Configurations, Required, without_quorum
+from zabcheck.invariants.events import Accept, Activate, Adopt, Deliver, Event, Txn
+from zabcheck.invariants.quorums import Configuration, Weighted
 from zabcheck.invariants.record import Primary, Record, Sent
 
 _Accepted = tuple[Accept | Adopt, ...]
 """The acceptances of a transaction: one event for each epoch and process."""
+
+
+_Settled = Deliver | Activate
+"""An event that shows that its transaction is chosen."""
 
 
 class Chosen(Invariant):
@@ -51,7 +58,9 @@ class Chosen(Invariant):
     )
     source = "DSN 2011, VI-A (definition VI.1)"
     group = "protocol"
-    looks_at = (Adopt, Accept)
+    looks_at: ClassVar[tuple[type[Event], ...] | None] = (Adopt, Accept)
+    did = "delivered"
+    """The word for what a process did that shows a transaction as chosen."""
 
     def __init__(self, record: Record, order: str) -> None:
         super().__init__(record, order)
@@ -71,8 +80,13 @@ class Chosen(Invariant):
             tuple[Chain, Primary], tuple[int, Chain]
         ] = {}  # the number of transactions of β that were put behind a history
         self.going_on: dict[Reference, tuple[Txn, ...]] = {}  # the transactions accepted after an unknown history
-        self.pending: dict[Txn, Deliver] = {}  # in merged logs: the least
-        self.least: tuple[Deliver, _Accepted] | None = None  # in the order of time
+        self.pending: dict[Txn, _Settled] = {}  # in merged logs: the least
+        self.least: tuple[_Settled, _Accepted] | None = None  # in the order of time
+        self.configurations: Configurations | None = None
+        """Where configurations change."""
+        if isinstance(record.quorums, Configuration):
+            self.configurations = Configurations(record.quorums)
+        self.accepted_in: dict[Txn, tuple[Chain, ...]] = {}  # where they change: the known histories that end with it
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         if self.record.quorums is None:
@@ -132,6 +146,7 @@ class Chosen(Invariant):
         while links:
             link = links.pop()
             self.known[link.hash] = link
+            self._note(link)
             if not self.unknown and not self.going_on:
                 continue
             told = reference(link)
@@ -182,10 +197,11 @@ class Chosen(Invariant):
             history = history.previous
         settled = True
         for link in reversed(unsettled):
+            self._note(link)
             accepted = self.accepted.get(link.txn, ())
             if accepted is not None:
                 accepted = self.accepted[link.txn] = _with(accepted, adopt)
-                settled = self._is_chosen(link.txn, accepted) and settled
+                settled = self._is_chosen(link.txn, accepted) and self.accepted[link.txn] is None and settled
             if settled:
                 self.settled.add(link.hash)
 
@@ -194,21 +210,38 @@ class Chosen(Invariant):
         if not accepted:
             return False
         epoch = accepted[0].epoch  # the only one, as a rule
-        if not self._is_quorum(_processes(accepted, epoch)):
+        if not self._is_quorum(txn, _processes(accepted, epoch)):
             others = [other for other in _epochs(accepted) if other != epoch]
-            if not any(self._is_quorum(_processes(accepted, other)) for other in others):
+            if not any(self._is_quorum(txn, _processes(accepted, other)) for other in others):
                 return False
-        self.accepted[txn] = None
+        if self.configurations is None or self.record.links_of(txn):  # otherwise a delivery may tell of more quorums
+            self.accepted[txn] = None
         return True
 
-    def _is_quorum(self, processes: Iterable[int]) -> bool:
+    def _is_quorum(self, txn: Txn, processes: Iterable[int]) -> bool:
+        """Return True if these processes are all the quorums that the transaction needs."""
         quorums = self.record.quorums
         assert quorums is not None
-        return quorums.contains([process for process in processes if process <= quorums.size])
+        members = [process for process in processes if process <= quorums.size]
+        if self.configurations is None:
+            return quorums.contains(members)
+        return any(not without_quorum(required, members) for required in self._required(txn))
+
+    def _note(self, link: Chain) -> None:
+        """Keep a known history by its last transaction, where that tells which quorums it needs."""
+        if self.configurations is not None and link not in (known := self.accepted_in.get(link.txn, ())):
+            self.accepted_in[link.txn] = (*known, link)
+
+    def _required(self, txn: Txn) -> list[Required]:
+        """Return the configurations of which the transaction needs a quorum each, by each known history; sorted."""
+        assert self.configurations is not None
+        links = self.record.links_of(txn) or self.accepted_in.get(txn, ())
+        required = dict.fromkeys(map(self.configurations.required, links))
+        return sorted(required, key=lambda each: [one.members for one in each])
 
     # Deliveries.
 
-    def _deliver(self, event: Deliver) -> bool:
+    def _deliver(self, event: _Settled) -> bool:
         txn = event.txn
         accepted = self.accepted.get(txn, ())
         if accepted is None or self._is_chosen(txn, accepted):
@@ -217,10 +250,10 @@ class Chosen(Invariant):
         if self.order != "global":
             self.pending[txn] = min(self.pending.get(txn, event), event, key=_rank)
             return False
-        if self.unknown:
+        if self.unknown or self.configurations is not None:
             self._follow()
             accepted = self.accepted.get(txn, ())
-            if accepted is not None and not self._is_chosen(txn, accepted) and self._may_be_chosen(accepted):
+            if accepted is not None and not self._is_chosen(txn, accepted) and self._may_be_chosen(txn, accepted):
                 return False
         self.delivered[txn] = None
         if self.accepted.get(txn, ()) is None:
@@ -230,10 +263,16 @@ class Chosen(Invariant):
             self.least = event, accepted
         return self.accepts and self.adopts
 
-    def _may_be_chosen(self, accepted: _Accepted) -> bool:
-        """Return True if the transaction would be chosen by being in every history that is not known."""
+    def _may_be_chosen(self, txn: Txn, accepted: _Accepted) -> bool:
+        """Return True if the transaction would be chosen by being in every history that is not known.
+
+        Also if nobody knows which quorums it needs, as no history that ends with it is known.
+        """
+        if self.configurations is not None and not self._required(txn):
+            return True
         return any(
-            self._is_quorum({*processes, *_processes(accepted, epoch)}) for epoch, processes in self._adopted().items()
+            self._is_quorum(txn, {*processes, *_processes(accepted, epoch)})
+            for epoch, processes in self._adopted().items()
         )
 
     def _adopted(self) -> dict[int, tuple[int, ...]]:
@@ -246,18 +285,18 @@ class Chosen(Invariant):
             self.adopted = {epoch: tuple(processes) for epoch, processes in adopted.items()}
         return self.adopted
 
-    def _judged(self) -> list[tuple[Deliver, _Accepted | None]]:
+    def _judged(self) -> list[tuple[_Settled, _Accepted | None]]:
         """Return, in merged logs, the pending transactions that can be judged: the least delivery, and its acceptances.
 
         The acceptances are None if a quorum has accepted it.
         """
         self._follow()
-        judged: list[tuple[Deliver, _Accepted | None]] = []
+        judged: list[tuple[_Settled, _Accepted | None]] = []
         for txn, least in self.pending.items():
             accepted = self.accepted.get(txn, ())
             if accepted is None or self._is_chosen(txn, accepted):
                 judged.append((least, None))
-            elif not self._may_be_chosen(accepted):
+            elif not self._may_be_chosen(txn, accepted):
                 judged.append((least, accepted))
         return judged
 
@@ -278,18 +317,21 @@ class Chosen(Invariant):
         if not wrong:
             return None
         deliver, accepted = min(wrong, key=lambda each: _rank(each[0]))
-        said = f"p{deliver.process} delivered {deliver.txn}, which "
+        said = f"p{deliver.process} {self.did} {deliver.txn}, which "
         if not accepted:
             return self._violation(said + "nobody had accepted", deliver)
         epoch = max(sorted(_epochs(accepted)), key=lambda epoch: len(_processes(accepted, epoch)))
         best = sorted((event for event in accepted if event.epoch == epoch), key=lambda event: event.process)
         names = ", ".join(f"p{event.process}" for event in best)
-        weighed = self._weighed([event.process for event in best])
+        weighed = self._weighed(deliver.txn, [event.process for event in best])
         return self._violation(f"{said}only {names} had accepted in epoch {epoch}: no quorum{weighed}", *best, deliver)
 
-    def _weighed(self, processes: list[int]) -> str:
-        """Return the weight of these processes as text, if processes have weights."""
+    def _weighed(self, txn: Txn, processes: list[int]) -> str:
+        """Return the weight of these processes as text, or the configurations that they are no quorum of."""
         quorums = self.record.quorums
+        if self.configurations is not None:
+            lacking = without_quorum(self._required(txn)[0], processes)
+            return f" of {' and none of '.join(each.name for each in lacking)}"
         if not isinstance(quorums, Weighted):
             return ""
         held = sum(quorums.weights[process - 1] for process in processes if process <= quorums.size)
@@ -323,5 +365,5 @@ def _order(event: Accept | Adopt) -> tuple[Any, ...]:
     return 1, event.incarnation, event.length, event.zxid, event.hash
 
 
-def _rank(event: Deliver) -> tuple[Any, ...]:
+def _rank(event: _Settled) -> tuple[Any, ...]:
     return event.txn, event.process, event.incarnation

@@ -9,6 +9,9 @@ conditions without a new election, by the steps: a late CEPOCH is answered with 
 commit (l.3.4), which makes the follower deliver (f.2.2); a transaction that a quorum acknowledges is committed (l.3.2)
 and delivered (f.3.3). And V-C: a follower that has lost its leader goes back to election.
 
+Where configurations change, a leader is connected to a quorum if it is so in the configuration that governs what it has
+delivered, and in each one that it has broadcast and not delivered.
+
 The `Quiescent` events of one `rest` mean that nothing is left to be done. A leader is established if it follows
 itself and is `primary`. It is connected to itself, and to the processes whose connection to it is "open". Its epoch is
 the one of its last `Ready`, or of its last broadcast if that came later. A process that took over a snapshot
@@ -29,7 +32,9 @@ from typing import Any, NamedTuple
 
 from zabcheck.invariants.base import Invariant, Violation
 from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.configurations import Configurations, without_quorum
 from zabcheck.invariants.events import Deliver, Event, Quiescent, Ready, Txn
+from zabcheck.invariants.quorums import Configuration, configuration_of
 from zabcheck.invariants.record import Primary, Record, Sent, Standing
 
 
@@ -82,6 +87,10 @@ class EpochProgress(Invariant):
         self.last: dict[Primary, Sent] = {}
         self.broken = False
         self.examined: dict[tuple[int, int], Examined] = {}  # while nothing is broken
+        self.configurations: Configurations | None = None
+        """Where configurations change."""
+        if isinstance(record.quorums, Configuration):
+            self.configurations = Configurations(record.quorums)
 
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
         return {Quiescent: self._rests, Ready: self._ready}
@@ -151,8 +160,17 @@ class EpochProgress(Invariant):
                 yield leader, [leader, *(each for each in followers if each is not leader)]
 
     def _is_quorum(self, members: Sequence[AtRest]) -> bool:
-        quorums = self.record.quorums
-        return quorums is not None and quorums.contains([each.event.process for each in members])
+        """Return True if the members, of which the first leads, are a quorum wherever it needs one."""
+        quorums, processes = self.record.quorums, [each.event.process for each in members]
+        if self.configurations is None or quorums is None:
+            return quorums is not None and quorums.contains(processes)
+        delivered = self.record.resolved(members[0].delivered)
+        if delivered is None:
+            return False
+        pending = [sent.txn for sent in _broadcast(members[0]) if not self.record.contains(delivered, sent.txn)]
+        named = [configuration_of(txn.value, quorums.size) for txn in pending]
+        required = (self.configurations.governing(delivered), *filter(None, named))
+        return not without_quorum(required, processes)
 
     def _left_behind(self) -> list[Quiescent]:
         return [each.event for seen in self.seen.values() for each in seen if each.event.connection == "closed"]

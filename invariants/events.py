@@ -8,7 +8,7 @@ Three groups of events:
   of a process (`Crash`, `Recover`, `Restore`, `Halt`); `State`, `ClientAck`, `FinalRead`, `Stabilised` and `Quiescent`
   if they were observed;
 - protocol events, for the invariants of VI-B: `Promise`, `AckEpoch`, `Adopt`, `Accept`, `Truncate`, `Establish`,
-  `CommitEpoch`;
+  `CommitEpoch`; `Activate` where configurations change;
 - environment events, for drawing only: `Send`, `Receive`, `Drop`, faults of links and disks, `Elect`.
 
 Only the order of each process's own events matters to the properties, so logs of several machines can be merged
@@ -254,6 +254,15 @@ class CommitEpoch(Local, frozen=True, tag="commit_epoch"):
     epoch: Epoch
 
 
+class Activate(Local, frozen=True):
+    """The configuration that `txn` names decides at `process` from here on (USENIX ATC 2012; ZooKeeper: activation).
+
+    `process` has delivered `txn`, or was told by another process at which the configuration is active.
+    """
+
+    txn: Txn
+
+
 # Environment events, for drawing.
 
 
@@ -375,7 +384,7 @@ PROPERTY_EVENTS = (
     Stabilised,
     Quiescent,
 )
-PROTOCOL_EVENTS = (Promise, AckEpoch, Adopt, Accept, Truncate, Establish, CommitEpoch)
+PROTOCOL_EVENTS = (Promise, AckEpoch, Adopt, Accept, Truncate, Establish, CommitEpoch, Activate)
 ENVIRONMENT_EVENTS = (Send, Receive, Drop, Cut, Mend, Stall, Hold, Overtake, Heal, Pause, Wake, Corrupt, Elect)
 EVENTS = PROPERTY_EVENTS + PROTOCOL_EVENTS + ENVIRONMENT_EVENTS
 
@@ -399,6 +408,7 @@ AnyEvent = (
     | Truncate
     | Establish
     | CommitEpoch
+    | Activate
     | Send
     | Receive
     | Drop

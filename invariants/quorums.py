@@ -5,8 +5,11 @@ A quorum system has a name in schedules, in traces and on the command line:
     majority                  more than half of the processes
     weights 3,1,1,1           more than half of the weight; one weight a process, from process 1 on
     sets 1+2,2+3,1+3          these sets, and every set that contains one of them
+    config 1,2,4              more than half of these processes, in ascending order: a configuration
 
-ZooKeeper has the first two.
+ZooKeeper has the first two, and the last. A trace or a schedule that begins with a configuration may go over to others:
+a transaction whose value is the name of one is a *configuration change*, and that one governs what comes after it.
+Elsewhere such a value means nothing (see `zabcheck.invariants.configurations`).
 """
 
 import re
@@ -19,7 +22,11 @@ MAJORITY = "majority"
 MAX_SETS = 2000
 """The largest number of sets that define a quorum system: each is compared with each other."""
 
-_NAME = re.compile(r"weights (?P<weights>\d{1,9}(,\d{1,9})*)|sets (?P<sets>\d{1,9}([+,]\d{1,9})*)", re.ASCII)
+_NAME = re.compile(
+    r"weights (?P<weights>\d{1,9}(,\d{1,9})*)|sets (?P<sets>\d{1,9}([+,]\d{1,9})*)"
+    r"|config (?P<members>[1-9]\d{0,8}(,[1-9]\d{0,8})*)",
+    re.ASCII,
+)
 
 
 class Quorums(Struct, frozen=True):
@@ -72,6 +79,40 @@ class Family(Quorums, frozen=True):
         return any(all(process in members for process in each) for each in self.sets)
 
 
+class Configuration(Quorums, frozen=True):
+    """The majorities of `members`, one or more of processes 1 to `size`, in ascending order."""
+
+    members: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return "config " + ",".join(map(str, self.members))
+
+    def contains(self, members: Collection[int]) -> bool:
+        return 2 * sum(member in self.members for member in members) > len(self.members)
+
+    def may_lead(self, process: int) -> bool:
+        return process in self.members
+
+
+def configuration_of(value: str, size: int) -> Configuration | None:
+    """Return the configuration of processes 1 to `size` that the value of a transaction names; None if it names none.
+
+    Its name is canonical: each process once, in ascending order.
+    """
+    match = _NAME.fullmatch(value)
+    if match is None or not match["members"]:
+        return None
+    members = tuple(map(int, match["members"].split(",")))
+    return Configuration(size, members) if members == tuple(sorted(set(members))) and members[-1] <= size else None
+
+
+def is_configuration(name: str) -> bool:
+    """Return True if the quorum system of this name is a configuration, which may change."""
+    match = _NAME.fullmatch(name)
+    return match is not None and bool(match["members"])
+
+
 def quorums_of(name: str, size: int) -> Quorums:
     """Return the quorum system of this name over processes 1 to `size`.
 
@@ -84,7 +125,13 @@ def quorums_of(name: str, size: int) -> Quorums:
         return _weighted(weights, size)
     match = _NAME.fullmatch(name)
     if match is None:
-        raise ValueError(f"expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `{name}`")
+        expected = "`majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`"
+        raise ValueError(f"expected {expected}, found `{name}`")
+    if match["members"]:
+        configuration = configuration_of(name, size)
+        if configuration is None:
+            raise ValueError(f"expected processes from 1 to {size} in ascending order, found `{name}`")
+        return configuration
     return _family([[int(process) for process in each.split("+")] for each in match["sets"].split(",")], size)
 
 

@@ -105,7 +105,7 @@ def machine_for(
     At least `runs` runs of up to about `steps` steps, judged by `properties`: names of properties or of groups of them,
     a single one or several. None: all, or what holds for any such protocol if it is one of your own, that is the groups
     `core` and `causality`, and zxid uniqueness.
-    `quorums` names the quorum system: "majority", "weights 3,1,1" or "sets 1+2,2+3,1+3".
+    `quorums` names the quorum system: "majority", "weights 3,1,1", "sets 1+2,2+3,1+3" or "config 1,2,3".
     `switches` fixes some of those that each run would draw, as in `{"sync": "atomic", "counter_limit": 3}`.
     A counterexample is written to `out`; None: to what `pytest --zabcheck-out` says, or to `reports`.
     The test fails also if a property was exercised by no run: that is no pass.

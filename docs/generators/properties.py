@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.output import DOCS, read
-from zabcheck.invariants import GROUPS, PROPERTIES
+from zabcheck.invariants import GROUPS, OF_CHANGES, PROPERTIES
 from zabcheck.search.goals import GOALS, NEEDS
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
@@ -17,6 +17,9 @@ def made() -> dict[Path, str]:
     properties = ((kind.name, kind.statement, kind.source, group_of[kind.name]) for kind in PROPERTIES.values())
     tables = {
         "properties": table(("property", "says", "source", "group"), properties),
+        "properties of changes": table(
+            ("property", "says", "source"), ((kind.name, kind.statement, kind.source) for kind in OF_CHANGES)
+        ),
         "client properties": table(
             ("property", "says", "source"),
             ((each.name, each.statement, each.source) for each in CLIENT_PROPERTIES.values()),

@@ -10,7 +10,7 @@ import msgspec
 
 from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.invariants.events import End, ProcessId
-from zabcheck.invariants.quorums import MAJORITY, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Configuration, quorums_of
 
 
 class Head(NamedTuple):
@@ -45,18 +45,18 @@ def head_of(extra: str | None) -> Head | None:
         header = _decode_header(extra or "{}")
     except NOT_DECODED:
         return None
-    if not _is_quorum_system(header.quorums, header.processes):
+    if not _is_fixed(header.quorums, header.processes):
         return None
     return Head(header.processes, header.order == "global")
 
 
 @lru_cache(maxsize=64)
-def _is_quorum_system(quorums: str, processes: int) -> bool:
+def _is_fixed(quorums: str, processes: int) -> bool:
+    """Return True if it is a quorum system that does not change; runs with others are judged by reading each row."""
     try:
-        quorums_of(quorums, processes)
+        return not isinstance(quorums_of(quorums, processes), Configuration)
     except ValueError:
         return False
-    return True
 
 
 @lru_cache(maxsize=4096)

@@ -21,7 +21,7 @@ from zabcheck.invariants.columns.beside import OtherEvents, Refuted
 from zabcheck.invariants.columns.in_order import BROADCAST, DELIVER, RESTORE, Array, Block, Keys, Proof
 from zabcheck.invariants.columns.verdicts import Selection, verdicts
 from zabcheck.invariants.events import Broadcast, Deliver, End, Event, Header, Local, Restore, Stabilised, TraceError
-from zabcheck.invariants.quorums import Quorums, quorums_of
+from zabcheck.invariants.quorums import Configuration, Quorums, quorums_of
 from zabcheck.invariants.trace import BLOCK, MAX_LINE, Line, decode_block, ignored_fields, without, wrong_quorum
 
 _DECODER: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Line)
@@ -154,6 +154,8 @@ class _Trace:
             self.quorums = quorums_of(header.quorums, header.processes)
         except ValueError:
             raise Refuted from None
+        if isinstance(self.quorums, Configuration):
+            raise Refuted
         self.proof = Proof(1, np.array([header.order == "global"]), self.selection.redelivery)
         self.beside = OtherEvents(self.proof, self.quorums, self.selection.beside)
 

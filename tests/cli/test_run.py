@@ -197,7 +197,7 @@ def test_another_quorum_system_is_searched_and_saved(quorums: str, zabcheck: Com
     [
         ("sets 1,2+3", "--quorums: the quorums {p1} and {p2, p3} do not intersect"),
         ("weights 1,1", "--quorums: expected 3 weights, one for each process, found 2"),
-        ("most", "--quorums: expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `most`"),
+        ("most", "--quorums: expected `majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`, found `most`"),
     ],
 )
 def test_a_family_that_is_no_quorum_system_is_refused(quorums: str, message: str, zabcheck: Command) -> None:

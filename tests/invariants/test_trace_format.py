@@ -10,6 +10,7 @@ import pytest
 from invariants import (
     Accept,
     AckEpoch,
+    Activate,
     Adopt,
     AnyEvent,
     Broadcast,
@@ -77,6 +78,7 @@ EVERY_KIND: list[Event] = [
     Truncate(1, 1, A.zxid, 1),
     Establish(1, 1, 2),
     CommitEpoch(1, 1, 2),
+    Activate(1, 1, A),
     Send(1, 1, 2, 5, "PROPOSE"),
     Send(1, 1, 2, 6, "ACK", "⟨1,1⟩"),
     Receive(2, 0, 1, 5),
@@ -251,7 +253,7 @@ def test_an_unknown_order_is_refused() -> None:
 @pytest.mark.parametrize(
     ("quorums", "message"),
     [
-        ("most", "expected `majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`, found `most`"),
+        ("most", "expected `majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`, found `most`"),
         ("weights 3,1", "expected 3 weights, one for each process, found 2"),
         ("sets 1+2,3", "the quorums {p1, p2} and {p3} do not intersect"),
     ],

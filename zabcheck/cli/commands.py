@@ -337,8 +337,8 @@ Quorums = Annotated[
     typer.Option(
         "--quorums",
         metavar="Q",
-        help="`majority`, `weights 3,1,1` or `sets 1+2,2+3,1+3`. By default each run of the swarm draws one of the "
-        "first two; any other search takes the first.",
+        help="`majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`. By default each run of the swarm "
+        "draws one of the first two; any other search takes the first.",
     ),
 ]
 Settings = Annotated[

@@ -32,7 +32,7 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
-from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Configuration, Quorums, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
 from zabcheck.protocols.base import CannotTellApart, Protocol
@@ -297,9 +297,13 @@ def _refuse_other_runs(schedule: Schedule, checked: Protocol) -> None:
 
 def _quorums(schedule: Schedule) -> Quorums:
     try:
-        return quorums_of(schedule.quorums, schedule.processes)
+        quorums = quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
         raise Refused("quorums", None, str(error)) from None
+    if isinstance(quorums, Configuration):
+        reason = "expected quorums that are fixed, an exhaustive search knows no others; `zabcheck run` does"
+        raise Refused("quorums", None, reason)
+    return quorums
 
 
 def _in_fine_steps(schedule: Schedule) -> Schedule:

@@ -37,7 +37,7 @@ from zabcheck.invariants import (
     Zxid,
     add,
 )
-from zabcheck.invariants.quorums import quorums_of
+from zabcheck.invariants.quorums import Configuration, quorums_of
 from zabcheck.invariants.record import Record
 from zabcheck.proof.abstraction import (
     LOOKS_AT,
@@ -99,7 +99,8 @@ class _Abstracted(Invariant):
         quorums = record.quorums
         self.world: World | None = None
         """The state so far; None if this trace is not judged."""
-        if quorums is not None and quorums.size <= MOST_PROCESSES:
+        fixed = quorums is not None and not isinstance(quorums, Configuration)
+        if quorums is not None and fixed and quorums.size <= MOST_PROCESSES:
             self.world = at_start(quorums)
         self.tells = False
         self.steps = 0

@@ -266,8 +266,8 @@ def replay_on(protocol: Protocol, schedule: Schedule, properties: Iterable[str] 
 
     ValueError if there is no such quorum system or property. Cost: one execution; memory O(events).
     """
-    kinds = select(properties)
     quorums = quorums_of(schedule.quorums, schedule.processes)
+    kinds = select(properties, quorums)
     judge = Judge(kinds, quorums=quorums)
     goals = Goals(quorums)
     events: list[Event] = [header(schedule)]

@@ -15,6 +15,7 @@ import msgspec
 from zabcheck.invariants import (
     Accept,
     AckEpoch,
+    Activate,
     Adopt,
     Broadcast,
     ClientAck,
@@ -181,6 +182,8 @@ def phrase(event: Event) -> str:
             return f"is established as leader of epoch {event.epoch}"
         case CommitEpoch():
             return f"learns that epoch {event.epoch} is committed"
+        case Activate():
+            return f"activates {event.txn}"
         case Stabilised():
             if not event.quorum:
                 return "has not come to an end of what it had to do undisturbed: nothing follows from that"

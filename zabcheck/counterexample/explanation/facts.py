@@ -29,7 +29,7 @@ from zabcheck.invariants import (
     Txn,
     chain_hash,
 )
-from zabcheck.invariants.quorums import MAJORITY, weights_of
+from zabcheck.invariants.quorums import MAJORITY, is_configuration, weights_of
 from zabcheck.invariants.record import Actor, named
 
 _MOST_GUESSES = 5000
@@ -111,6 +111,8 @@ class Facts:
         if self.quorums == MAJORITY:
             return ""
         weights = weights_of(self.quorums)
+        if is_configuration(self.quorums):
+            return " of the configuration that governs it"
         if weights is None:
             return f" of {self.quorums}"
         return (
