@@ -106,6 +106,14 @@ def test_a_click_on_a_step_jumps_there(opened: Opened, name: str) -> None:
         assert same((where, cells), expected(story, position))
 
 
+def test_an_argument_is_opened_at_its_first_step_and_a_violation_where_it_was_decided(opened: Opened) -> None:
+    for name, decided in (("argument", False), ("usual", True)):
+        story = STORIES[name]()
+        with opened(name) as page:
+            shown = int(page.locator("#where").inner_text().split()[1])
+        assert (shown == story.moments[0].step) == (not decided)
+
+
 def test_the_keys(opened: Opened) -> None:
     story = STORIES["usual"]()
     steps = len(story.moments)

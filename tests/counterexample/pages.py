@@ -11,6 +11,8 @@ from tests.counterexample.stories import broken
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Flight, HeldThread, Mismatch, Moment, Raised, Story
 from zabcheck.counterexample.traced import story_of_trace
+from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.papers.scenarios.play import play
 from zabcheck.protocols.adapter import imported
 from zabcheck.search.run import replay, schedule_of
 from zabcheck.simulation import schedule as schedules
@@ -184,6 +186,11 @@ def differs() -> Story:
     )
 
 
+def argument() -> Story:
+    """A run that a paper argues with, in which a property breaks."""
+    return play(SCENARIOS["ladis-causal-violation"]).story
+
+
 STORIES: Mapping[str, Callable[[], Story]] = {
     "usual": minimised,
     **{name: partial(minimised, name) for name in OTHERS},
@@ -197,6 +204,7 @@ STORIES: Mapping[str, Callable[[], Story]] = {
     "one process": partial(harmless, 1),
     "seven processes": partial(broken, 7),
     "differs": differs,
+    "argument": argument,
     "empty": empty,
     "left out": left_out,
     "long": long,

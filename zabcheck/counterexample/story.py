@@ -182,6 +182,14 @@ class ServersPart(Struct, frozen=True):
     known: tuple[str, ...]
 
 
+class Argument(Struct, frozen=True):
+    """What a paper, `source` with its section, argues with a run: `title` in a few words, `shows` in sentences."""
+
+    title: str
+    source: str
+    shows: str
+
+
 class Story(Struct, frozen=True):
     """A schedule executed and explained, or a trace. `wrong` says which bug was planted, if one was."""
 
@@ -234,6 +242,8 @@ class Story(Struct, frozen=True):
     wrong."""
     threads: tuple[HeldThread, ...] = ()
     """The threads of a real ensemble that were held, in the order in which they stopped."""
+    argument: Argument | None = None
+    """What the run is an argument for, if a paper argues with it."""
     mismatch: Mismatch | None = None
     """The first difference of a real ensemble from this run of the model."""
 

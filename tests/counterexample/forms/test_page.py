@@ -318,7 +318,8 @@ def test_every_event_of_the_witness_has_a_ring(about: str) -> None:
     assert len(of_class(lanes(about), "ring")) == len(ringed)
     tagged = [label for each in of_class(lanes(about), "tag") for label in words(each).split() if label != "D"]
     assert sorted(tagged) == sorted(labels.values())
-    assert data_of(about)["decided"] == (None if decision is None else decision.step)
+    opens = story.moments[0].step if story.argument else None if decision is None else decision.step
+    assert data_of(about)["decided"] == opens
     assert len(of_class(lanes(about), "halo")) <= 1
     listed = [words(each) for each in parsed(about).iterfind(".//ol[@aria-label='Witness']/li")]
     assert len(listed) == len(labels_of(story.violation))
@@ -453,3 +454,14 @@ def test_threads_that_were_held_are_told_with_links_to_where() -> None:
     assert second.endswith(f", after step {steps[1]}.")
     assert f", after step {steps[2]}, until step {steps[5]}. " in third
     assert not any(each.attrib["aria-labelledby"] == "threads" for each in parsed("usual").iter("section"))
+
+
+def test_a_run_that_a_paper_argues_with_is_headed_by_its_argument() -> None:
+    story = STORIES["argument"]()
+    assert story.argument is not None
+    header = next(parsed("argument").iter("header"))
+    assert [words(each) for each in header][:3] == [
+        story.argument.title,
+        f"{' '.join(story.argument.shows.split())} ({story.argument.source})",
+        "Causal order is violated:",
+    ]

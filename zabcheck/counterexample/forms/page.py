@@ -60,6 +60,13 @@ def page(story: Story, file: str = "FILE") -> str:
 
 def heading(story: Story) -> str:
     """Return what the story is about, in a few words."""
+    if story.argument is not None:
+        return story.argument.title
+    return verdict(story)
+
+
+def verdict(story: Story) -> str:
+    """Return what went wrong, in a few words, or that nothing did."""
     if story.mismatch is not None:
         return story.mismatch.title
     if story.raised is not None:
@@ -84,7 +91,11 @@ def _summary(story: Story) -> str:
         said = story.raised.error
     if story.mismatch is not None:
         said = f"{story.mismatch.summary}."
-    return f'<p class="summary">{text(_brief(said), LONGEST)}</p>\n' if said else ""
+    summary = f'<p class="summary">{text(_brief(said), LONGEST)}</p>\n' if said else ""
+    if story.argument is None:
+        return summary
+    shows = f"<p>{text(story.argument.shows, LONGEST)} ({text(story.argument.source)})</p>\n"
+    return f"{shows}<p>{text(verdict(story).capitalize())}{':' if said else '.'}</p>\n{summary}"
 
 
 def _what_happened(story: Story) -> str:

@@ -35,7 +35,8 @@ def data(story: Story, labels: Labels) -> str:
             for moment in story.moments
         ],
         "flights": [*_ways(story, shown), *_deliveries(story)],
-        "decided": decision.step if decision is not None else None,
+        # The page opens there; an argument is read from its beginning.
+        "decided": story.moments[0].step if story.argument else decision.step if decision is not None else None,
         "witness": sorted({step for step, _ in labels}),
     }
     made = json.dumps(document, ensure_ascii=False, separators=(",", ":"))

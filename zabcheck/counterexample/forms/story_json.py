@@ -34,6 +34,7 @@ def fields(story: Story) -> dict[str, Any]:
         "noticed": [{"kind": kind, "text": text, "servers": story.servers.get(kind)} for kind, text in story.noticed],
         "worst": story.worst,
         "threads": story.threads,
+        "argument": story.argument,
         "mismatch": story.mismatch,
         "unit": story.unit,
         "is_ordered": story.is_ordered,

@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zabcheck.counterexample.explain import explain_replay
-from zabcheck.counterexample.story import Story, states_after
+from zabcheck.counterexample.story import Argument, Story, states_after
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import Event, Header, check
 from zabcheck.invariants import trace as trace_format
@@ -49,6 +49,7 @@ def play(scenario: Scenario) -> Played:
     delivered = {process: " ".join(map(str, txns)) for process, _, txns in story.delivered}  # of the last incarnation
     histories = _histories(story)
     unmet = tuple(_unmet(scenario, story, goals, delivered, histories))
+    story = replace(story, argument=Argument(scenario.title, scenario.source, scenario.shows))
     return Played(scenario, story, events, goals, delivered, histories, unmet)
 
 
