@@ -42,6 +42,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
+from zabcheck.search.moves import drawing_disks
 from zabcheck.search.report import summary as summaries
 from zabcheck.search.run import (
     DEFAULT_PROCESSES,
@@ -61,6 +62,12 @@ Runs = Annotated[int, typer.Option("--runs", min=1, help="At least how many runs
 Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is written.")]
 
 
+Disks = Annotated[
+    bool,
+    typer.Option("--disks", help="Wipe disks, or put older copies in their place, too: Zab promises nothing then."),
+]
+
+
 @command
 def run(
     protocol: Protocols = None,
@@ -73,6 +80,7 @@ def run(
     steps: Steps = None,
     quorums: Quorums = None,
     switch: Settings = None,
+    disks: Disks = False,
     property: Properties = None,
     out: Out = Path("reports"),
     format: Formats = Format.text,
@@ -82,6 +90,9 @@ def run(
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
         kinds = select(property or checked.properties)
+    if disks:
+        with bad_input_for(ValueError, "--disks: "):
+            checked = drawing_disks(checked)
     if engine is Engine.hypothesis or quorums is not None:
         processes, quorums = processes or DEFAULT_PROCESSES, quorums or MAJORITY
     with bad_input_for(ValueError, "--quorums: "):

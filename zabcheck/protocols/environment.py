@@ -18,7 +18,8 @@ class Environment(Struct, frozen=True):
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that this environment does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
-    Disks are wiped only where this gives `wipe` a weight: Zab promises nothing then.
+    Disks are wiped, copied and replaced by their copies only where this gives `wipe`, `backup` and `restore` weights:
+    Zab promises nothing then.
     `switches` has the switches that runs draw otherwise than those of Zab: of a hundred runs how many have each value,
     as in `zabcheck.search.settings.Settings.switches`.
     `rejoins` says how many of a hundred runs, of either engine, are about a process that comes back to a leader

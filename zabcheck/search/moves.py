@@ -7,6 +7,8 @@ So an engine draws one number for each move: Hypothesis one below 100, the swarm
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
+from msgspec import structs
+
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
@@ -155,6 +157,13 @@ class Moves:
         down = self.down()
         return choices.Wipe(_one(down, pick)) if down else None
 
+    def backup(self, pick: int) -> Choice | None:
+        return choices.BackUp(_one(self.ids, pick))
+
+    def restore(self, pick: int) -> Choice | None:
+        copied = [process for process in self.down() if process in self.simulator.copies]
+        return choices.Restore(_one(copied, pick)) if copied else None
+
     def cut(self, pick: int) -> Choice | None:
         return choices.Cut(*self.two(pick))
 
@@ -302,6 +311,19 @@ def _one(items: Sequence[T], pick: int) -> T:
     return items[pick % len(items)]
 
 
+def drawing_disks(protocol: Protocol) -> Protocol:
+    """Return the same protocol, with runs in which disks are wiped, and replaced by older copies, too.
+
+    ValueError if its processes do not come back from their disks.
+    """
+    usual = weights_for(protocol)
+    if not usual.get("recover"):
+        raise ValueError(f"expected a protocol whose processes come back from their disks, found {protocol.name}")
+    asked = {name: max(1, usual.get(name, 0) + more) for name, more in SETTINGS.weights_with_disks.items()}
+    environment = structs.replace(protocol.environment, moves={**protocol.environment.moves, **asked})
+    return structs.replace(protocol, environment=environment)
+
+
 def weights_for(protocol: Protocol) -> Mapping[str, int]:
     """Return how often each move is tried with this protocol, without the moves that the protocol does not have."""
     usual = SETTINGS.weights
@@ -315,6 +337,7 @@ def weights_for(protocol: Protocol) -> Mapping[str, int]:
 
 
 MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {
-    name: getattr(Moves, name) for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates, "wipe")
+    name: getattr(Moves, name)
+    for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates, *SETTINGS.weights_with_disks)
 }
 """The move of each name that has a weight."""

@@ -346,6 +346,37 @@ class Wipe(FineChoice, frozen=True):
         return True
 
 
+class BackUp(FineChoice, frozen=True):
+    """The disk of `process` is copied, with all that was written to it; a later copy replaces the one before."""
+
+    process: _Id
+    told: ClassVar[str] = "disk: copied"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        copied = world.disks[process].copy()
+        copied.sync()
+        if not copied.durable:
+            return False
+        world.copies[process] = copied
+        return True
+
+
+class Restore(FineChoice, frozen=True):
+    """The disk of `process`, which is down, is what its last copy has, as if the copy were put in its place."""
+
+    process: _Id
+    fault: ClassVar[Fault | None] = Fault(12, "restored disks")
+    told: ClassVar[str] = "disk: an older copy"
+
+    def apply(self, world: World) -> bool:
+        process = self.process
+        if world.states[process] is not None or world.halted[process] or process not in world.copies:
+            return False
+        world.disks[process] = world.copies[process].copy()
+        return True
+
+
 class Snapshot(FineChoice, frozen=True):
     """The application at `process` writes a snapshot; with `cut`, the log is cut below it."""
 

@@ -63,6 +63,7 @@ class Processes:
         "_turns",
         "application",
         "channels",
+        "copies",
         "disks",
         "halted",
         "incarnations",
@@ -96,6 +97,7 @@ class Processes:
         # By process id; entry 0 is not used.
         self.incarnations = [0] * (quorums.size + 1)
         self.disks = [Disk() for _ in self.incarnations]
+        self.copies: dict[int, Disk] = {}  # the last copy of each disk that was copied; nothing changes it
         self.states: list[Any] = [None] * (quorums.size + 1)  # None: down
         self.halted = [False] * (quorums.size + 1)
         # A process's messages to itself and notifications, and True while it handles them; empty and False between
@@ -115,6 +117,7 @@ class Processes:
         twin.show, twin.channels, twin.application = show, channels, application
         twin.incarnations = self.incarnations.copy()
         twin.disks = [disk.copy() for disk in self.disks]
+        twin.copies = self.copies.copy()
         twin.states = [copy(state) for state in self.states]
         twin.halted = self.halted.copy()
         twin._own = [deque() for _ in self._own]

@@ -55,6 +55,7 @@ class World:
         # By process id; entry 0 is not used.
         self.incarnations = processes.incarnations
         self.disks = processes.disks
+        self.copies = processes.copies  # only of disks that were copied
         self.states: list[Any] = processes.states  # None: down
         self.halted = processes.halted
 

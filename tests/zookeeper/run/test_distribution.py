@@ -80,6 +80,16 @@ def test_only_versions_whose_log_is_known_are_run(version: str, known: bool, pla
             find(program)
 
 
+@pytest.mark.parametrize("said", ["3.6.2", "3.9.0-SNAPSHOT", "3.8.0.1-own"])
+def test_a_version_has_what_is_behind_its_numbers(said: str, places: Path) -> None:
+    assert find(java(places, "serves", said)).version == said
+
+
+def test_an_empty_qualifier_is_no_part_of_a_version(places: Path) -> None:
+    """3.6.2 says `version 3.6.2- 09/04/2020`."""
+    assert find(java(places, "serves", "3.6.2-")).version == "3.6.2"
+
+
 def test_a_release_may_say_its_version_in_another_way(places: Path) -> None:
     """3.5 has no VersionInfoMain."""
     assert find(java(places, "old", "3.5.10")).version == "3.5.10"

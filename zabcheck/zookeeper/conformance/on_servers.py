@@ -32,7 +32,7 @@ from zabcheck.zookeeper.model.versions import ON_REQUEST, VERSIONS
 from zabcheck.zookeeper.run.choices.choice import ROLES, Role
 from zabcheck.zookeeper.run.choices.choice import Choice as Done
 from zabcheck.zookeeper.run.choices.in_step import Expect, Leave, LetThrough, Lose, Meet, NoticeEnd, OpenedGate
-from zabcheck.zookeeper.run.choices.servers import Kill, Start, Wipe
+from zabcheck.zookeeper.run.choices.servers import BackUp, Kill, Restore, Start, Wipe
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.schedule import SIZES, EnsembleSchedule
 
@@ -220,6 +220,12 @@ class _Translator:
             case choices.Wipe(process):
                 self._emit(Wipe(self._role(process)))
                 return []  # nothing is left to compare
+            case choices.BackUp(process):
+                self._emit(BackUp(self._role(process)))
+                return []
+            case choices.Restore(process):
+                self._emit(Restore(self._role(process)))
+                return []  # it is compared when its server is up
             case choices.Run(process, thread):
                 self._turn(process, thread)
             case choices.Snapshot():

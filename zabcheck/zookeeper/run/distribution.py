@@ -28,7 +28,7 @@ NEWEST = (3, 9)
 """The oldest and the newest version whose log lines are known, by their first two numbers."""
 
 _VERSION_MAINS = {
-    "version.VersionInfoMain": r"version (\d+\.\d+(?:\.[\w.-]+)?)",
+    "version.VersionInfoMain": r"version (\d+\.\d+(?:\.\w+(?:[.-]\w+)*)?)",
     "Version": r"^(\d+\.\d+(?:\.\d+)?)",
 }
 """The classes that print the version, and where it is in what they print; 3.5 lacks the first."""
