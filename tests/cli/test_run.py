@@ -205,6 +205,17 @@ def test_a_family_that_is_no_quorum_system_is_refused(quorums: str, message: str
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
 
 
+def test_disks_are_replaced_only_if_that_is_asked_for(zabcheck: Command) -> None:
+    search = "run", "--seed", "1", "--runs", "60", "--property", "agreement", "--processes", "3"
+    assert zabcheck(*search).code == 0
+    asked = zabcheck(*search, "--disks")
+    assert asked.code == 1
+    assert "disk: wiped" in asked.out or "disk: an older copy" in asked.out
+    refused = zabcheck(*search, "--disks", "--protocol", "db19")
+    assert (refused.code, refused.out) == (2, "")
+    assert refused.err.startswith("zabcheck: --disks: expected a protocol whose processes come back from their disks")
+
+
 def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
     """With one counter an epoch nothing can be outstanding behind something else."""
     for limit, several in ((1, False), (3, True)):

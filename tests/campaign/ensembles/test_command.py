@@ -88,6 +88,24 @@ def test_a_campaign_that_was_stopped_goes_on_where_it_was(zabcheck: Command, tmp
     assert rows(store) == whole
 
 
+def test_a_campaign_that_was_begun_before_there_were_disks_goes_on(zabcheck: Command, tmp_path: Path) -> None:
+    store = made(tmp_path / "before")
+    plan = Path(store.root, "campaign.json")
+    fields = msgspec.json.decode(plan.read_bytes())
+    assert not fields.pop("disks")
+    plan.write_bytes(msgspec.json.encode(fields))
+    Path(store.root, "runs/part-000002.parquet").unlink()
+    assert zabcheck("campaign", "--resume", "--out", "before").code == 1
+    assert rows(store) == rows(made(tmp_path / "whole"))
+
+
+def test_a_campaign_with_disks_says_so(zabcheck: Command) -> None:
+    result = zabcheck(*CAMPAIGN, "--out", "there", "--disks", "--format", "json")
+    assert (result.code, result.err) == (1, "")
+    assert msgspec.json.decode(result.out)["plan"]["disks"] is True
+    assert "3 servers, with changed disks, seed 5" in zabcheck("campaign", "report", "there").out
+
+
 def test_versions_are_added_up(tmp_path: Path) -> None:
     found = tables.make(None, made(tmp_path), PLAN)
     assert [row.zookeeper for row in found.versions] == ["3.8.0", "3.9.5"]
@@ -120,6 +138,8 @@ def test_spark_makes_the_same_tables(spark: "SparkSession", tmp_path: Path) -> N
         (["--zookeeper", "--seed", str(2**63 - 1)], f"--seed {2**63 - 1}: expected less than 2^63 with 10,000 runs"),
         (["--resume", "--out", "there", "--seed", "6"], "--seed 6: the campaign in there has 5; leave it out, or name"),
         (["--resume", "--out", "there", "--sessions"], "--sessions True: the campaign in there has False; leave it"),
+        (["--disks"], "--disks: only with --zookeeper"),
+        (["--resume", "--out", "there", "--disks"], "--disks True: the campaign in there has False; leave it"),
         (["--resume", "--out", "there", "--classpath", "one"], "--classpath: the campaign in there has 3.8.0, 3.9.5;"),
         (["--resume", "--out", "there", "--steps", "5"], "--steps: only without --zookeeper"),
         (["--zookeeper", "--out", "there"], "--out there: holds a campaign already; --resume goes on with it"),

@@ -29,6 +29,7 @@ def test_the_parts_have_every_run_once_and_each_build_the_same_seeds() -> None:
     for part in range(4):
         assert len({PLAN.build_of(run) for run in PLAN.runs_of(part)}) == 1
     assert PLAN.schedule_of(7) == draw(6, 3)
+    assert msgspec.structs.replace(PLAN, disks=True).schedule_of(7) == draw(6, 3, disks=True)
 
 
 @pytest.mark.parametrize(("runs", "size"), [(1, 1), (17, 2), (800, 50), (10**6, 50)])

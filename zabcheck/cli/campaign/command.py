@@ -131,6 +131,9 @@ def campaign(
     observers: Annotated[
         int | None, typer.Option(min=0, max=2, help="With --zookeeper: how many servers more, that do not vote.")
     ] = None,
+    disks: Annotated[
+        bool, typer.Option("--disks", help="With --zookeeper: wipe and restore disks, and have their writes fail, too.")
+    ] = False,
     java: Java = None,
     home: Homes = None,
     classpath: Classpaths = None,
@@ -158,6 +161,7 @@ def campaign(
         "threads": threads or None,
         "sessions": sessions or None,
         "observers": observers,
+        "disks": disks or None,
         "java": java,
         "zookeeper-home": home,
         "classpath": classpath,

@@ -51,6 +51,7 @@ def new_plan(wishes: Mapping[str, Any]) -> "EnsemblePlan":
         wishes.get("sessions", False),
         wishes.get("observers", 0),
         names,
+        wishes.get("disks", False),
     )
 
 
@@ -100,7 +101,7 @@ def resumed_plan(store: "Store", wishes: Mapping[str, Any]) -> "EnsemblePlan":
     return plan
 
 
-_FIELDS = {name: name for name in ("seed", "runs", "keep", "servers", "threads", "sessions", "observers")}
+_FIELDS = {name: name for name in ("seed", "runs", "keep", "servers", "threads", "sessions", "observers", "disks")}
 
 
 def _differs(option: str, store: "Store", had: str) -> BadInput:

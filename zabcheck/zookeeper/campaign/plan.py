@@ -48,6 +48,7 @@ class EnsemblePlan(Struct, frozen=True, forbid_unknown_fields=True):
     sessions: bool
     observers: int
     properties: tuple[str, ...] | None = None
+    disks: bool = False
 
     @property
     def total(self) -> int:
@@ -79,7 +80,7 @@ class EnsemblePlan(Struct, frozen=True, forbid_unknown_fields=True):
 
     def schedule_of(self, run: int) -> EnsembleSchedule:
         """Return the schedule of a run."""
-        return draw(self.seed_of(run), self.servers, self.threads, self.sessions, self.observers)
+        return draw(self.seed_of(run), self.servers, self.threads, self.sessions, self.observers, self.disks)
 
 
 def runs_a_part(runs: int) -> int:

@@ -17,6 +17,7 @@ def title(report: EnsembleReport) -> str:
     plan = report.plan
     more = ["with threads held"] if plan.threads else []
     more += ["with sessions"] if plan.sessions else []
+    more += ["with changed disks"] if plan.disks else []
     more += [counted(plan.observers, "observer", "observers")] if plan.observers else []
     what = f"a campaign on simulated servers of ZooKeeper {', '.join(report.names())}"
     return ", ".join([what, f"{plan.servers} servers", *more, f"seed {plan.seed}"])
