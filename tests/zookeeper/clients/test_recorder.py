@@ -17,7 +17,7 @@ from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients import disturbance, recorder
 from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.exchange import read
-from zabcheck.zookeeper.clients.history import Connect, HistoryEnd, HistoryLine, Request
+from zabcheck.zookeeper.clients.history import Answer, Connect, HistoryEnd, HistoryLine, Request
 from zabcheck.zookeeper.clients.judge import PROMISES, judge
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
@@ -192,6 +192,21 @@ def test_a_service_that_is_not_there_is_told() -> None:
         port = taken.getsockname()[1]
     with pytest.raises(NotServed, match=f"^no session at 127.0.0.1:{port}$"):
         Recorder(targets([port]), 1, [].append).begin()
+
+
+@pytest.mark.zookeeper
+def test_an_eager_refusal_overtakes_what_was_asked_before(tmp_path: Path) -> None:
+    """With this setting a server refuses a write that is forbidden at once, and tells no zxid."""
+    distribution = debian()._replace(options=("-Dzookeeper.enableEagerACLCheck=true",))
+    with ProcessEnsemble(1, distribution, tmp_path, [].append, proxied=False) as ensemble:
+        ensemble.start(1)
+        assert ensemble.await_all(60.0, lambda: ensemble.served(1))
+        lines = recorded([ensemble.client_port(1)], 100, faults=False)
+    [judged] = judge(read(lines, "history"), ["answer order"])
+    assert judged.breach is not None
+    refused = judged.breach.witness[-1]
+    assert isinstance(refused, Answer)
+    assert (refused.error, refused.zxid) == ("NoAuth", 0)
 
 
 @pytest.mark.zookeeper

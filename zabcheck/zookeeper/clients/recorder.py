@@ -36,6 +36,8 @@ WINDOW = 30
 """The most requests of a session that may be open."""
 _LOOKED_FOR = 100
 """How many nodes that nobody deletes are looked for in the end, at most."""
+_REFUSALS = 5
+"""How many writes are sent in the end that are forbidden."""
 _FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
 """The probability that a session loses its connection, ends, or falls silent before it sends anything."""
 
@@ -563,6 +565,7 @@ class Recorder:
                     session.send(wire.get_data(path))
                 session.settle()
         self._look_for_ends()
+        self._ask_for_refusals()
         for session in self._sessions[1:]:
             session.close()
         last = self._sessions[0]
@@ -579,6 +582,18 @@ class Recorder:
         if session is not None:
             for path in made[:: 1 + len(made) // _LOOKED_FOR]:
                 session.send(wire.exists(path))
+            session.settle()
+
+    def _ask_for_refusals(self) -> None:
+        """Send writes together with writes that a node's permissions forbid: all are answered in the order sent."""
+        session = next((each for each in self._sessions if each.is_connected), None)
+        if session is not None:
+            path = f"{self.root}/closed"
+            session.ask(wire.create(path, b""))
+            session.ask(wire.forbid_writes(path))
+            for _ in range(_REFUSALS):
+                self._send(session, wire.set_data(self._registers[0], self._value(session)))
+                self._send(session, wire.set_data(path, self._value(session)))
             session.settle()
 
     def _clear(self, session: _Session, path: str) -> None:

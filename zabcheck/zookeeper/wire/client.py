@@ -35,8 +35,8 @@ ANSWER = Struct(">iqi")
 STAT = Struct(">qqqqiiiqiiq")
 MULTI_HEADER = Struct(">i?i")
 PING_TYPE = 11
-_ANYBODY = Struct(">ii").pack(1, 31)
-"""One permission, to do anything; the scheme and identity that have it follow."""
+_ALL, _WRITE = 31, 2
+"""Permissions (ZooDefs.Perms): to do anything, and to set the data."""
 
 EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
 _EVENTS: dict[int, EventType] = {
@@ -150,7 +150,12 @@ def ping() -> bytes:
     return request(PING, Part(PING_TYPE, b""))
 
 
-_OPEN = _ANYBODY + _buffer(b"world") + _buffer(b"anyone")
+def _anybody(permissions: int) -> bytes:
+    """Return a list of permissions, of anybody."""
+    return _int(1) + _int(permissions) + _buffer(b"world") + _buffer(b"anyone")
+
+
+_OPEN = _anybody(_ALL)
 """The list of permissions that lets anybody do anything."""
 
 
@@ -169,6 +174,11 @@ def create_with_ttl(path: str, data: bytes, milliseconds: int) -> Part:
 def set_open_permissions(path: str) -> Part:
     """Make a request that lets anybody do anything with a node, as before."""
     return Part(Operation.SET_ACL, _buffer(path.encode()) + _OPEN + _int(NOTHING_EXPECTED))
+
+
+def forbid_writes(path: str) -> Part:
+    """Make a request that lets nobody set the data of a node, and anybody do everything else."""
+    return Part(Operation.SET_ACL, _buffer(path.encode()) + _anybody(_ALL - _WRITE) + _int(NOTHING_EXPECTED))
 
 
 def set_data(path: str, data: bytes, version: int = NOTHING_EXPECTED) -> Part:
