@@ -117,6 +117,8 @@ RECORDED: dict[str, dict[str, str]] = {
     },
     "late-proposal": {},
     "snapshot-digest": {},
+    "unlogged-voter": {},
+    "pending-config": {},
 }
 """For each bug and version what the run of the model breaks that explains the recording of an execution.
 

@@ -1,5 +1,7 @@
 """Which servers may come to serve, as servers and links are; the servers are fakes that do nothing."""
 
+import re
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -59,6 +61,37 @@ def test_an_observer_is_in_no_quorum_and_may_serve_with_one(tmp_path: Path) -> N
         assert ensemble.may_serve() == [1, 2]
         ensemble.proxy.cut(2, 1)
         assert ensemble.may_serve() == [1]
+
+
+def test_servers_that_may_be_reconfigured_have_one_list_and_find_each_other_behind_the_proxy(tmp_path: Path) -> None:
+    """The list names each server; its address depends on who asks, so that every link has ports of the proxy."""
+    distribution = Distribution("3.9.5", fake_zookeeper.java(tmp_path, "silent"), str(tmp_path))
+    with ProcessEnsemble(2, distribution, tmp_path, lambda _: None, observers=1, reconfigurable=True) as ensemble:
+        [members] = {(tmp_path / f"server-{number}/zoo.cfg.dynamic").read_text() for number in (1, 2, 3)}
+        found = re.findall(r"^server\.(\d)=s\1:(\d+):(\d+):(\w+);127\.0\.0\.1:(\d+)$", members, re.MULTILINE)
+        assert [(number, part) for number, _, _, part, _ in found] == [
+            ("1", "participant"),
+            ("2", "participant"),
+            ("3", "observer"),
+        ]
+        assert [int(client) for *_, client in found] == [ensemble.client_port(number) for number in (1, 2, 3)]
+        hosts = dict(line.split()[::-1] for line in (tmp_path / "hosts-2").read_text().splitlines())
+        assert (hosts["s1"], hosts["s2"], hosts["s3"]) == ("127.1.2.1", "127.0.0.2", "127.1.2.3")
+        for number, *ports, _, _ in found:
+            for client in {"1", "2", "3"} - {number}:
+                for port in ports:
+                    socket.create_connection((f"127.1.{client}.{number}", int(port)), timeout=5).close()
+        configuration = (tmp_path / "server-3/zoo.cfg").read_text()
+        assert "reconfigEnabled=true\ndynamicConfigFile=./server-3/zoo.cfg.dynamic\n" in configuration
+        assert not re.search("^(clientPort|peerType|server)", configuration, re.MULTILINE)
+
+
+def test_once_an_ensemble_is_reconfigured_every_server_that_can_talk_may_serve(ensemble: ProcessEnsemble) -> None:
+    ensemble.servers[1].kill()
+    ensemble.servers[2].kill()
+    assert ensemble.may_serve() == []
+    ensemble.is_reconfigured = True
+    assert ensemble.may_serve() == [3]
 
 
 def test_a_server_that_reaches_no_quorum_may_not_serve(ensemble: ProcessEnsemble) -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.processes import groups_of, is_free, ports_of
+from zabcheck.zookeeper.bugs.catalogue import named
 from zabcheck.zookeeper.recording.folder import log_file, read
 from zabcheck.zookeeper.recording.records import (
     Acknowledged,
@@ -402,6 +403,17 @@ def test_a_real_observer_has_what_the_others_have(tmp_path: Path, run: Path) -> 
     assert len({record.nodes for record in reads}) == 1
     assert len(reads) == 4
     assert len(reads[0].nodes) >= 40  # of the last ten some may be lost: the observer may have no leader yet
+
+
+@pytest.mark.zookeeper
+def test_real_servers_are_reconfigured(run: Path) -> None:
+    """An observer that logs nothing votes, and lacks what it acknowledged once it is started again."""
+    execute.execute(named("unlogged-voter").schedule(), real.distribution(), run)
+    judged = judge(run)
+    assert "final agreement" in judged.violated
+    assert [match.issue.name for match in judged.known] == ["unlogged-voter"]
+    reads = {record.server: len(record.nodes) for record in read(run) if isinstance(record, Read)}
+    assert reads == {1: 21, 2: 21, 3: 21, 4: 1}
 
 
 @pytest.mark.zookeeper

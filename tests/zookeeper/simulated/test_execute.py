@@ -373,6 +373,19 @@ def test_an_observer_that_does_not_log_is_made_a_voter_and_lacks_what_it_acknowl
         assert reads == {1: 21, 2: 21, 3: 21, 4: 1 if lacks else 21}
         assert ("final agreement" in tried.judged.wrong) == ("data agreement" in tried.judged.wrong) == lacks
         assert lacks or tried.judged.wrong == []
+        assert [match.issue.name for match in tried.judged.known] == ["unlogged-voter"] * lacks
+
+
+def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: Distribution, tmp_path: Path) -> None:
+    """D is brought up to date while it is proposed, and activates it: {A, D} and {B, C} both elect, and both serve."""
+    tried = attempt(named("pending-config").schedule(), reconfigured, tmp_path / "run")
+    assert "epoch uniqueness" in tried.judged.violated
+    assert [match.issue.name for match in tried.judged.known] == ["pending-config"]
+    reads = {each.server: {path for path, _ in each.nodes} for each in read(tmp_path / "run") if isinstance(each, Read)}
+    roles = next(each.roles for each in read(tmp_path / "run") if isinstance(each, Cast))
+    a, b, c, d = (reads[roles[role]] for role in "ABCD")
+    assert (len(a), len(b), a & b) == (3, 3, set())
+    assert (a, b) == (d, c)
 
 
 def test_points(simulator: Simulator, tmp_path: Path) -> None:

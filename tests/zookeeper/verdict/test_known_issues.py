@@ -13,6 +13,7 @@ from zabcheck.zookeeper.trace.notes import (
     CutRecordKept,
     EpochWithoutHistory,
     HoleInLog,
+    InformedNotLogged,
     SnapshotLost,
     SnapshotTakenOver,
 )
@@ -378,7 +379,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 7
+    assert len(keys) == len(ISSUES) - 9
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -496,3 +497,33 @@ def test_3598_a_server_that_refuses_to_remember_a_transaction_out_of_order() -> 
         "3.9.5", (), findings=(said(2, "Exception occurred from thread QuorumPeer[myid=2]", out_of_order),)
     )
     assert found.issue.name == "ZOOKEEPER-3598"
+
+
+def test_an_observer_that_is_made_a_voter_without_a_log() -> None:
+    note = InformedNotLogged(4, Zxid(1, 1), Zxid(1, 6))
+    [found] = recognise("3.9.5", (), notes=(note,))
+    assert found.issue.name == "unlogged-voter"
+    assert found.why == "server 4: its log lacks ⟨1,1⟩, of which it was informed as an observer, and goes on with ⟨1,6⟩"
+    assert recognise("3.5.2", (), notes=(note,)) == []
+    assert recognise("3.9.5", (), notes=(HoleInLog(4, Zxid(1, 1), Zxid(1, 6)),))[0].issue.name != "unlogged-voter"
+
+
+def test_a_configuration_that_is_activated_before_it_is_committed() -> None:
+    ahead = "java.io.IOException: Follower is ahead of the leader (has a later activated configuration)"
+    other = "java.io.IOException: Follower is ahead of the leader, leader summary: 1 (current epoch)"
+    [found] = recognise("3.9.5", (), (said(3, "Unexpected exception in LearnerHandler", ahead),))
+    assert found.issue.name == "pending-config"
+    assert found.why == "server 3 says 'has a later activated configuration'"
+    assert recognise("3.9.5", (), (said(3, "Unexpected exception in LearnerHandler", other),)) == []
+
+
+def test_two_ensembles_of_one_epoch_one_with_a_learner_whose_part_has_changed() -> None:
+    reconfigured = "java.lang.Exception: changes proposed in reconfig"
+    found = said(4, "Exception when observing the leader", reconfigured, "", "at quorum.Learner.syncWithLeader(x)")
+    once = BROADCAST, "closed 2>1"
+    again = "3>1 FOLLOWERINFO 1:0", "1>3 LEADERINFO 2:0", "3>1 ACKEPOCH 1:2 a=1", "1>3 DIFF 1:2", "1>3 PROPOSAL 2:1"
+    other = "2>4 FOLLOWERINFO 1:0", "4>2 LEADERINFO 2:0", "2>4 ACKEPOCH 1:1 a=1", "4>2 DIFF 1:1", "4>2 PROPOSAL 2:1"
+    told = looks_like("3.9.5", *once, *again, *other, findings=(found,))
+    assert "server 4 says 'changes proposed in reconfig'" in told[NO_NUMBER]
+    assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, findings=(found,)).values())
+    assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, *other).values())

@@ -12,14 +12,7 @@ from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.extras import pip_install
 from zabcheck.java import NoJava, find_java, version_of
-from zabcheck.zookeeper.run.distribution import (
-    OLDEST_JAVA,
-    Distribution,
-    NotSimulated,
-    NoZooKeeper,
-    OnlySimulated,
-    find,
-)
+from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NotSimulated, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
 """The number of runs from which on it pays to make an archive of the servers' classes first."""
@@ -108,7 +101,7 @@ def simulates(asked: bool | None, java: Path | None) -> bool:
 def quick_to_start(distribution: Distribution, runs: int, simulated: bool = False) -> Iterator[Distribution]:
     """Yield the same build, made quicker to start if there are enough runs for that to pay; or simulated.
 
-    BadInput, once it is executed, if it cannot be simulated, or a schedule needs that.
+    BadInput, once it is executed, if it cannot be simulated.
     """
     from zabcheck.zookeeper.run.class_archive import class_archive
     from zabcheck.zookeeper.simulated import pool
@@ -117,9 +110,7 @@ def quick_to_start(distribution: Distribution, runs: int, simulated: bool = Fals
         if simulated:
             stack.enter_context(bad_input_for(NotSimulated))
             distribution = stack.enter_context(pool.simulated(distribution))
-        else:
-            stack.enter_context(bad_input_for(OnlySimulated))
-            if runs >= WORTH_AN_ARCHIVE:
-                with bad_path("a folder for classes", Path(gettempdir())):
-                    distribution = stack.enter_context(class_archive(distribution))
+        elif runs >= WORTH_AN_ARCHIVE:
+            with bad_path("a folder for classes", Path(gettempdir())):
+                distribution = stack.enter_context(class_archive(distribution))
         yield distribution

@@ -326,6 +326,24 @@ BUGS = (
         "none is needed; do not take a mismatch that a follower logs between `Getting a snapshot from leader` and "
         "`Learner received UPTODATE` for damage",
     ),
+    Bug(
+        "unlogged-voter",
+        "zookeeper-unlogged-voter",
+        "an observer with `zookeeper.observer.syncEnabled=false` is made a voter by a reconfiguration, and is later "
+        "started again",
+        "that server lacks acknowledged writes for good, and has later ones; it votes, and may lead",
+        "start an observer with `syncEnabled=true` again, with an empty data directory, before it is made a voter (not "
+        "tried)",
+    ),
+    Bug(
+        "pending-config",
+        "zookeeper-pending-config",
+        "a server joins, or comes back, while a configuration is proposed and not committed, and then the network "
+        "parts: the two sides are a quorum of the old and of the new configuration",
+        "agreement: two leaders of one epoch, each with clients whose writes are acknowledged, and both go on when the "
+        "network is whole again",
+        "none is known; reconfigure only while every server, old and new, is connected and up to date",
+    ),
 )
 """The bugs, in the order of the known issues."""
 

@@ -127,7 +127,7 @@ class Connection:
         self,
         number: int,
         port: str,
-        target: int,
+        target: tuple[str, int],
         links: tuple[Link, Link],
         streams: tuple[Stream, Stream],
         record: Callable[[Record], None],
@@ -246,7 +246,7 @@ class Connection:
         # As servers do, and as asyncio does for sockets of its own: a packet does not wait for the last one's ACK.
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
-            await asyncio.get_running_loop().sock_connect(sock, (LOOPBACK, self._target))
+            await asyncio.get_running_loop().sock_connect(sock, self._target)
             # A socket that looks for a listener can be given the very port it looks for, and so find itself.
             if sock.getsockname() != sock.getpeername():
                 return sock

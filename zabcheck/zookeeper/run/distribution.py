@@ -57,10 +57,6 @@ class NotSimulated(Exception):
     """A build does something that the simulation does not know. The message names the class and the call in it."""
 
 
-class OnlySimulated(Exception):
-    """A schedule can be executed on simulated servers only. The message says why."""
-
-
 class Simulation(Protocol):
     """Executes schedules on simulated servers; see `zookeeper.simulated`."""
 

@@ -12,7 +12,7 @@ from zabcheck.zookeeper.recording.folder import Recorder, log_file, now
 from zabcheck.zookeeper.recording.records import Cast, Chose, Ended, NotRead, Read, Record, Run
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES, Choice
 from zabcheck.zookeeper.run.debugged_process import opened, with_agent
-from zabcheck.zookeeper.run.distribution import Distribution, OnlySimulated, with_properties
+from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
 from zabcheck.zookeeper.run.forces import WATCHED
 from zabcheck.zookeeper.run.places import found_places
@@ -64,12 +64,10 @@ def execute(
     An `exact` execution does each choice as it is written, and waits until a thread is held before it lets the thread
     go on; EnsembleError says why it cannot, and which thread waits for which.
 
-    EnsembleError if the ensemble does not come up, or the proxy fails; OnlySimulated; KeyboardInterrupt after Ctrl-C,
-    or soon after `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and
+    EnsembleError if the ensemble does not come up, or the proxy fails; KeyboardInterrupt after Ctrl-C, or soon
+    after `stop` is set (Ctrl-C reaches the main thread only). Whatever is raised, everything is stopped, and
     the recording says that it is partial.
     """
-    if schedule.reconfigures:
-        raise OnlySimulated("a schedule that reconfigures can be executed on simulated servers only, found processes")
     debugged = schedule.needs_agent
     places = found_places(schedule, distribution) if debugged else {}
     distribution = with_properties(distribution, schedule)
@@ -84,6 +82,7 @@ def execute(
             patient=schedule.waits_long,
             observers=schedule.observers,
             settings=IN_STEP if schedule.in_step else (),
+            reconfigurable=schedule.reconfigures,
         ) as ensemble,
     ):
         stops = None

@@ -23,8 +23,8 @@ from zabcheck.zookeeper.recording.records import Record
 from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, Served
-from zabcheck.zookeeper.run.proxy import Proxy
-from zabcheck.zookeeper.run.server import Server, write_log_settings
+from zabcheck.zookeeper.run.proxy import Proxy, host_for, host_of
+from zabcheck.zookeeper.run.server import Server, member, write_log_settings
 from zabcheck.zookeeper.run.session_client import SessionClient
 
 HOST = "127.0.0.1"
@@ -51,8 +51,9 @@ class ProcessEnsemble(Ensemble):
     Everything that happens to servers and links is handed to `record`; logs and data directories are in `folder`.
     Without `proxied` the servers connect directly, and no link can be touched; without `deliveries` their logs do not
     say what they deliver: both are for measuring costs. `patient` servers wait long for each other (see
-    `configuration`), and `settings` are further lines of it. Once `stop` is set, all that waits here is interrupted as
-    by Ctrl-C, which reaches the main thread only.
+    `configuration`), and `settings` are further lines of it. `reconfigurable` servers have one list for all, in which
+    each has a name, s1, s2, …, that leads each of them to its own proxy. Once `stop` is set, all that waits here is
+    interrupted as by Ctrl-C, which reaches the main thread only.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class ProcessEnsemble(Ensemble):
         patient: bool = False,
         observers: int = 0,
         settings: Sequence[str] = (),
+        reconfigurable: bool = False,
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
         numbers = range(1, size + observers + 1)
@@ -77,14 +79,32 @@ class ProcessEnsemble(Ensemble):
         self._ports = _take_ports(3 * len(numbers))
         ports = iter(self._ports)
         real = {number: (next(ports), next(ports)) for number in numbers}
-        self._proxy = Proxy(real, record)
+        self._real = real
+        self._proxy = Proxy(real, record, by_host=reconfigurable)
         self._proxied = proxied
         self._reaper: subprocess.Popen[bytes] | None = None
         try:
             self._start_proxy()
             members = {number: self._members(number, real) for number in numbers}
-            form = distribution, options, folder, record, patient, self.observers, settings
-            self._servers = {number: Server(number, next(ports), members[number], *form) for number in numbers}
+            self._client_ports = {number: next(ports) for number in numbers}
+            parts = {number: "observer" if number in self.observers else "participant" for number in numbers}
+            at_first = "".join(f"{self.member(number, part)}\n" for number, part in parts.items())
+            self._servers = {
+                number: Server(
+                    number,
+                    self._client_ports[number],
+                    members[number],
+                    distribution,
+                    [*options, *(_hosts(folder, number, numbers) if reconfigurable else ())],
+                    folder,
+                    record,
+                    patient,
+                    self.observers,
+                    settings,
+                    at_first if reconfigurable else None,
+                )
+                for number in numbers
+            }
             self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
         except OSError as error:
             self.close()
@@ -175,7 +195,7 @@ class ProcessEnsemble(Ensemble):
         return self._servers[number].client_port
 
     def member(self, number: int, part: str) -> str:
-        raise AssertionError("servers that are processes are not reconfigured")
+        return member(number, f"s{number}", self._real[number], part, (HOST, self._client_ports[number]))
 
     def clock(self) -> float:
         return monotonic()
@@ -194,6 +214,15 @@ class ProcessEnsemble(Ensemble):
 
     def session_client(self, number: int, server: int) -> SessionClient:
         return SessionClient(number, server, self.client_port(server), self.record)
+
+
+def _hosts(folder: Path, number: int, numbers: Collection[int]) -> list[str]:
+    """Write the addresses of servers as server `number` is to find them; return the option that names the file."""
+    names = {f"s{other}": host_of(number) if other == number else host_for(number, other) for other in numbers}
+    names |= dict.fromkeys(("localhost", socket.gethostname()), HOST)
+    file = folder / f"hosts-{number}"
+    file.write_text("".join(f"{address} {name}\n" for name, address in names.items()))
+    return [f"-Djdk.net.hosts.file={file.name}"]
 
 
 def _take_ports(count: int) -> list[int]:

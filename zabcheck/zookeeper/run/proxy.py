@@ -1,8 +1,10 @@
 """The proxy between the servers of an ensemble: reads every packet, and delays, holds back, cuts, resets.
 
 Instead of the ports of another server, each server is configured with two ports of the proxy that are for this pair
-alone: so the proxy knows who speaks to whom. The first message on an election port names the address at which its
-sender listens; it is rewritten, so that the answer comes through the proxy, too.
+alone: so the proxy knows who speaks to whom. Where one list of servers is for all, since it may change, the ports are
+those of the server, and each server finds another one's name at an address that is for this pair alone. The first
+message on an election port names the address at which its sender listens; it is rewritten, so that the answer comes
+through the proxy, too.
 
 A link is one direction between two servers. A cut link passes nothing: what was sent waits, in order, and so do the
 ends of connections and new connections; no server gets an error. Only addresses of this machine are used.
@@ -40,6 +42,16 @@ T = TypeVar("T")
 logging.getLogger("asyncio").addHandler(logging.NullHandler())
 
 
+def host_of(server: int) -> str:
+    """Return the address of a server that shares its ports with its proxies."""
+    return f"127.0.0.{server}"
+
+
+def host_for(client: int, server: int) -> str:
+    """Return the address at which `client` finds the proxy of such a server."""
+    return f"127.1.{client}.{server}"
+
+
 class ProxyError(Exception):
     """The proxy has ended, and does nothing any more. The message is one line."""
 
@@ -52,11 +64,15 @@ class Proxy:
     has to check: the methods do not raise it. If the thread has ended, they raise ProxyError.
     """
 
-    def __init__(self, targets: Mapping[int, tuple[int, int]], record: Callable[[Record], None]) -> None:
+    def __init__(
+        self, targets: Mapping[int, tuple[int, int]], record: Callable[[Record], None], by_host: bool = False
+    ) -> None:
+        """`by_host`: the ports of a pair are those of the server itself, at another address (`host_for`)."""
         self.error: BaseException | None = None
         """The first thing that went wrong in the proxy itself: nothing that was recorded since can be trusted."""
         self._targets = dict(targets)
         self._to_record = record
+        self._by_host = by_host
         self._ports: dict[tuple[int, int, str], int] = {}
         self._links: dict[tuple[int, int], Link] = {}
         self._open: dict[int, Connection] = {}
@@ -325,8 +341,10 @@ class Proxy:
                     if client != server:
                         self._links[client, server] = Link(client, server)
             for client, server in self._links:
-                for port in PORTS:
-                    listener = await self._loop.create_server(partial(self._accept, client, server, port), LOOPBACK, 0)
+                for port, real in zip(PORTS, self._targets[server], strict=True):
+                    host, number = (host_for(client, server), real) if self._by_host else (LOOPBACK, 0)
+                    accept = partial(self._accept, client, server, port)
+                    listener = await self._loop.create_server(accept, host, number)
                     servers.append(listener)
                     self._ports[client, server, port] = listener.sockets[0].getsockname()[1]
             self._ready.set()
@@ -343,10 +361,10 @@ class Proxy:
 
     def _accept(self, client: int, server: int, port: Port) -> End:
         streams: tuple[Stream, Stream] = QuorumStream(), QuorumStream()
-        target, election = self._targets[server]
         if port == "election":
-            target = election
-            streams = ElectionStream(f"{LOOPBACK}:{self._ports[server, client, port]}"), RawStream()
+            back = host_for(server, client) if self._by_host else LOOPBACK
+            streams = ElectionStream(f"{back}:{self._ports[server, client, port]}"), RawStream()
+        target = host_of(server) if self._by_host else LOOPBACK, self._targets[server][PORTS.index(port)]
         connection = Connection(
             number=next(self._numbers),
             port=port,

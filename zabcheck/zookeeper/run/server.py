@@ -104,7 +104,8 @@ class Server:
     """Server `number`: starts, ends, pauses, all of which are recorded. Any thread may call it.
 
     `members` are the ports of all servers as this one is to see them: its own real ports, and proxies for the others.
-    `observers` are the numbers of those that do not vote, `settings` further lines of the configuration.
+    `observers` are the numbers of those that do not vote, `settings` further lines of the configuration. With
+    `at_first` that may change: then this is the list of servers that it begins with, for all the same.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class Server:
         patient: bool = False,
         observers: Sequence[int] = (),
         settings: Sequence[str] = (),
+        at_first: str | None = None,
     ) -> None:
         self.number = number
         self.client_port = client_port
@@ -129,14 +131,16 @@ class Server:
         self._record = record
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = RLock()
-        self._command = command(distribution, options, f"./{self.data.name}/zoo.cfg")
+        self._command = command(distribution, options, f"./{self.data.name}/{CONFIGURATION}")
         self.data.mkdir()
         (self.data / "myid").write_text(f"{number}\n")
-        (self.data / "zoo.cfg").write_text(
-            configuration(f"./{self.data.name}", client_port, members, patient, observers)
-            + ("peerType=observer\n" if number in observers else "")
-            + "".join(f"{each}\n" for each in settings)
-        )
+        if at_first is None:
+            text = configuration(f"./{self.data.name}", client_port, members, patient, observers)
+            text += "peerType=observer\n" if number in observers else ""
+        else:
+            text = reconfigurable(f"./{self.data.name}", patient)
+            (self.data / DYNAMIC).write_text(at_first)
+        (self.data / CONFIGURATION).write_text(text + "".join(f"{each}\n" for each in settings))
 
     @property
     def up(self) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from zabcheck.invariants.chain import Chain
 from zabcheck.invariants.events import Txn, Zxid
-from zabcheck.zookeeper.trace.notes import CutRecordKept, HoleInLog, Note
+from zabcheck.zookeeper.trace.notes import CutRecordKept, HoleInLog, InformedNotLogged, Note
 
 
 class Leftovers:
@@ -19,11 +19,12 @@ class Leftovers:
         self._cut_off: dict[Zxid, Zxid] = {}  # what a TRUNC was to take from the log, and after which zxid
         self._has_cut = False  # whether NEWLEADER was acknowledged since
         self._not_logged: dict[Zxid, None] = {}  # what was brought behind a TRUNC, if that was broken off
+        self._informed: dict[Zxid, None] = {}  # of what it was told as an observer, in this incarnation
         self._replaced: dict[Zxid, bool] = {}  # by a snapshot, and whether one was taken over that ends before it
 
     def start(self, wiped: bool) -> None:
         """Begin an incarnation, which reads its log."""
-        self._cut_off, self._not_logged = {}, {}
+        self._cut_off, self._not_logged, self._informed = {}, {}, {}
         if wiped:
             self._replaced = {}
 
@@ -49,6 +50,10 @@ class Leftovers:
         """Note that the transaction is proposed to the server, maybe again."""
         for each in (self._cut_off, self._replaced, self._not_logged):
             each.pop(zxid, None)
+
+    def inform(self, zxid: Zxid) -> None:
+        """Note that the server is told of the transaction as an observer."""
+        self._informed[zxid] = None
 
     def acknowledge(self) -> None:
         """Note that NEWLEADER is acknowledged: the log was cut."""
@@ -76,3 +81,8 @@ class Leftovers:
             later = [each for each in logged if each > zxid]
             if zxid not in logged and zxid > snapshot and later:
                 yield HoleInLog(server, zxid, min(later))
+        there = {*logged}
+        lost = [zxid for zxid in self._informed if zxid > snapshot and zxid not in there]
+        behind = [zxid for zxid in logged if lost and zxid > lost[0]]
+        if behind:
+            yield InformedNotLogged(server, lost[0], min(behind))

@@ -176,6 +176,16 @@ class HoleInLog(ServerNote, frozen=True):
         return f"its log lacks {self.lost}, {brought}, and goes on with {self.then}"
 
 
+class InformedNotLogged(ServerNote, frozen=True):
+    """The log lacks `lost`, of which the server was informed as an observer, and goes on with `then`."""
+
+    lost: Zxid
+    then: Zxid
+
+    def says(self) -> str:
+        return f"its log lacks {self.lost}, of which it was informed as an observer, and goes on with {self.then}"
+
+
 class MemoryUnknown(ServerNote, frozen=True):
     """An election names `zxid` as the end of the memory, of unknown origin."""
 

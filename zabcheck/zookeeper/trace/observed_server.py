@@ -311,6 +311,7 @@ class ObservedServer:
 
     def _is_informed(self, sync: Synchronisation, txn: Txn) -> None:
         """Take in a packet to an observer: a transaction that is committed."""
+        self._leftovers.inform(txn.zxid)
         self._proposed[txn.zxid] = txn
         if sync.packets.uptodate:
             self._append(txn)

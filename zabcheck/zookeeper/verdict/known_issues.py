@@ -279,5 +279,19 @@ ISSUES: tuple[KnownIssue, ...] = (
         signatures.compares_digests_behind_a_snapshot,
         has_number=False,
     ),
+    KnownIssue(
+        "unlogged-voter",
+        "an observer that does not log is made a voter, and acknowledges what it has in memory only",
+        (("3.5.3", None),),
+        signatures.votes_with_what_it_has_not_logged,
+        has_number=False,
+    ),
+    KnownIssue(
+        "pending-config",
+        "a configuration that is proposed and not committed is activated by whoever is brought up to date meanwhile",
+        (("3.5.0", None),),
+        signatures.activates_what_is_not_committed,
+        has_number=False,
+    ),
 )
 """The known issues, in the order of their numbers; those without one come last."""

@@ -14,6 +14,7 @@ from zabcheck.zookeeper.trace.notes import (
     CutRecordKept,
     EpochWithoutHistory,
     HoleInLog,
+    InformedNotLogged,
     Note,
     SnapshotLost,
     SnapshotTakenOver,
@@ -385,3 +386,23 @@ def counts_as_applied_what_it_has_numbered(evidence: Evidence) -> str | None:
         f"{each.follower} a history up to {each.brought}, though it was not started again in between"
         for each in evidence.passed_over
     )
+
+
+def votes_with_what_it_has_not_logged(evidence: Evidence) -> str | None:
+    """An observer need not log what it is informed of; made a voter, it keeps its memory, and logs what follows."""
+    return _note(evidence, InformedNotLogged)
+
+
+def activates_what_is_not_committed(evidence: Evidence) -> str | None:
+    """NEWLEADER names the configuration that was proposed last, and UPTODATE activates it at whoever is synchronised.
+
+    Its leader has not activated that, so it refuses this learner when the learner comes back. Or two ensembles part,
+    with the same epoch, one of them with the learner whose part has changed.
+    """
+    changed = _said(evidence, "changes proposed in reconfig", "Learner.syncWithLeader")
+    parted = (
+        f"{changed}, and the first transaction of an epoch follows {each.seen} instead of {each.expected}"
+        for each in _diverges(evidence, "proposals_continue_one_history")
+        if changed is not None
+    )
+    return _said(evidence, "has a later activated configuration") or _first(parted)
