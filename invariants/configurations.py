@@ -13,6 +13,7 @@ has everything up to it. Two configurations need not have a process in common.
 from collections.abc import Collection
 
 from zabcheck.invariants.chain import EMPTY, Chain
+from zabcheck.invariants.events import Zxid
 from zabcheck.invariants.quorums import Configuration, configuration_of
 
 Required = tuple[Configuration, ...]
@@ -24,27 +25,43 @@ class Configurations:
 
     def __init__(self, first: Configuration) -> None:
         self.first = first
-        self._required: dict[int, Required] = {EMPTY.hash: (first,)}
+        # By chain hash: these, and the history up to the last configuration change.
+        self._known: dict[int, tuple[Required, Chain]] = {EMPTY.hash: ((first,), EMPTY)}
 
     def required(self, history: Chain) -> Required:
         """Return the configurations of which the last transaction of `history` needs a quorum each.
 
         Of an empty history, the first configuration. Amortised O(1).
         """
-        unknown = []
-        while history.hash not in self._required:
-            unknown.append(history)
-            history = history.previous
-        required = self._required[history.hash]
-        for link in reversed(unknown):
-            named = configuration_of(link.txn.value, self.first.size)
-            required = required[-1:] if named is None else (required[-1], named)
-            self._required[link.hash] = required
-        return required
+        return self._of(history)[0]
 
     def governing(self, history: Chain) -> Configuration:
         """Return the configuration that governs what comes after `history`. Amortised O(1)."""
         return self.required(history)[-1]
+
+    def changes_after(self, history: Chain, zxid: Zxid) -> list[Chain]:
+        """Return the histories up to each configuration change in `history` above `zxid`, the lowest first.
+
+        Amortised O(their number).
+        """
+        changes = []
+        change = self._of(history)[1]
+        while change.zxid > zxid:
+            changes.append(change)
+            change = self._of(change.previous)[1]
+        return changes[::-1]
+
+    def _of(self, history: Chain) -> tuple[Required, Chain]:
+        unknown = []
+        while history.hash not in self._known:
+            unknown.append(history)
+            history = history.previous
+        required, change = self._known[history.hash]
+        for link in reversed(unknown):
+            named = configuration_of(link.txn.value, self.first.size)
+            required, change = (required[-1:], change) if named is None else ((required[-1], named), link)
+            self._known[link.hash] = required, change
+        return required, change
 
 
 def without_quorum(required: Required, members: Collection[int]) -> Required:

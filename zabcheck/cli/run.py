@@ -39,6 +39,8 @@ from zabcheck.counterexample.story import Story
 from zabcheck.invariants import GROUPS, select
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.base import check_quorums
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.engines import DEFAULT, Engine, find
 from zabcheck.search.goals import GOALS
@@ -94,9 +96,12 @@ def run(
         with bad_input_for(ValueError, "--disks: "):
             checked = drawing_disks(checked)
     if engine is Engine.hypothesis or quorums is not None:
-        processes, quorums = processes or DEFAULT_PROCESSES, quorums or MAJORITY
+        processes = processes or DEFAULT_PROCESSES
+        quorums = quorums or (None if checked.environment.configurations else MAJORITY)
     with bad_input_for(ValueError, "--quorums: "):
         family = None if processes is None or quorums is None else quorums_of(quorums, processes)
+        if family is not None:
+            check_quorums(checked, family)
     with bad_input_for(ValueError, "--switch: "):
         fixed = switches_of(switch or (), checked)
     keep = (*fixed, *(["quorums"] if quorums is not None else []))
@@ -266,7 +271,8 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     unexercised = [each.property for each in summary.properties if each.status != "holds"]
     if unexercised:
         return f"no run of {runs} exercised {named(unexercised)}", to_exercise(unexercised, summary.runs)
-    weights = ", some with weights" if summary.weighted and summary.quorums is None else ""
+    fixed = not _changes_configurations(summary.protocol)
+    weights = ", some with weights" if summary.weighted and summary.quorums is None and fixed else ""
     covered = f"{runs} of {summaries.sizes_in(summary)}{weights}, with {summaries.faults_in(summary)}"
     judged = [each.property for each in summary.properties]
     broke = f"broke none of {len(judged)} properties" if len(judged) > 1 else f"did not break {named(judged)}"
@@ -284,11 +290,19 @@ def to_deliver(summary: Summary) -> str:
     return "what these answer to `poll` (docs/any-language.md#nodes-of-maelstrom)" if is_of_maelstrom else ""
 
 
+def _changes_configurations(protocol: str) -> bool:
+    """Return True for a protocol of zabcheck's own whose configuration changes."""
+    known = PROTOCOLS.get(protocol)
+    return known is not None and known.environment.configurations
+
+
 def to_explore(summary: Summary) -> str:
     """Return the command that visits every state, after a search that has found nothing; "" if there is none.
 
-    It needs nodes that save their state, and few processes, and it does not judge every property.
+    It needs nodes that save their state, few processes, and quorums that are fixed; it does not judge every property.
     """
+    if _changes_configurations(summary.protocol):
+        return ""
     nodes = command_of(summary.protocol)
     if nodes is not None:
         from zabcheck.protocols.external.protocol import external, saves

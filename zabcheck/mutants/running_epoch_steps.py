@@ -110,5 +110,5 @@ def note_who_comes_back(l: Leader, sender: ProcessId, m: CEpoch) -> list[Effect]
 def count_no_acks_after_return(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
     """Step l.3.2, but no number of ACKs is enough once a follower has come back."""
     if isinstance(l.added, SomebodyCameBack) and l.added.came_back:
-        return on_ack(l, sender, m, is_quorum=lambda _: False)
+        return on_ack(l, sender, m, is_accepted=lambda *_: False)
     return on_ack(l, sender, m)

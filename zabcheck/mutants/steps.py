@@ -97,7 +97,7 @@ def _sent_first(effects: list[Effect]) -> list[Effect]:
 
 def commit_on_own_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
     """Step l.3.2, but the leader's own ACK is enough."""
-    return on_ack(l, sender, m, is_quorum=lambda followers: l.id in followers)
+    return on_ack(l, sender, m, is_accepted=lambda acks, zxid: (l.id, True) in [(f, a >= zxid) for f, a in acks])
 
 
 def deliver_named_on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:

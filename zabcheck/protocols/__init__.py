@@ -7,6 +7,7 @@ from zabcheck.protocols.base import Protocol
 
 _MODULES = {
     "zab": "zabcheck.protocols.zab",
+    "zab-reconfiguration": "zabcheck.protocols.reconfiguration",
     "ladis": "zabcheck.protocols.ladis",
     "ladis-2008": "zabcheck.protocols.ladis",
     "paxos": "zabcheck.protocols.paxos",

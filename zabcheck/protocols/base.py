@@ -30,7 +30,7 @@ from typing import Any, TypeVar, dataclass_transform
 from msgspec import Struct, field
 
 from zabcheck.invariants import GROUPS, Event
-from zabcheck.invariants.quorums import Quorums
+from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.protocols.environment import LIKE_ZAB, Environment
 from zabcheck.protocols.switches import Switches
 
@@ -367,6 +367,8 @@ class Protocol(Struct, frozen=True):
     the id of the process, which breaks ties; None: nobody votes.
     Where it is "fle" processes that vote elect a leader by messages (`Cast`), and a thread called "election" begins and
     ends that.
+    `governing(processes, leader)` returns the quorums that can go on by themselves with this leader, by what the
+    processes, from 1 on, know of configurations. None: those that the run began with.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
@@ -398,12 +400,23 @@ class Protocol(Struct, frozen=True):
     environment: Environment = LIKE_ZAB
     threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], tuple[Any, ...]] | None = None
+    governing: Callable[[Sequence[Any], ProcessId], Quorums] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None
     bugs: tuple[str, ...] = ()
     switches: type[Switches] = Switches
     contradiction: Callable[[Mapping[str, Any]], str] = no_contradiction
+
+
+def check_quorums(protocol: Protocol, quorums: Quorums) -> None:
+    """Raise ValueError if the configuration of this protocol changes and `quorums` are none, or the other way round."""
+    if protocol.environment.configurations and not isinstance(quorums, Configuration):
+        raise ValueError(
+            f"expected a configuration such as `config 1,2,3` for `{protocol.name}`, found `{quorums.name}`"
+        )
+    if isinstance(quorums, Configuration) and not protocol.environment.configurations:
+        raise ValueError(f"`{quorums.name}`: expected quorums that are fixed, as `{protocol.name}` changes none")
 
 
 _AROUND_A_STEP = (

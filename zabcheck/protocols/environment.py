@@ -22,6 +22,8 @@ class Environment(Struct, frozen=True):
     Zab promises nothing then.
     `switches` has the switches that runs draw otherwise than those of Zab: of a hundred runs how many have each value,
     as in `zabcheck.search.settings.Settings.switches`.
+    `configurations` tells whether the configuration changes: then a run begins with one (`Configuration`), and clients
+    ask for others.
     `rejoins` says how many of a hundred runs, of either engine, are about a process that comes back to a leader
     (`zabcheck.search.rejoining`); only for a protocol with `threads` and `vote`.
     """
@@ -32,6 +34,7 @@ class Environment(Struct, frozen=True):
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}
     switches: Mapping[str, Sequence[tuple[int, object]]] = {}
+    configurations: bool = False
     rejoins: int = 0
 
     @property
@@ -42,6 +45,8 @@ class Environment(Struct, frozen=True):
                 "one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
                 "`zabcheck run` does"
             )
+        if self.configurations:
+            return "one whose quorums are fixed, as an exhaustive search knows no others; " + _OTHERS
         if not self.fifo:
             return "channels that keep the order, as nothing overtakes in an exhaustive search; " + _OTHERS
         if self.duplicates:

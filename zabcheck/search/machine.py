@@ -32,7 +32,7 @@ from zabcheck.invariants import Invariant, select
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for
+from zabcheck.search.moves import MOVES, Moves, draw_switches, first_configuration, weights_for
 from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import DEFAULT_PROCESSES, Failed, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.settings import SETTINGS
@@ -63,9 +63,9 @@ class Machine(RuleBasedStateMachine):
         self.left = choices_a_run(self.search)
         self.raised = False
 
-    def begin(self, switches: Switches) -> None:
+    def begin(self, switches: Switches, drawn: Quorums | None = None) -> None:
         search = self.search
-        quorums = search.quorums or Quorums(search.processes or DEFAULT_PROCESSES)
+        quorums = search.quorums or drawn or Quorums(search.processes or DEFAULT_PROCESSES)
         try:
             self.run = Run(search.protocol, quorums.size, self.kinds, quorums=quorums, switches=switches)
         except StepRaised as raised:
@@ -110,7 +110,11 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
     """
     if not machine.ring:
         drawn = draw_switches(lambda: draw(_PICK), machine.search.protocol)
-        machine.begin(msgspec.convert({**drawn, **machine.search.fixed}, machine.search.protocol.switches))
+        configuration = None
+        if machine.search.protocol.environment.configurations:
+            configuration = first_configuration(machine.search.processes or DEFAULT_PROCESSES, draw(_CONFIGURATIONS))
+        switches = msgspec.convert({**drawn, **machine.search.fixed}, machine.search.protocol.switches)
+        machine.begin(switches, configuration)
         if rejoins := machine.search.protocol.environment.rejoins:
             share, habits = draw(_PICK), draw(_PICK)
             if share < rejoins:
@@ -148,6 +152,7 @@ assert _MOST < 100
 assert sum(_OTHERS.values()) == sum(_WEIGHTS[name] for name in _OTHERS)
 _NUMBER = st.integers(0, _MOST - 1)
 _PICK = st.integers(0, 99)
+_CONFIGURATIONS = st.integers(0, 3**8 - 1)
 
 
 class Rules(Machine):

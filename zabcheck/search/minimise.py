@@ -20,7 +20,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from zabcheck.invariants import Judge, select
-from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Quorums, is_configuration, quorums_of
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.step_limit import time_spent
 from zabcheck.search import swarm
@@ -143,7 +143,7 @@ class Minimiser:
     ) -> None:
         self.protocol = protocol
         self.fails = fails
-        self.keep = keep
+        self.keep = kept(schedule, keep)
         self.deadline = deadline
         self.best = structs.replace(schedule, choices=failure.choices)
         self.steps = failure.steps
@@ -328,6 +328,11 @@ class Minimiser:
                 self._accept(self._with(_renamed(self.best, names)), self.steps)
 
 
+def kept(schedule: Schedule, keep: Collection[str]) -> Collection[str]:
+    """Return the parts that stay as they are: those of `keep`, and a configuration, by which later ones go."""
+    return (*keep, "quorums") if is_configuration(schedule.quorums) else keep
+
+
 def _renamed(schedule: Schedule, names: Mapping[int, int]) -> tuple[Choice, ...]:
     return tuple(new for choice in schedule.choices if (new := choices.renamed(choice, names)) is not None)
 
@@ -448,7 +453,7 @@ def _others(
 
     Nothing is yielded if there is no time for all of the seeds.
     """
-    if best.quorums == MAJORITY or "quorums" in keep:
+    if best.quorums == MAJORITY or "quorums" in kept(best, keep):
         quorums = quorums_of(best.quorums, best.processes)
     else:
         quorums = Quorums(max(best.processes, DEFAULT_PROCESSES))

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from msgspec import structs
 
+from zabcheck.invariants.quorums import Configuration
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
@@ -60,6 +61,15 @@ class Moves:
     def request(self, pick: int) -> Choice | None:
         primaries = self.primaries()
         return choices.Request(_one(primaries, pick)) if primaries else None
+
+    def reconfigure(self, pick: int) -> Choice | None:
+        """Return a request for a configuration of some of the processes; of the primary alone, if that is none."""
+        primaries = self.primaries()
+        if not primaries:
+            return None
+        primary, pick = _one(primaries, pick), pick // len(primaries)
+        members = self.some_but(0, pick) or (primary,)
+        return choices.Request(primary, Configuration(len(self.ids), members).name)
 
     def drain(self, pick: int) -> Choice | None:
         waiting = self.simulator.waiting()
@@ -254,7 +264,7 @@ class Moves:
             return None
         leader = _one(able, pick)
         first = pick // len(able) % len(able)
-        quorum = least(simulator.quorums, leader, able[first:] + able[:first])
+        quorum = least(simulator.governing(leader), leader, able[first:] + able[:first])
         return None if quorum is None else choices.Stabilise(leader, quorum)
 
     # The options.
@@ -307,6 +317,12 @@ class Moves:
         return tuple(process for index, process in enumerate(others) if pick >> index & 1)
 
 
+def first_configuration(size: int, pick: int) -> Configuration:
+    """Return the configuration with which a run of `size` processes begins, one or more of them: about two in three."""
+    members = tuple(process for process in range(1, size + 1) if pick // 3**process % 3)
+    return Configuration(size, members or (1,))
+
+
 def _one(items: Sequence[T], pick: int) -> T:
     return items[pick % len(items)]
 
@@ -338,6 +354,6 @@ def weights_for(protocol: Protocol) -> Mapping[str, int]:
 
 MOVES: Mapping[str, Callable[[Moves, int], Choice | None]] = {
     name: getattr(Moves, name)
-    for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates, *SETTINGS.weights_with_disks)
+    for name in (*SETTINGS.weights, *SETTINGS.weights_with_duplicates, *SETTINGS.weights_with_disks, "reconfigure")
 }
 """The move of each name that has a weight."""

@@ -13,7 +13,7 @@ from zabcheck.invariants import End, Event, Halt, Header, Invariant, Judge, Verd
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.base import Protocol, StepRaised
+from zabcheck.protocols.base import Protocol, StepRaised, check_quorums
 from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.goals import Goals
 from zabcheck.simulation.choices import Choice
@@ -77,6 +77,7 @@ class Run:
         watchers: Sequence[Mapping[type[Event], Observer]] = (),
     ) -> None:
         quorums = Quorums(processes) if quorums is None else quorums
+        check_quorums(protocol, quorums)
         self.judge = Judge(properties, quorums=quorums)
         self.goals = Goals(quorums)
         self.exits: list[Halt] = []
@@ -243,11 +244,13 @@ def simulate(
     ValueError if there is no such quorum system as the schedule names; StepRaised if a process cannot start.
     """
     assert (protocol.name, protocol.mutant) == (schedule.protocol, schedule.mutant), "it is the one that is named"
+    quorums = quorums_of(schedule.quorums, schedule.processes)
+    check_quorums(protocol, quorums)
     return Simulator(
         protocol,
         schedule.processes,
         show,
-        quorums=quorums_of(schedule.quorums, schedule.processes),
+        quorums=quorums,
         switches=schedule.switches,
         network=network,
     )

@@ -31,7 +31,7 @@ from zabcheck.invariants.quorums import Quorums, Weighted
 from zabcheck.invariants.state import SameState
 from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.moves import MOVES, Moves, draw_switches, weights_for
+from zabcheck.search.moves import MOVES, Moves, draw_switches, first_configuration, weights_for
 from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import Observer, PropertyBroken, ProtocolRaised, Run, Search
 from zabcheck.search.settings import SETTINGS
@@ -164,6 +164,8 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
     if random() < SETTINGS.weighted:
         weights = [int(random() * (SETTINGS.most_weight + 1)) for _ in range(size)]
         quorums = Weighted(size, tuple(weights)) if any(weights) else quorums
+    if search.protocol.environment.configurations:
+        quorums = first_configuration(size, int(random() * _PICKS))
     left_out = [name for name in SETTINGS.optional if random() < 0.5]
     seldom = [_one(SETTINGS.seldom, random) for _ in range(2)]
     left_out += [name for name in SETTINGS.seldom if name not in seldom]
@@ -216,6 +218,8 @@ def _cycle(weights: Mapping[str, int], random: Callable[[], float]) -> Iterator[
             yield "request"
             if random() < 0.5:
                 yield _one(progress, random)
+        if "reconfigure" in weights:
+            yield "reconfigure"
         for _ in range(int(random() * 3)):
             yield _one(progress, random)
         for _ in range(int(random() * 3)):

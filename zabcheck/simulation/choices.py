@@ -611,7 +611,7 @@ class Stabilise(CoarseChoice, frozen=True):
         votes = world.protocol.vote is not None
         if votes and world.switches.elections == "fle":
             return False
-        is_quorum = is_least(world.quorums, self.leader, members, alone=votes)
+        is_quorum = is_least(world.governing(self.leader), self.leader, members, alone=votes)
         return is_quorum and not any(world.halted[each] for each in members)
 
     def fine(self, world: World) -> Iterator[Choice]:

@@ -151,10 +151,16 @@ class Processes:
     def start(self, process: int) -> None:
         """Start the process from its disk."""
         durable, intact = self.disks[process].read()
-        self.states[process] = self.protocol.start(
-            process, self.incarnations[process], self.quorums, durable, self.switches
-        )
+        self.states[process] = self._variables(process, durable)
         self.handle(process, process, Started(intact))
+
+    def as_it_would_start(self, process: int) -> Any:
+        """Return the variables with which the process would start now; nothing is changed."""
+        durable, _ = self.disks[process].copy().read()
+        return self._variables(process, durable)
+
+    def _variables(self, process: int, durable: Mapping[str, Any]) -> Any:
+        return self.protocol.start(process, self.incarnations[process], self.quorums, durable, self.switches)
 
     def recover(self, process: int) -> None:
         """Start the process again, as its next incarnation."""

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from zabcheck.invariants import Drop, Elect, Event, Receive
+from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart, Elected, StepRaised, TimedOut
 from zabcheck.simulation.channels import NOBODY, Channels, Lost
 from zabcheck.simulation.content import of_connection, of_disk, of_value
@@ -114,6 +115,14 @@ class World:
         """Return True if `process` is up and takes a client's request."""
         state = self.states[process]
         return state is not None and self.protocol.can_broadcast(state)
+
+    def governing(self, leader: int) -> Quorums:
+        """Return the quorums that can go on by themselves with this leader, by what all processes know or have kept."""
+        protocol = self.protocol
+        if protocol.governing is None:
+            return self.quorums
+        known = [self.states[p] if self.is_up(p) else self.processes.as_it_would_start(p) for p in self.ids]
+        return protocol.governing(known, leader)
 
     def highest_epoch(self, process: int) -> int:
         """Return the highest epoch that `process` has promised or proposed; 0 if it is down, or the epoch is unknown.

@@ -5,7 +5,7 @@ sent NEWLEADER, and COMMIT to every follower that acknowledged it, so a late joi
 NEWLEADER, or after it.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from zabcheck.invariants import Broadcast, Establish, Txn, Zxid
 from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
@@ -53,7 +53,7 @@ def on_cepoch(
             effects += propose_history(l, [sender])
         return effects
     l.promises = {**l.promises, sender: m.epoch}
-    if not l.quorums.contains(l.promises):
+    if not l.is_quorum(l.promises):
         return []
     l.new_epoch = choose(l.promises.values())
     return [Send(follower, NewEpoch(l.new_epoch, lasts(l))) for follower in l.promises]
@@ -87,7 +87,7 @@ def on_ack_e(
         l.acks_e = {**l.acks_e, sender: m}
     elif sender not in l.acks_e:
         return [GiveUp("a promise of e' was made, and its answer lost")]
-    if not l.quorums.contains(l.acks_e):
+    if not l.is_quorum(l.acks_e):
         return []
     best = l.acks_e[choose(l.acks_e)].history
     l.proposed = received(l.history, best)
@@ -112,6 +112,8 @@ def propose_history(l: Leader, followers: Collection[ProcessId]) -> list[Effect]
 Acks = Mapping[ProcessId, Zxid]
 """The highest zxid that each of some followers acknowledged."""
 NO_ACKS: Acks = {}
+Accepted = Callable[[Sequence[tuple[ProcessId, Zxid]], Zxid], bool]
+"""Tells whether a zxid may be committed, by the highest zxid that each follower has acknowledged."""
 
 
 def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) -> list[Effect]:
@@ -125,11 +127,11 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
         return []
     l.acks = {**l.acks, sender: m.zxid}
     # The sender is not SYNCED yet: what its ACK-LD helps to commit, its own COMMIT-LD will tell it.
-    commits = commit_acknowledged(l, l.quorums.contains, others) if l.established else []
+    commits = commit_acknowledged(l, l.is_accepted, others) if l.established else []
     l.links = {**l.links, sender: Link.SYNCED}
     if l.established:
         return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
-    if not l.quorums.contains([*l.acks, *others]):
+    if not l.is_quorum([*l.acks, *others]):
         return []
     l.established = True
     l.committed = l.initial
@@ -178,27 +180,25 @@ def on_ack(
     l: Leader,
     sender: ProcessId,
     m: Ack,
-    is_quorum: Callable[[Collection[ProcessId]], bool] | None = None,
+    is_accepted: Accepted | None = None,
     others: Acks = NO_ACKS,
 ) -> list[Effect]:
-    """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_quorum`, or count `others`.)"""
+    """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_accepted`, or count `others`.)"""
     if not l.leads or sender not in l.acks:
         return []
     l.acks = {**l.acks, sender: m.zxid}
     if m.zxid <= l.committed:
         return []  # nothing that this could help to commit
-    return commit_acknowledged(l, is_quorum or l.quorums.contains, others)
+    return commit_acknowledged(l, is_accepted or l.is_accepted, others)
 
 
-def commit_acknowledged(
-    l: Leader, is_quorum: Callable[[Collection[ProcessId]], bool], others: Acks = NO_ACKS
-) -> list[Effect]:
+def commit_acknowledged(l: Leader, is_accepted: Accepted, others: Acks = NO_ACKS) -> list[Effect]:
     """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already."""
     acks = [*l.acks.items(), *others.items()]
     for zxid in sorted([*l.acks.values(), *others.values()], reverse=True):
         if zxid <= l.committed:
             break
-        if is_quorum([f for f, acked in acks if acked >= zxid]):
+        if is_accepted(acks, zxid):
             l.committed = zxid
             commit = Commit(l.new_epoch, zxid)
             return [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]
@@ -213,6 +213,6 @@ def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
     if not l.leads:
         return on_lost_leader(l, m)
     l.links = {follower: link for follower, link in l.links.items() if follower != m.peer}
-    if l.new_epoch and not l.quorums.contains(l.links):
+    if l.new_epoch and not l.is_quorum(l.links):
         return [GiveUp("no quorum of followers is left")]
     return []

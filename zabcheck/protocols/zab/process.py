@@ -7,7 +7,7 @@ An iteration is one attempt at the three phases, over one connection to one lead
 at any time; then it is in ELECTION until its oracle names a leader again.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -109,6 +109,14 @@ class Process(Struct, gc=False):
     @property
     def leads(self) -> bool:
         return self.leader == self.id
+
+    def is_quorum(self, members: Collection[ProcessId]) -> bool:
+        """Return True if these processes are enough for the present phase of a leader."""
+        return self.quorums.contains(members)
+
+    def is_accepted(self, acks: Sequence[tuple[ProcessId, Zxid]], zxid: Zxid) -> bool:
+        """Return True if a quorum has acknowledged `zxid`; `acks` has the highest zxid of each process."""
+        return self.quorums.contains([f for f, acked in acks if acked >= zxid])
 
 
 Follower = Process
