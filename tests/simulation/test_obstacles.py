@@ -5,6 +5,7 @@ from msgspec import structs
 
 import invariants
 from invariants import Send
+from invariants.quorums import Configuration
 from tests.search.walk import Walk
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
@@ -187,6 +188,7 @@ def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
         structs.replace(protocol, show=lambda m: (protocol.kinds[type(m)], protocol.show(m)[0])),
         3,
         lambda event: shown.update({event.kind: event.text} if isinstance(event, Send) else {}),
+        quorums=Configuration(3, (1, 2, 3)) if protocol.environment.configurations else None,
         network=True,
     )
     walk = Walk(simulator, 1)

@@ -116,6 +116,7 @@ def test_protocols_that_know_quiescence_are_listed() -> None:
     asked = [name for name, each in PROTOCOLS.items() if "quiesce" not in each.environment.never]
     assert asked == [
         "zab",
+        "zab-reconfiguration",
         "ladis",
         "ladis-2008",
         "zookeeper",

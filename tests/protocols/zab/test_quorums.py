@@ -85,7 +85,25 @@ def test_so_many_sets_that_comparing_them_would_take_long_are_refused() -> None:
         quorums_of(f"sets {many},1", 9999)
 
 
-@pytest.mark.parametrize("name", ["", "Majority", "weights", "weights 1,-1", "weights ١,1", "sets", "sets 1++2", "x"])
+@pytest.mark.parametrize(
+    "name",
+    ["", "Majority", "weights", "weights 1,-1", "weights ١,1", "sets", "sets 1++2", "config", "config 2,01", "x"],
+)
 def test_what_is_no_name_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=r"^expected `majority`, `weights 3,1,1` or `sets 1"):
+    with pytest.raises(
+        ValueError, match=r"^expected `majority`, `weights 3,1,1`, `sets 1.* or `config 1,2,3`, found `"
+    ):
         quorums_of(name, 3)
+
+
+@pytest.mark.parametrize("name", ["config 2,1", "config 1,1", "config 1,4"])
+def test_the_processes_of_a_configuration_ascend(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^expected processes from 1 to 3 in ascending order, found `{name}`$"):
+        quorums_of(name, 3)
+
+
+def test_a_configuration_counts_its_members_only() -> None:
+    quorums = quorums_of("config 1,2,4", 5)
+    assert quorums.contains([1, 4])
+    assert not quorums.contains([1, 3, 5])
+    assert [process for process in range(1, 6) if quorums.may_lead(process)] == [1, 2, 4]
