@@ -22,7 +22,7 @@ def commit_with_most_of_the_connected(l: Leader, sender: ProcessId, m: Ack) -> l
     def is_quorum(followers: Collection[ProcessId]) -> bool:
         return 2 * len([each for each in followers if each in l.links]) > len(l.links)
 
-    return on_ack(l, sender, m, is_quorum=is_quorum)
+    return on_ack(l, sender, m, is_accepted=lambda acks, zxid: is_quorum([f for f, acked in acks if acked >= zxid]))
 
 
 def count_own_ack_ld_when_proposing(l: Leader, sender: ProcessId, m: AckE) -> list[Effect]:  # noqa: E741  # as the steps call the leader
