@@ -65,6 +65,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     ),
     "replay": (("replay", "calm"), 0, "nothing is violated"),
     "replay, a violation": (("replay", "broken"), 1, "total order"),
+    "play, no line read": (("play", "calm"), 3, "nothing in it exercised integrity"),
     "explain": (("explain", "calm"), 0, "nothing is violated"),
     "explain, a violation": (("explain", "broken", "--property", "total order"), 1, "total order is violated"),
     "check": (("check", "good.jsonl"), 0, "nothing is violated"),

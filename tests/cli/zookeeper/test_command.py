@@ -67,7 +67,7 @@ def is_partial(folder: Path) -> bool:
         (["--seed", "-1"], "Invalid value for '--seed'"),
         (["--seed", "9" * 30], "Invalid value for '--seed'"),
         (["--java", "nowhere"], "nowhere: cannot be run: No such file or directory"),
-        (["--java", "a file"], "a file: cannot be run: No such file or directory"),
+        (["--java", "a file"], "a file: cannot be run: Permission denied"),
         (["--classpath", "nowhere"], "/nowhere: expected a jar or a folder of the class path, found nothing"),
         (["--classpath", ""], "expected a class path with the jars of ZooKeeper, found an empty one"),
         (["--zookeeper-home", "."], ".: expected a folder with zookeeper-*.jar in it or in its lib, found none"),
