@@ -121,6 +121,7 @@ def test_bad_input(zabcheck: Command, tmp_path: Path, options: list[str], why: s
         ("crash 2 1", choices.Crash(2, 1)),
         ("lead 1 2 3", choices.Lead(1, (2, 3))),
         ("snapshot 1 true", choices.Snapshot(1, True)),
+        ("request 1 config 1,2", choices.Request(1, "config 1,2")),
         ("hold 1 2 COMMIT", choices.Hold(1, 2, "COMMIT")),
         ("heal", choices.Heal()),
         ("split 1 2", choices.Split((1, 2))),

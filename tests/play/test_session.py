@@ -5,9 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from zabcheck.invariants import Activate
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.possible import candidates
 from zabcheck.play.session import NotPossible, Session
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Elected
 from zabcheck.search.run import replay
 from zabcheck.simulation import choices
@@ -116,6 +118,21 @@ def test_a_process_that_is_down_or_paused_does_nothing() -> None:
 
 def test_a_choice_that_the_protocol_does_not_know_is_refused() -> None:
     assert Session(mutated("db19"), 3).why_not(choices.Crash(1)) == "db19 has no choice `crash`"
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_session_begins_with_every_protocol(protocol: str) -> None:
+    session = Session(mutated(protocol), 3)
+    assert session.options()
+    assert session.story().processes == 3
+
+
+def test_a_configuration_that_changes_begins_with_all_processes() -> None:
+    session = Session(mutated("zab-reconfiguration"), 3)
+    assert session.follow([*LED[:2], choices.Request(1, "config 1,2"), choices.Settle(9)]) == 0
+    assert session.schedule().quorums == "config 1,2,3"
+    assert {"activation", "one chain"} <= set(session.properties)
+    assert "config 1,2" in [event.txn.value for event in session.replay().events if isinstance(event, Activate)]
 
 
 def test_a_protocol_whose_code_raises_ends_the_run_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,7 +33,6 @@ from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Flight, flights_of
 from zabcheck.invariants import Event, Receive, select
 from zabcheck.invariants.diagnosis import like
-from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.session import NotPossible, Option, Position, Session
@@ -109,12 +108,10 @@ def _begun(
 ) -> Session:
     with bad_input_for(ValueError):
         checked = mutated(protocol, mutant)
-    with bad_input_for(ValueError, "--quorums: "):
-        quorums_of(quorums or MAJORITY, processes)
     with bad_input_for(ValueError, "--switch: "):
         switches = checked.switches(**switches_of(switch or (), checked))
-    with bad_input_for(StepRaised):
-        return Session(checked, processes, quorums=quorums or MAJORITY, switches=switches, properties=properties)
+    with bad_input_for((ValueError, StepRaised), "" if quorums is None else "--quorums: "):
+        return Session(checked, processes, quorums=quorums, switches=switches, properties=properties)
 
 
 class _Play:
@@ -293,9 +290,7 @@ def choice_of(words: Sequence[str]) -> Choice:
     given: dict[str, object] = {"choice": tag, **dict(zip(fields, values, strict=False))}
     if fields and len(values) >= len(fields):
         last = values[len(fields) - 1 :]
-        given[fields[-1]] = last if _takes_several(kind, fields[-1]) else last[0]
-        if len(last) > 1 and not _takes_several(kind, fields[-1]):
-            raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}")
+        given[fields[-1]] = last if _takes_several(kind, fields[-1]) else " ".join(last)
     elif values and not fields:
         raise BadInput(f"expected {tag} alone")
     try:

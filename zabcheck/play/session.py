@@ -13,7 +13,7 @@ from msgspec import structs
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import Event, Judge, select
-from zabcheck.invariants.quorums import MAJORITY, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Configuration, quorums_of
 from zabcheck.play.possible import candidates, obstacle, unknown
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
@@ -93,20 +93,25 @@ class Session:
         protocol: Protocol,
         processes: int = 3,
         *,
-        quorums: str = MAJORITY,
+        quorums: str | None = None,
         switches: Switches | None = None,
         properties: Sequence[str] | None = None,
     ) -> None:
         """Begin with processes that are all up. `properties` are those to judge by; None: those of the protocol.
 
-        ValueError if there is no such quorum system or property; StepRaised if a process cannot start.
+        `quorums` names the quorum system; None: majorities, or for a protocol that changes its configuration one of
+        all processes. ValueError if the protocol has no such quorum system, or if there is no such property;
+        StepRaised if a process cannot start.
         """
         self.protocol = protocol
         self._properties = properties if properties is not None else protocol.properties
-        self._kinds = select(self._properties)
+        if quorums is None:
+            everyone = Configuration(processes, tuple(range(1, processes + 1)))
+            quorums = everyone.name if protocol.environment.configurations else MAJORITY
+        self._quorums = quorums_of(quorums, processes)
+        self._kinds = select(self._properties, self._quorums)
         self.properties = tuple(kind.name for kind in self._kinds)
         """The names of the properties that the run is judged by."""
-        self._quorums = quorums_of(quorums, processes)
         self._switches = protocol.switches() if switches is None else switches
         events: list[Event] = []
         simulator = simulate(protocol, self._schedule_of(()), events.append, network=True)
