@@ -54,6 +54,12 @@ def test_enter_goes_through_a_saved_run_and_another_way_parts_from_it(zabcheck: 
     assert "step 3 of 3" in other.out
 
 
+def test_the_run_of_a_scenario_can_go_another_way(zabcheck: Command) -> None:
+    said = zabcheck("play", "--scenario", "zab-joining", stdin=b"\n\ncrash 2\nt\n").out
+    assert "← p1 NEWEPOCH(1)" not in said
+    assert "crash 2" in said[said.index("  0 the beginning") :]
+
+
 def test_a_run_is_saved_and_played_again(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\nsync 1\ns mine.json\nq\ncrash 1\n")
     assert "wrote mine.json" in result.out
@@ -105,6 +111,10 @@ def test_a_line_that_cannot_be_done_is_told_and_changes_nothing(zabcheck: Comman
         (["--switch", "sync=never"], "--switch: "),
         (["--quorums", "grid", "--processes", "3"], "--quorums: "),
         (["none.json"], "none.json: "),
+        (["--scenario", "dsn-figure-9"], "no scenario `dsn-figure-9`; "),
+        (["--scenario", "dsn-figure-3"], "--scenario dsn-figure-3: expected one that is executed"),
+        (["--scenario", "zab-joining", "run.json"], "--scenario: expected no file beside it, found run.json"),
+        (["--scenario", "zab-joining", "--protocol", "zab"], "--protocol: only for a run that begins anew"),
     ],
 )
 def test_bad_input(zabcheck: Command, tmp_path: Path, options: list[str], why: str) -> None:

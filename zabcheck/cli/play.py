@@ -24,23 +24,27 @@ from zabcheck.cli.commands import (
     Settings,
     command,
     named,
+    scenarios,
 )
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.scenario import scenario_of
 from zabcheck.cli.verdict import conclude, on_story
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Flight, flights_of
 from zabcheck.invariants import Event, Receive, select
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.papers.scenarios.base import Written
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.session import NotPossible, Option, Position, Session
-from zabcheck.protocols.base import StepRaised
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.search.run import DEFAULT_PROCESSES
+from zabcheck.search.run import DEFAULT_PROCESSES, named_by
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.words import clean, counted
 
@@ -59,6 +63,15 @@ HELP = (
 )
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
 
+FromScenario = Annotated[
+    str | None,
+    typer.Option(
+        "--scenario",
+        metavar="NAME",
+        autocompletion=scenarios,
+        help="Go on with the run of this scenario: see `zabcheck list scenarios`.",
+    ),
+]
 File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A saved schedule, to go on with.")]
 
 
@@ -71,22 +84,26 @@ def play(
     processes: Processes = None,
     quorums: Quorums = None,
     switch: Settings = None,
+    scenario: FromScenario = None,
     property: Properties = None,
 ) -> int:
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    if file is None:
+    known = file if file is not None else scenario
+    if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
         options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
+        if scenario is not None:
+            options |= {"protocol": protocol, "exec": exec}
         for name, value in options.items():
             if value:
-                raise BadInput(f"--{name}: only for a run that begins anew, {file} says it")
-        if file == STDIN:
-            raise BadInput("expected the name of a file: standard input has the answers")
-        executed, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
-        with bad_input_for(ValueError, f"{file}: "):
+                raise BadInput(f"--{name}: only for a run that begins anew, {known} says it")
+        if file is not None and scenario is not None:
+            raise BadInput(f"--scenario: expected no file beside it, found {file}")
+        executed, schedule = _of_scenario(known) if file is None else _saved(file, protocol, exec)
+        with bad_input_for((ValueError, StepRaised), f"{known}: "):
             session = Session.of(executed, schedule, property)
         session.go(0)
     console = make_console()
@@ -96,6 +113,19 @@ def play(
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None)
     return conclude(console, *on_story(story))
+
+
+def _saved(file: str, protocol: str | None, exec: str | None) -> tuple[Protocol, Schedule]:
+    if file == STDIN:
+        raise BadInput("expected the name of a file: standard input has the answers")
+    return load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
+
+
+def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
+    run = scenario_of(name).run
+    if isinstance(run, Written):
+        raise BadInput(f"--scenario {name}: expected one that is executed, its events are written by hand")
+    return named_by(run), run
 
 
 def _begun(

@@ -39,11 +39,10 @@ def scenario(
     format: Formats = Format.text,
 ) -> int:
     """Play a run that a paper argues with, and tell whether the outcome is as expected."""
-    if name not in SCENARIOS:
-        raise BadInput(f"no scenario `{clean(name, False, 99)}`; {like(name, SCENARIOS)}")
+    asked = scenario_of(name)
     if out is not None:
         check_out(out)
-    played = play(SCENARIOS[name])
+    played = play(asked)
     files: list[Path] = []
     if out is not None:
         with writing("--out", out):
@@ -80,6 +79,13 @@ def scenario(
             why = f"something else came of {about.name}: {played.unmet[0]}{more}"
         conclude(console, VIOLATED if played.unmet else OK, why)
     return VIOLATED if played.unmet else OK
+
+
+def scenario_of(name: str) -> Scenario:
+    """Return the scenario of this name. BadInput, with the names that are like it, if there is none."""
+    if name not in SCENARIOS:
+        raise BadInput(f"no scenario `{clean(name, False, 99)}`; {like(name, SCENARIOS)}")
+    return SCENARIOS[name]
 
 
 def save(out: Path, played: Played) -> list[Path]:
