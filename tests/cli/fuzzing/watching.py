@@ -88,7 +88,8 @@ class Watch:
 
     def starts(self, program: Any, *_: Any) -> None:
         """Note a process that is neither this Python nor a Java, and is not named."""
-        if os.fsdecode(program) not in self.words and os.path.basename(os.fsdecode(program)) != "java":
+        named = map(os.path.abspath, self.words)
+        if os.path.abspath(os.fsdecode(program)) not in named and os.path.basename(os.fsdecode(program)) != "java":
             self.complaints.append(f"starts {program!r}")
 
     def connects(self, _: Any, address: Any) -> None:
