@@ -31,6 +31,7 @@ LONG = {
     "merge": 6000,
     "replay": 6000,
     "explain": 2000,
+    "play": 1000,
     "recording": 2000,
     "configuration": 8000,
     "gate": 2000,

@@ -70,6 +70,44 @@ def explain_one(rng: Random, folder: Path) -> int:
     return answers(["explain", "file", *options], ["file", f"--write {out}"], stdin=walk)
 
 
+LINES = (
+    "",
+    "b",
+    "f",
+    "t",
+    "e",
+    "r",
+    "v",
+    "p",
+    "p agreement",
+    "?",
+    "g 3",
+    "g -1",
+    "s saved",
+    "s no/file",
+    "1",
+    "7",
+    "40",
+)
+ASKED = (
+    *("lead 1 2 3", "lead 9", "settle 9", "request 1", "request 2 x y", "crash 1", "crash 1 1", "recover 1", "sync 1"),
+    *("cut 1 2", "heal", "quiesce", "stabilise 1 1 2", "receive 2 1", "split 1", "wipe", "timeout x", "snapshot 1 yes"),
+)
+
+
+def play_one(rng: Random, folder: Path) -> int:
+    """A schedule, or a run from its beginning, and lines of which most can be done; the last ones are not read."""
+    (folder / "file").write_bytes(changed(rng, rng.choice(SCHEDULES)))
+    bug = ["--mutant", "commit-on-own-ack"]
+    of = rng.choice([["file"], [], bug, ["--protocol", "ladis"], ["--scenario", "zab-joining"]])
+    lines = [rng.choice([*LINES, *ASKED, *ASKED]).encode() for _ in range(rng.choice([0, 3, 9]))]
+    if rng.random() < 0.3:
+        lines = [b"lead 1 2 3", b"settle 9", b"request 1", b"sync 1", *lines]
+    if rng.random() < 0.2:
+        lines.insert(rng.randrange(len(lines) + 1), rng.choice([b"\xff\x00", b"\x1b[2J", b"q", b"9" * 99]))
+    return answers(["play", *of], ["file"], stdin=b"\n".join(lines), writable=[folder / "saved", folder / "no/file"])
+
+
 def judge_one(rng: Random, folder: Path) -> int:
     """What was recorded of a real ensemble, and what its servers logged."""
     (folder / "run").mkdir(exist_ok=True)
