@@ -15,6 +15,9 @@ ROOT = Path(__file__).parents[2]
 COMMITTED = sorted([*ROOT.glob("reports/gallery/*.html"), *ROOT.glob("docs/examples/*.html")])
 RUNS = [path for path in COMMITTED if path.name not in ("index.html", "half-of-a-multi.html")]
 each_run = pytest.mark.parametrize("path", RUNS, ids=[path.stem for path in RUNS])
+EXPLAINED = [path for path in RUNS if path.stem != "zookeeper-2307"]
+"""Without the run in which a server cannot start: it breaks no property, and no step of it decides anything."""
+each_explained = pytest.mark.parametrize("path", EXPLAINED, ids=[path.stem for path in EXPLAINED])
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -143,7 +146,7 @@ def check_witness_in_view(page: "Page") -> None:
     assert page.locator("svg.lanes .now :is(.ring, .halo)").count() >= 1
 
 
-@each_run
+@each_explained
 def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", path: Path) -> None:
     """On the first screen of 1280 by 800 pixels is the diagram, and in it the step that decided."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
@@ -168,7 +171,7 @@ def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", pa
     page.close()
 
 
-@pytest.mark.parametrize("path", RUNS[:1], ids=[path.stem for path in RUNS[:1]])
+@pytest.mark.parametrize("path", EXPLAINED[:1], ids=[path.stem for path in EXPLAINED[:1]])
 def test_the_explanation_is_read_before_the_diagram_and_takes_no_row_of_its_own_where_there_is_room(
     browser: "Browser", path: Path
 ) -> None:
