@@ -28,7 +28,7 @@ CODES = {"checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
     "check": 8000,
-    "merge": 6000,
+    "merge": 5000,
     "replay": 6000,
     "explain": 2000,
     "play": 1000,
