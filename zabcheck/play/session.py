@@ -5,7 +5,7 @@ back costs nothing and no choice is executed twice. A session reads no input and
 or a page does that.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from msgspec import structs
@@ -165,20 +165,20 @@ class Session:
 
         A crash comes once for each number of writes that may survive it. Cost: an execution of each, on a copy.
         """
-        return list(self._options())
-
-    def _options(self) -> Iterator[Option]:
         if self.here.raised is not None:
-            return
-        for choice in candidates(self.simulator):
-            events: list[Event] = []
-            simulator = self.simulator.fork(events.append)
-            try:
-                possible = simulator.execute(choice)
-            except StepRaised:
-                possible = 1
-            if possible:
-                yield Option(choice, tuple(events))
+            return []
+        tried = ((choice, self._events_of(choice)) for choice in candidates(self.simulator))
+        return [Option(choice, events) for choice, events in tried if events is not None]
+
+    def _events_of(self, choice: Choice) -> tuple[Event, ...] | None:
+        """Return the events that a choice would lead to; None if it is not possible."""
+        events: list[Event] = []
+        simulator = self.simulator.fork(events.append)
+        try:
+            possible = simulator.execute(choice)
+        except StepRaised:
+            possible = 1
+        return tuple(events) if possible else None
 
     def why_not(self, choice: Choice) -> str:
         """Return why a choice is not possible here, in a few words; "" if it is."""
@@ -186,12 +186,7 @@ class Session:
             return "the protocol's own code raised an exception, so the run is over"
         if nobody := unknown(self.simulator, choice):
             return nobody
-        simulator = self.simulator.fork(lambda _: None)
-        try:
-            possible = simulator.execute(choice)
-        except StepRaised:
-            possible = 1
-        return "" if possible else obstacle(self.simulator, choice)
+        return obstacle(self.simulator, choice) if self._events_of(choice) is None else ""
 
     # Going on, and back.
 
