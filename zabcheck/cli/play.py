@@ -1,4 +1,4 @@
-"""`zabcheck play`: a run that one goes on with by hand, in the terminal."""
+"""`zabcheck play`: a run that goes on by hand, in the terminal."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -30,10 +30,10 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
 from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.scenario import scenario_of
-from zabcheck.cli.verdict import conclude, on_story
+from zabcheck.cli.verdict import are_violated, conclude, on_story
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.story import Flight, flights_of
-from zabcheck.invariants import Event, Receive, select
+from zabcheck.counterexample.story import Flight, flights_of, handled_in
+from zabcheck.invariants import Event, select
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.scenarios.base import Written
@@ -49,7 +49,7 @@ from zabcheck.text.files import write
 from zabcheck.text.words import clean, counted
 
 HELP = (
-    ("Enter", "the next step of the run that is known, or else the first that is possible"),
+    ("Enter", "the next step of the known run, or else the first that is possible"),
     ("a number", "that choice"),
     ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
     ("b, f", "back, and forward again"),
@@ -275,24 +275,19 @@ def _show_step(console: Console, session: Session) -> None:
         print_path(console, are_violated(here.broken), "bold red")
 
 
-def are_violated(properties: Sequence[str]) -> str:
-    """Return that these properties are violated, as a few words."""
-    return f"{', '.join(properties)} {'is' if len(properties) == 1 else 'are'} violated"
-
-
 def _shown(here: Position) -> Iterator[tuple[int, Sequence[Event]]]:
     for number, position in enumerate(here.path):
         yield number, position.events
 
 
 def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Option]]]]:
-    """Yield the options by what they are, each with its number."""
+    """Group the options by kind, each with its number."""
     numbered = list(enumerate(options, 1))
     faults = [each for each in numbered if type(each[1].choice) in FAULTS]
     elections = [each for each in numbered if isinstance(each[1].choice, Lead)]
     to_the_end = [each for each in numbered if isinstance(each[1].choice, Quiesce)]
     rest = [each for each in numbered if each not in (*faults, *elections, *to_the_end)]
-    titles = ("the processes go on", "elections", "faults", "no fault any more")
+    titles = ("the processes go on", "elections", "faults", "no more faults")
     for title, some in zip(titles, (rest, elections, faults, to_the_end), strict=True):
         if some:
             yield title, some
@@ -300,9 +295,7 @@ def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Op
 
 def told(option: Option, flights: dict[int, Flight]) -> str:
     """Return an option in a few words, with the process that moves."""
-    handled = [event.message for event in option.events if isinstance(event, Receive)]
-    message = flights[handled[0]].name if handled and handled[0] in flights else ""
-    text = option.choice.words(option.events, message)
+    text = option.choice.words(option.events, handled_in(option.events, flights))
     process = getattr(option.choice, "process", None)
     return text if process is None else f"p{process} {text}"
 

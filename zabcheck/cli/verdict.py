@@ -61,6 +61,11 @@ def named(names: Collection[str], most: int = MOST_NAMES) -> str:
     return ", ".join(first) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def are_violated(properties: Collection[str]) -> str:
+    """Return that these properties are violated, of which only the first few are named."""
+    return f"{named(properties)} {'is' if len(properties) == 1 else 'are'} violated"
+
+
 def asked_for(properties: Collection[str] | None) -> tuple[str, ...]:
     """Return the properties that stored traces have to exercise, if `check` is to judge by these names or groups.
 
@@ -86,7 +91,7 @@ def on_verdicts(verdicts: Sequence[Verdict], asked: Collection[str] = ()) -> tup
     of = {status: [v.property for v in ordered if v.status == status] for status in ("holds", "violated")}
     idle = [verdict.property for verdict in verdicts if verdict.status == "not exercised"]
     if of["violated"]:
-        return VIOLATED, f"{named(of['violated'])} {'is' if len(of['violated']) == 1 else 'are'} violated"
+        return VIOLATED, are_violated(of["violated"])
     if any(verdict.status == "inconclusive" for verdict in verdicts):
         return INCONCLUSIVE, "the trace has no complete `end`, so what could yet change is left open"
     wanting = unexercised({verdict.property: verdict.property not in idle for verdict in verdicts}, asked)

@@ -13,12 +13,13 @@ from zabcheck.counterexample.story import (
     Story,
     Variables,
     flights_of,
+    handled_in,
     lost_in,
     sent_in,
     shown_in,
 )
 from zabcheck.counterexample.traced import first_deliveries
-from zabcheck.invariants import Event, Receive, Violation, explaining_first
+from zabcheck.invariants import Violation, explaining_first
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Activity, Members, Protocol, StepRaised
@@ -91,7 +92,7 @@ def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Mo
             step=number,
             process=getattr(step.choice, "process", None),
             peer=getattr(step.choice, "sender", getattr(step.choice, "peer", None)),
-            action=step.choice.words(step.events, _handled(step.events, flights)),
+            action=step.choice.words(step.events, handled_in(step.events, flights)),
             shown=shown_in(step.events),
             sent=sent_in(step.events, flights, by_several=not hasattr(step.choice, "process")),
             lost=lost_in(step.events, flights),
@@ -162,8 +163,3 @@ def _changes(before: Variables, after: Variables) -> list[Change]:
 
 def _parts(activity: str | tuple[str, ...]) -> tuple[str, ...]:
     return activity.parts if isinstance(activity, Activity) else (str(activity),)
-
-
-def _handled(shown: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """Return the name of the message that a step handled; "" if it handled none."""
-    return next((flights[event.message].name for event in shown if isinstance(event, Receive)), "")

@@ -183,7 +183,7 @@ class ServersPart(Struct, frozen=True):
 
 
 class Argument(Struct, frozen=True):
-    """What a paper, `source` with its section, argues with a run: `title` in a few words, `shows` in sentences."""
+    """A paper's argument by a run: `title` in a few words, `shows` in sentences, `source` with its section."""
 
     title: str
     source: str
@@ -243,7 +243,7 @@ class Story(Struct, frozen=True):
     threads: tuple[HeldThread, ...] = ()
     """The threads of a real ensemble that were held, in the order in which they stopped."""
     argument: Argument | None = None
-    """What the run is an argument for, if a paper argues with it."""
+    """The argument of the paper that has this run, if one has it."""
     mismatch: Mismatch | None = None
     """The first difference of a real ensemble from this run of the model."""
 
@@ -292,6 +292,11 @@ def sent_in(
             text = flights[event.message].name + (f" from p{event.process}" if by_several else "")
             sent[text] = (*sent.get(text, ()), event.to)
     return tuple(sent.items())
+
+
+def handled_in(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
+    """Return the name of the message that a step handled; "" if it handled none."""
+    return next((flights[event.message].name for event in events if isinstance(event, Receive)), "")
 
 
 def shown_in(events: Sequence[Event]) -> tuple[Event, ...]:

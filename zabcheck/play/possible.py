@@ -1,4 +1,4 @@
-"""What may be possible in a run at the moment, and why something is not."""
+"""The choices that may be possible in a run at the moment, and why another is not."""
 
 from collections.abc import Iterator
 

@@ -138,5 +138,5 @@ def _fork(simulator: Simulator) -> Simulator:
     """Return a copy that remembers no choices, and does not show messages: nothing after a prefix is drawn."""
     fork = simulator.fork(lambda _: None)
     fork.remember, fork.executed, fork.on_step = False, [], None
-    fork.network = fork.processes.network = False
+    fork.draw_nothing()
     return fork

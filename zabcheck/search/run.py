@@ -95,7 +95,7 @@ class Run:
         run.goals = Goals(simulator.quorums)
         run.exits = []
         run.simulator = simulator.fork(run.judge.observe)
-        run.simulator.network = run.simulator.processes.network = False
+        run.simulator.draw_nothing()
         return run
 
     def execute(self, choice: Choice) -> int:

@@ -116,6 +116,10 @@ class Simulator(World):
         twin._consist_of(channels, self.processes.copy(twin.show, channels, twin.application))
         return twin
 
+    def draw_nothing(self) -> None:
+        """Show no event any more that is for drawing only."""
+        self.network = self.processes.network = False
+
     def _execute_coarse(self, choice: Choice) -> int:
         before = self.steps
         if choice.is_whole:

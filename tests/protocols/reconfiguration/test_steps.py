@@ -94,7 +94,7 @@ def test_r3_what_comes_before_a_change_is_committed_by_the_configuration_before(
 
 @pytest.mark.parametrize("silent", [2, 4])
 def test_r4_a_change_is_committed_by_a_quorum_of_each_configuration(silent: int) -> None:
-    """Of 1, 2 and 3 the leader has 2 alone beside it, of 1 and 4 it needs 4."""
+    """The leader has only 2 of 1, 2 and 3 beside it, and of 1 and 4 it needs 4."""
     e = Ensemble()
     e.lead(1, 2, 4)
     assert e.change(1, "config 1,4")

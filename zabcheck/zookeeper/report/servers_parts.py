@@ -19,7 +19,7 @@ from zabcheck.zookeeper.verdict.judge import Judged
 def servers_parts(judged: Judged, but_for: Collection[str] = ()) -> dict[str, ServersPart]:
     """Return the part of the servers in each promise that is broken, but for some, by the property's name.
 
-    One of which nothing is known is left out. Some tenths of a CPU second if a promise is broken.
+    A promise of which nothing is known is left out. Some tenths of a CPU second if a promise is broken.
     """
     broken = {
         each.property: each.violation for each in judged.clients if each.violation and each.property not in but_for
