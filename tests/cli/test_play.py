@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.cli.command import BROKEN_SCHEDULE
 from tests.cli.conftest import Command
 from zabcheck.cli.play import choice_of
+from zabcheck.play.link import link_of
 from zabcheck.search.run import replay
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
@@ -42,6 +44,12 @@ def test_the_options_are_numbered_and_a_number_chooses_one(zabcheck: Command) ->
     assert "step 4 of 4: p1\n← p2 CEPOCH(0)" in said
 
 
+def test_a_choice_that_sends_and_handles_a_message_is_told_before_it_is_made(zabcheck: Command) -> None:
+    result = zabcheck(*BUG, stdin=b"elect 1 1\nelect 2 1\nquiesce\n")
+    assert "    19 left alone: nothing is left to be done\n" in result.out
+    assert result.out.splitlines()[-1].startswith("PASS: ")
+
+
 def test_enter_goes_through_a_saved_run_and_another_way_parts_from_it(zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
     steps = len(schedules.load(BROKEN_SCHEDULE, "run").choices)
@@ -68,6 +76,42 @@ def test_a_run_is_saved_and_played_again(zabcheck: Command, tmp_path: Path) -> N
     assert schedule.violates == "chosen"
     assert "chosen" in [v.property for v in replay(schedule).verdicts if v.status == "violated"]
     assert zabcheck("replay", "mine.json").code == 1
+
+
+def test_a_run_goes_on_from_a_link_with_the_same_trace(zabcheck: Command) -> None:
+    link, told = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\nsync 1\nl\nq\n").out.splitlines()[-4:-2]
+    for written in (link, f"http://127.0.0.1:1/#{link}"):
+        result = zabcheck("play", written, stdin=b"\n" * 23 + b"l\n")
+        assert [link, told] == result.out.splitlines()[-4:-2]
+        assert result.out.splitlines()[-1].startswith("FAIL: chosen is violated")
+
+
+def test_a_link_whose_run_shows_another_trace_here_is_refused(zabcheck: Command) -> None:
+    replayed = replay(schedules.load(BROKEN_SCHEDULE, "run"))
+    link = link_of(structs.replace(replayed, events=replayed.events[:-1]))
+    result = zabcheck("play", link, stdin=b"")
+    assert (result.code, result.out) == (2, "")
+    assert "the link: it was made by a zabcheck whose zab took other steps" in result.err
+
+
+def test_a_link_starts_no_program_and_imports_no_class(zabcheck: Command) -> None:
+    replayed = replay(schedules.load(BROKEN_SCHEDULE, "run"))
+    for protocol, option in (("exec:touch ran", "--exec 'touch ran'"), ("mine:Mine", "--protocol mine:Mine")):
+        link = link_of(structs.replace(replayed, schedule=structs.replace(replayed.schedule, protocol=protocol)))
+        result = zabcheck("play", link, stdin=b"")
+        assert result.code == 2
+        assert result.err.startswith("zabcheck: the link: its ")
+        assert option in result.err
+        assert not Path("ran").exists()
+
+
+def test_a_trace_is_read_step_by_step(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    zabcheck("replay", "run.json", "--trace", "run.jsonl")
+    result = zabcheck("play", "run.jsonl", stdin=b"\nb\ncrash 1\nq\n")
+    assert result.code == 1
+    assert "step 2 of " in result.out
+    assert "what can happen next" not in result.out
 
 
 def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(zabcheck: Command) -> None:
@@ -111,6 +155,8 @@ def test_a_line_that_cannot_be_done_is_told_and_changes_nothing(zabcheck: Comman
         (["--switch", "sync=never"], "--switch: "),
         (["--quorums", "grid", "--processes", "3"], "--quorums: "),
         (["none.json"], "none.json: "),
+        (["run=1.eJx"], "the link: it was cut or altered; copy it once more, whole"),
+        (["run=2.eJx.eJx"], "the link: it is of version '2', expected '1'"),
         (["--scenario", "dsn-figure-9"], "no scenario `dsn-figure-9`; "),
         (["--scenario", "dsn-figure-3"], "--scenario dsn-figure-3: expected one that is executed"),
         (["--scenario", "zab-joining", "run.json"], "--scenario: expected no file beside it, found run.json"),

@@ -26,11 +26,12 @@ from zabcheck.cli.commands import (
     named,
     scenarios,
 )
-from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read
+from zabcheck.cli.explain import looks_like_trace, story_of, walk
+from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
 from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.scenario import scenario_of
-from zabcheck.cli.verdict import are_violated, conclude, on_story
+from zabcheck.cli.verdict import are_violated, asked_for, conclude, on_story
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Flight, flights_of, handled_in
 from zabcheck.invariants import Event, select
@@ -38,10 +39,11 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.scenarios.base import Written
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
+from zabcheck.play.link import LinkError, is_link, link_of, linked
 from zabcheck.play.session import NotPossible, Option, Position, Session
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.search.run import DEFAULT_PROCESSES, named_by
+from zabcheck.search.run import DEFAULT_PROCESSES, named_by, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce
 from zabcheck.simulation.schedule import Schedule
@@ -59,6 +61,7 @@ HELP = (
     ("v", "go on to a violation, if random continuations from here find one"),
     ("e", "explain the run up to here"),
     ("s FILE", "save it as a schedule"),
+    ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
     ("q", "end"),
 )
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
@@ -72,7 +75,12 @@ FromScenario = Annotated[
         help="Go on with the run of this scenario: see `zabcheck list scenarios`.",
     ),
 ]
-File = Annotated[str | None, typer.Argument(metavar="[FILE]", help="A saved schedule, to go on with.")]
+File = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[FILE]", help="A saved schedule, or a link to a run, to go on with; or a trace, to be read only."
+    ),
+]
 
 
 @command
@@ -102,10 +110,9 @@ def play(
                 raise BadInput(f"--{name}: only for a run that begins anew, {known} says it")
         if file is not None and scenario is not None:
             raise BadInput(f"--scenario: expected no file beside it, found {file}")
-        executed, schedule = _of_scenario(known) if file is None else _saved(file, protocol, exec)
-        with bad_input_for((ValueError, StepRaised), f"{known}: "):
-            session = Session.of(executed, schedule, property)
-        session.go(0)
+        if file is not None and not is_link(file) and _is_trace(file):
+            return _read_only(file, property)
+        session = _known(file, known, protocol, exec, property)
     console = make_console()
     _Play(session, console, sys.stdin.buffer).go_on()
     with bad_input_for(ValueError):
@@ -115,10 +122,52 @@ def play(
     return conclude(console, *on_story(story))
 
 
-def _saved(file: str, protocol: str | None, exec: str | None) -> tuple[Protocol, Schedule]:
+def _known(
+    file: str | None, known: str, protocol: str | None, exec: str | None, properties: Sequence[str] | None
+) -> Session:
+    """Return a session of the run that is known by this name, at its beginning."""
+    if file is None:
+        executed, schedule = _of_scenario(known)
+    elif is_link(file):
+        known = "the link"
+        executed, schedule = _linked(file, protocol, exec)
+    else:
+        executed, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
+    with bad_input_for((ValueError, StepRaised), f"{known}: "):
+        session = Session.of(executed, schedule, properties)
+    session.go(0)
+    return session
+
+
+def _linked(link: str, protocol: str | None, exec: str | None) -> tuple[Protocol, Schedule]:
+    """Return the run of a link. BadInput if it has none, or if its trace is another one here."""
+    with bad_input_for(LinkError, "the link: "):
+        content = linked(link)
+    executed, schedule = load_schedule(content.schedule, "the link", protocol, exec)
+    if protocol is None and exec is None:
+        with bad_input_for(ValueError, "the link: "):
+            found = replay_on(executed, schedule).sha256
+        if found != content.sha256:
+            raise BadInput(
+                f"the link: it was made by a zabcheck whose {schedule.protocol} took other steps: its trace has "
+                f"SHA-256 {content.sha256[:16]}, here {found[:16]}"
+            )
+    return executed, schedule
+
+
+def _is_trace(file: str) -> bool:
     if file == STDIN:
         raise BadInput("expected the name of a file: standard input has the answers")
-    return load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
+    with opened(file) as source:
+        return looks_like_trace(source)
+
+
+def _read_only(trace: str, properties: Sequence[str] | None) -> int:
+    """Go through a trace, which has no choices, step by step."""
+    story = story_of([trace], False, None, None if properties is None else [*properties], (None, None))
+    console = make_console()
+    walk(story, console, sys.stdin.buffer)
+    return conclude(console, *on_story(story, asked_for(properties) if properties else ()))
 
 
 def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
@@ -208,6 +257,11 @@ class _Play:
                 with bad_path("s", Path(name)):
                     self._say(f"wrote {write(Path(name), schedules.dump(session.schedule()))}")
                 return False
+            case ["l"]:
+                replayed = session.replay()
+                self._say(link_of(replayed))
+                self._say(f"trace SHA-256 {replayed.sha256}")
+                return False
             case ["?"]:
                 for typed, meaning in HELP:
                     self._say(f"  {typed}: {meaning}")
@@ -294,8 +348,9 @@ def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Op
 
 
 def told(option: Option, flights: dict[int, Flight]) -> str:
-    """Return an option in a few words, with the process that moves."""
-    text = option.choice.words(option.events, handled_in(option.events, flights))
+    """Return an option in a few words, with the process that moves. `flights` has what was sent so far."""
+    sent = {flight.number: flight for flight in flights_of([(None, option.events)])}  # and handled by the same choice
+    text = option.choice.words(option.events, handled_in(option.events, sent | flights))
     process = getattr(option.choice, "process", None)
     return text if process is None else f"p{process} {text}"
 

@@ -12,6 +12,7 @@ from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from tests.zookeeper.disk.disks import disk, real
 from zabcheck.counterexample.forms.exports import FORMS
+from zabcheck.play.link import BEGINNING, link_of
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.zookeeper.recording.folder import RECORDING
@@ -89,6 +90,7 @@ LINES = (
     "7",
     "40",
 )
+LINKS = [link_of(replay(schedules.load(data, "schedule"))) for data in SCHEDULES]
 ASKED = (
     *("lead 1 2 3", "lead 9", "settle 9", "request 1", "request 2 x y", "crash 1", "crash 1 1", "recover 1", "sync 1"),
     *("cut 1 2", "heal", "quiesce", "stabilise 1 1 2", "receive 2 1", "split 1", "wipe", "timeout x", "snapshot 1 yes"),
@@ -99,13 +101,19 @@ def play_one(rng: Random, folder: Path) -> int:
     """A schedule, or a run from its beginning, and lines of which most can be done; the last ones are not read."""
     (folder / "file").write_bytes(changed(rng, rng.choice(SCHEDULES)))
     bug = ["--mutant", "commit-on-own-ack"]
-    of = rng.choice([["file"], [], bug, ["--protocol", "ladis"], ["--scenario", "zab-joining"]])
+    link = rng.choice(LINKS).removeprefix(BEGINNING)
+    if rng.random() < 0.5:
+        link = changed(rng, link.encode()).decode(errors="replace")
+    of = rng.choice(
+        [["file"], [], bug, ["--protocol", "ladis"], ["--scenario", "zab-joining"], [f"#{BEGINNING}{link}"]]
+    )
     lines = [rng.choice([*LINES, *ASKED, *ASKED]).encode() for _ in range(rng.choice([0, 3, 9]))]
     if rng.random() < 0.3:
         lines = [b"lead 1 2 3", b"settle 9", b"request 1", b"sync 1", *lines]
     if rng.random() < 0.2:
         lines.insert(rng.randrange(len(lines) + 1), rng.choice([b"\xff\x00", b"\x1b[2J", b"q", b"9" * 99]))
-    return answers(["play", *of], ["file"], stdin=b"\n".join(lines), writable=[folder / "saved", folder / "no/file"])
+    writable = [folder / "saved", folder / "no/file"]
+    return answers(["play", *of], ["file", "the link"], stdin=b"\n".join(lines), writable=writable)
 
 
 def judge_one(rng: Random, folder: Path) -> int:
