@@ -86,6 +86,7 @@ MINIMAL = {
 
 RECORDED: dict[str, dict[str, str]] = {
     "ZOOKEEPER-1653": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "unjudged", "3.9.5": "unjudged"},
+    "ZOOKEEPER-1675": {},
     "ZOOKEEPER-2307": {},
     "ZOOKEEPER-2332": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "nothing", "3.9.5": "nothing"},
     "ZOOKEEPER-2832": {"3.6.3": "total order", "3.8.0": "total order", "3.9.3": "total order", "3.9.5": "total order"},
@@ -96,6 +97,7 @@ RECORDED: dict[str, dict[str, str]] = {
     "ZOOKEEPER-4311": {},
     "ZOOKEEPER-4394": {"3.6.3": "unjudged", "3.8.0": "unjudged", "3.9.3": "nothing", "3.9.5": "nothing"},
     "ZOOKEEPER-4409": {"3.6.3": "nothing", "3.8.0": "total order", "3.9.3": "nothing", "3.9.5": "nothing"},
+    "ZOOKEEPER-4466": {},
     "ZOOKEEPER-4541": {},
     "ZOOKEEPER-4643": {"3.6.3": "agreement", "3.8.0": "agreement", "3.9.3": "nothing", "3.9.5": "nothing"},
     "ZOOKEEPER-4646": {"3.6.3": "agreement", "3.8.0": "agreement", "3.9.3": "nothing", "3.9.5": "nothing"},
@@ -119,6 +121,8 @@ RECORDED: dict[str, dict[str, str]] = {
     "snapshot-digest": {},
     "unlogged-voter": {},
     "pending-config": {},
+    "stale-sync": {},
+    "eager-refusal": {},
 }
 """For each bug and version what the run of the model breaks that explains the recording of an execution.
 

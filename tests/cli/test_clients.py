@@ -105,11 +105,14 @@ def test_a_service_is_recorded_and_judged(
 
 def test_servers_may_be_disturbed_by_a_command(zabcheck: Command, tmp_path: Path) -> None:
     served = Served()
-    arguments = ["--connect", served.addresses, "--requests", "1000000", "--seconds", "2.5", "--disturb", "false"]
-    result = zabcheck("clients", "record", *arguments, "--out", tmp_path / "history.jsonl")
+    arguments = ["--connect", served.addresses, "--requests", "1000000", "--out", tmp_path / "history.jsonl"]
+    disturbed = zabcheck("clients", "record", *arguments, "--seconds", "2.5", "--disturb", "false")
+    disturbing = ["--disturb", "true", "--format", "json"]
+    as_json = zabcheck("clients", "record", *arguments, "--seconds", "1.2", *disturbing)
     served.close()
-    assert result.code == 0
-    assert re.fullmatch(r"`false` ran (1 time|2 times), and failed \d", result.out.splitlines()[0])
+    assert (disturbed.code, as_json.code) == (0, 0)
+    assert re.fullmatch(r"`false` ran (1 time|2 times), and failed \d", disturbed.out.splitlines()[0])
+    assert json.loads(as_json.out)["disturbed"] == {"command": "true", "times": 1, "failed": 0}
 
 
 def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:

@@ -110,8 +110,11 @@ def _meant(text: str) -> tuple[str, str]:
     return function.removeprefix(":"), operation
 
 
-def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format) -> int:
-    """Print the verdicts on histories, write the pages of broken promises into `out`, and return the exit code."""
+def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, **more: Any) -> int:
+    """Print the verdicts on histories, write the pages of broken promises into `out`, and return the exit code.
+
+    `more`: further fields of the JSON document.
+    """
     codes = [_outcome(each)[0] for each in judged]
     code = VIOLATED if VIOLATED in codes else max(codes)
     broken = [[*_broken(each)] for each in judged]
@@ -121,7 +124,7 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format) 
             if findings:
                 pages[number] = _write_page(each.name, findings, out)
     if format is Format.json:
-        print_json(command, histories=[_as_json(each, file) for each, file in zip(judged, pages, strict=True)])
+        print_json(command, histories=[_as_json(each, file) for each, file in zip(judged, pages, strict=True)], **more)
         return code
     console = make_console()
     for each, findings, file in zip(judged, broken, pages, strict=True):
@@ -184,10 +187,13 @@ def record(
         target.seek(0)
         with out.open("wb") as file:
             dump(target, file)
-    if disturbance is not None and format is Format.text:
-        times, failed = counted(disturbance.times, "time", "times"), f", and failed {disturbance.failed}"
-        print_path(make_console(), f"`{disturb}` ran {times}{failed if disturbance.failed else ''}")
-    return _tell("clients record", [_judged(str(out), ())], out.parent, format)
+    disturbed: dict[str, Any] | None = None
+    if disturbance is not None:
+        disturbed = {"command": disturb, "times": disturbance.times, "failed": disturbance.failed}
+        if format is Format.text:
+            times, failed = counted(disturbance.times, "time", "times"), f", and failed {disturbance.failed}"
+            print_path(make_console(), f"`{disturb}` ran {times}{failed if disturbance.failed else ''}")
+    return _tell("clients record", [_judged(str(out), ())], out.parent, format, disturbed=disturbed)
 
 
 def _disturbance(text: str) -> Disturbance:

@@ -28,7 +28,7 @@ from zabcheck.zookeeper.run.choices.points import (
 )
 from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
-from zabcheck.zookeeper.run.choices.sessions import WAYS, SessionChoice, Watch
+from zabcheck.zookeeper.run.choices.sessions import WAYS, Forbidden, SessionChoice, Sync, Watch
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.distribution import Distribution, with_properties
 from zabcheck.zookeeper.run.draw import draw
@@ -102,7 +102,7 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
     of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
     reconfigurations = (Reconfigure("A", ("D",)), Reconfigure("A", observers=("D",)), Reconfigure("A", leaving=("B",)))
-    not_drawn_yet = (StartAll(), *of_disk, *reconfigurations, *AT_POINTS, *IN_STEP)
+    not_drawn_yet = (StartAll(), Sync("A"), Forbidden("A"), *of_disk, *reconfigurations, *AT_POINTS, *IN_STEP)
     by_hand = {type(choice).__name__ for choice in not_drawn_yet}
     assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}

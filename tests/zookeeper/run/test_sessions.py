@@ -20,11 +20,13 @@ from zabcheck.zookeeper.run.choices.sessions import (
     Delete,
     EndSession,
     Ephemeral,
+    Forbidden,
     Get,
     Move,
     Multi,
     SessionChoice,
     SetData,
+    Sync,
     Watch,
 )
 from zabcheck.zookeeper.run.choices.writes import Settle
@@ -137,7 +139,7 @@ WATCHING = (
 
 def test_what_sessions_ask_for_is_done_in_its_order(served: Servers, tmp_path: Path) -> None:
     served.do(*EVERYTHING)
-    served.do(Move("A", "B"), Get("A"), EndSession("A"), Get("B", of="A"))
+    served.do(Move("A", "B"), Get("A"), EndSession("A"), Sync("B"), Get("B", of="A"))
     served.read()
     nodes = served.services[1].state.nodes
     assert sorted(nodes) == ["/e12-3", "/m11-9", "/r11"]
@@ -180,6 +182,20 @@ def test_what_watches_of_children_tell_is_judged(
     heard = [(each.client, each.type, each.path) for each in served.of(Heard)]
     assert heard == ([(12, "NodeChildrenChanged", "/")] if status == "holds" else [])
     assert served.judged(tmp_path)["watches"].status == status
+
+
+@pytest.mark.parametrize(
+    ("service", "status"), [(Served, "holds"), (FAULTS["13: sync does nothing"].service, "violated")]
+)
+def test_what_a_sync_shows_is_judged(
+    served: Servers, service: type[Served], status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = service()
+    monkeypatch.setattr(served, "client_port", lambda number: watched.ports[number - 1])
+    served.do(Sync("B"), *[each for _ in range(20) for each in (SetData("A"), Sync("B"))])
+    watched.close()
+    assert {each.error for each in served.of(Replied)} == {""}
+    assert served.judged(tmp_path)["sync"].status == status
 
 
 def test_a_session_that_ends_is_followed_by_another(served: Servers) -> None:
@@ -277,6 +293,8 @@ def test_each_choice_has_words_of_its_own() -> None:
         EndSession("A", "expire"),
         Get("A", of="B"),
         Get("A"),
+        Sync("A"),
+        Forbidden("A", 2),
     }
     assert len({choice.words() for choice in choices}) == len(choices)
 
@@ -288,6 +306,7 @@ def test_a_real_ensemble_keeps_what_sessions_rely_on(tmp_path: Path) -> None:
         Settle(10.0),
         *WATCHING,
         Settle(10.0),
+        Sync("C"),
         Move("B", "C"),
         Get("B", 2, of="A"),
         SetData("B", 3),

@@ -388,6 +388,16 @@ def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: D
     assert (a, b) == (d, c)
 
 
+@pytest.mark.parametrize(
+    ("bug", "broken"), [("stale-sync", "sync"), ("ZOOKEEPER-1675", "sync"), ("eager-refusal", "session order")]
+)
+def test_what_clients_are_told_out_of_turn(bug: str, broken: str, reconfigured: Distribution, tmp_path: Path) -> None:
+    tried = attempt(named(bug).schedule(), reconfigured, tmp_path / "run")
+    assert [each for each in read(tmp_path / "run") if isinstance(each, Chose) and each.note] == []
+    assert tried.judged.wrong == [broken]
+    assert [match.issue.name for match in tried.judged.known] == [bug]
+
+
 def test_points(simulator: Simulator, tmp_path: Path) -> None:
     run = run_of(
         simulator,

@@ -130,6 +130,11 @@ def test_each_kind_of_line_is_understood(tmp_path: Path, text: str, said: AnyLin
             "FinalRequestProcessor",
             "Processing request:: sessionid:0x1 type:exists cxid:0x1 zxid:0xfffffffffffffffe txntype:unknown reqpath:/",
         ),
+        line(
+            "FinalRequestProcessor",
+            "Processing request:: sessionid:0x1 type:unknown 106 cxid:0x1 zxid:0xfffffffffffffffe txntype:unknown "
+            "reqpath:/r11",
+        ),
         line("quorum.Leader", "outstanding is 0", "DEBUG"),
         line("quorum.Learner", "Got zxid 0x100000001 expected 0x1", "WARN"),
     ],

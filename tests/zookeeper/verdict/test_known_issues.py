@@ -20,7 +20,15 @@ from zabcheck.zookeeper.trace.notes import (
 from zabcheck.zookeeper.trace.sources import LogPlace
 from zabcheck.zookeeper.verdict.findings import Ahead, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
-from zabcheck.zookeeper.verdict.signatures import Behind, Forgot, PassedOver, ProposedLate
+from zabcheck.zookeeper.verdict.signatures import (
+    Behind,
+    Forgot,
+    Overtaking,
+    PassedOver,
+    ProposedLate,
+    StaleSync,
+    WatchNotTold,
+)
 
 
 def said(server: int, *words: str) -> Finding:
@@ -379,7 +387,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 9
+    assert len(keys) == len(ISSUES) - 11
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -527,3 +535,31 @@ def test_two_ensembles_of_one_epoch_one_with_a_learner_whose_part_has_changed() 
     assert "server 4 says 'changes proposed in reconfig'" in told[NO_NUMBER]
     assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, findings=(found,)).values())
     assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, *other).values())
+
+
+def test_a_sync_that_is_answered_as_of_what_its_server_has() -> None:
+    within, across = (StaleSync(13, Zxid(1, 7), done) for done in (Zxid(1, 8), Zxid(2, 1)))
+    [found] = recognise("3.9.5", (), seen=(within,))
+    assert found.issue.name == "stale-sync"
+    assert found.why == "client 13 was answered a sync as of ⟨1,7⟩ after ⟨1,8⟩ had been answered"
+    assert [each.issue.key for each in recognise("3.5.10", (), seen=(within, across))] == [
+        "ZOOKEEPER-1675, ZOOKEEPER-2136"
+    ]
+
+
+def test_a_write_that_is_refused_before_earlier_ones_are_answered() -> None:
+    [found] = recognise("3.6.0", (), seen=(Overtaking(12, 4, "NoAuth"),))
+    assert found.issue.name == "eager-refusal"
+    assert (
+        found.why == "client 12 was refused request 4 (NoAuth), without a zxid, before it was answered an earlier one"
+    )
+    assert recognise("3.6.0", (), seen=(Overtaking(12, 4, "NoNode"),)) == []
+    assert recognise("3.5.10", (), seen=(Overtaking(12, 4, "NoAuth"),)) == []
+
+
+def test_a_node_that_is_watched_in_two_ways() -> None:
+    [found] = recognise("3.8.6", (), seen=(WatchNotTold(12, "/r11", also=True),))
+    assert found.issue.name == "ZOOKEEPER-4466"
+    assert found.why == "client 12 watches /r11 for good and in another way, and was not told a change"
+    assert recognise("3.8.6", (), seen=(WatchNotTold(12, "/r11", also=False),)) == []
+    assert recognise("3.9.0", (), seen=(WatchNotTold(12, "/r11", also=True),)) == []

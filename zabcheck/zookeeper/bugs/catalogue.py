@@ -116,6 +116,15 @@ BUGS = (
         "empty its data directory while the others serve: it then takes over a snapshot (not tried)",
     ),
     Bug(
+        "ZOOKEEPER-1675",
+        "zookeeper-1675",
+        "a leader that others have replaced stands still before it gives up, and a client of its own asks it for a "
+        "sync, and then reads",
+        "nothing; the client reads what is older than what others were told before",
+        "write something in place of the sync: a write needs a quorum",
+        ("ZOOKEEPER-2136",),
+    ),
+    Bug(
         "ZOOKEEPER-2307",
         "zookeeper-2307",
         "a follower's disk fails while it writes the epoch that it promises, and works again when it joins that leader "
@@ -196,6 +205,13 @@ BUGS = (
         "committed",
         "that server lacks an acknowledged write once it is started again, and has later ones",
         UPGRADE,
+    ),
+    Bug(
+        "ZOOKEEPER-4466",
+        "zookeeper-4466",
+        "a client that watches a node for good (`addWatch`) reads it with a watch, or asks whether it exists with one",
+        "nothing; after the next change the client is told of none, and acts on what is old",
+        "watch a node in one way only, or in two ways with a client each",
     ),
     Bug(
         "ZOOKEEPER-4541",
@@ -343,6 +359,23 @@ BUGS = (
         "agreement: two leaders of one epoch, each with clients whose writes are acknowledged, and both go on when the "
         "network is whole again",
         "none is known; reconfigure only while every server, old and new, is connected and up to date",
+    ),
+    Bug(
+        "stale-sync",
+        "zookeeper-stale-sync",
+        "a client of the leader asks for a sync, and then reads, when a follower has answered a write that the leader "
+        "has committed and not applied yet",
+        "nothing; the client reads what is older than what others were told before",
+        "let clients that need a sync connect to followers, or write something in place of the sync",
+    ),
+    Bug(
+        "eager-refusal",
+        "zookeeper-eager-refusal",
+        "with `zookeeper.enableEagerACLCheck=true` a client asks for a write that the permissions of a node forbid "
+        "while an earlier request of its own waits",
+        "nothing; a client that counts on the order takes the refusal for the answer to the earlier request; Java's "
+        "reports ConnectionLoss for that and closes the connection (by its source, not tried)",
+        "leave `enableEagerACLCheck` off, as it is by default",
     ),
 )
 """The bugs, in the order of the known issues."""

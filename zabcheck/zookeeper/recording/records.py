@@ -322,10 +322,10 @@ class NodeState(Struct, frozen=True, array_like=True, omit_defaults=True):
 class Requested(Timed, frozen=True):
     """The session of client `client` has sent request `number`, which concerns all of `paths`.
 
-    `what` is "create", "ephemeral", "set", "delete", "multi", "get", "exists", "children", "watch", "reconfigure" (see
-    `Reconfigures`) or "close". `version` is the one that a set expects, -1 for any; `content` the CRC-32 of the data
-    that is written. A get, exists or children that `watches` hears of the next change, a watch of each. Numbers go on
-    in a client's next session.
+    `what` is "create", "ephemeral", "set", "delete", "multi", "get", "exists", "children", "sync", "watch",
+    "reconfigure" (see `Reconfigures`) or "close". `version` is the one that a set expects, -1 for any; `content` the
+    CRC-32 of the data that is written. A get, exists or children that `watches` hears of the next change, a watch of
+    each. Numbers go on in a client's next session.
     """
 
     client: int

@@ -16,6 +16,8 @@ FIRST = 10
 """The number of a session client is that of its server, plus this."""
 OPENS = 1.0
 """Seconds that a session gets to connect before a request."""
+OF_NO_CLIENT = "/zookeeper/config"
+"""A node of ZooKeeper's own from 3.5.0 on, the configuration: anybody may read it, and only a superuser set it."""
 WINDOW = 100
 """Requests of a session that may wait for an answer."""
 
@@ -94,6 +96,16 @@ class Sessions:
     def get(self, client: AnySessionClient, path: str) -> bool:
         """Read a node."""
         return client.send("get", (path,), wire.get_data(path))
+
+    def sync(self, client: AnySessionClient) -> bool:
+        """Ask for a sync. The node that it names means nothing."""
+        return client.send("sync", (OF_NO_CLIENT,), wire.sync(OF_NO_CLIENT))
+
+    def set_forbidden(self, client: AnySessionClient) -> bool:
+        """Set the data of a node that is not the clients' to set."""
+        data = _data(client, 10)
+        part = wire.set_data(OF_NO_CLIENT, data)
+        return client.send("set", (OF_NO_CLIENT,), part, content=wire.content_of(data))
 
     def watch(self, client: AnySessionClient, path: str, kind: str) -> bool:
         """Watch a node: with a read of its data or its children, a look whether it exists, or for good."""

@@ -251,7 +251,7 @@ _LINE = re.compile(
     r"(TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +(\S+) +- (.*)"
 )
 _REQUEST = re.compile(
-    r"sessionid:0x([0-9a-f]{1,16}) type:\S+ cxid:0x([0-9a-f]{1,16}) zxid:0x([0-9a-f]{1,16}) "
+    r"sessionid:0x([0-9a-f]{1,16}) type:(?:unknown \d+|\S+) cxid:0x([0-9a-f]{1,16}) zxid:0x([0-9a-f]{1,16}) "
     r"txntype:(-?\d+|unknown) reqpath:.*"
 )
 _NUMBER = re.compile(r"0x[0-9a-f]+|\d+")

@@ -218,6 +218,7 @@ _OPERATIONS: dict[str, lines.Operation] = {
     "get": "getData",
     "exists": "exists",
     "children": "getChildren",
+    "sync": "sync",
     "watch": "addWatch",
     "reconfigure": "reconfig",
     "close": "closeSession",
@@ -496,7 +497,7 @@ CLIENT_PROPERTIES = {
             _OF_VALUES,
         ),
         _as_promised("reads as of one zxid", _OF_VALUES),
-        *map(_as_promised, ("writes in the order sent", "linearizable writes", "multi", "conditions")),
+        *map(_as_promised, ("writes in the order sent", "linearizable writes", "sync", "multi", "conditions")),
         ClientProperty(
             "watches",
             "A watch tells a change before its session is answered as of it, once, for a cause, and in order.",

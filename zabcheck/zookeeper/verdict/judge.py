@@ -8,7 +8,16 @@ from msgspec.structs import replace
 
 from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Establish, Verdict, Zxid, check, explaining_first
 from zabcheck.zookeeper.recording.folder import RecordingError
-from zabcheck.zookeeper.recording.records import Acknowledged, AnyRecord, Asked, Read, Reconfigures, Sent
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    AnyRecord,
+    Asked,
+    Read,
+    Reconfigures,
+    Replied,
+    Requested,
+    Sent,
+)
 from zabcheck.zookeeper.rules.packets import Judgement
 from zabcheck.zookeeper.rules.packets import judge as judge_packets
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
@@ -21,7 +30,17 @@ from zabcheck.zookeeper.verdict.coverage import Coverage, coverage
 from zabcheck.zookeeper.verdict.findings import Finding, findings
 from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
 from zabcheck.zookeeper.verdict.orders import Order, orders_of
-from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, ProposedLate
+from zabcheck.zookeeper.verdict.signatures import (
+    Behind,
+    Evidence,
+    Forgot,
+    Overtaking,
+    PassedOver,
+    ProposedLate,
+    SeenByClients,
+    StaleSync,
+    WatchNotTold,
+)
 
 SEVEREST = ("durability", "final agreement")
 """The properties whose violation loses data; of several violations these are reported first."""
@@ -117,7 +136,8 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     forgotten, skipped = list(forgot(observation, verdicts)), list(passed_over(observation))
     clients = judge_clients(history_of(recording), not observation.holes) if properties is None else []
     older, late = list(behind(clients)), list(proposed_late(observation))
-    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, older, late)
+    seen = list(seen_by_clients(clients, recording.records))
+    evidence = Evidence(steps.divergences, found, forgotten, observation.notes, skipped, older, late, seen)
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule, counts = recording.run.schedule, counts_of(recording.records)
@@ -235,3 +255,46 @@ def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
                 (newer,), (older,) = (each.states for each in reads)
                 if older.changed < newer.changed:
                     yield Behind(reads[1].server, older.path, older.changed, newer.changed)
+
+
+def seen_by_clients(verdicts: Sequence[ClientVerdict], records: Sequence[AnyRecord]) -> Iterator[SeenByClients]:
+    """Find what signatures of known bugs need of broken promises to sessions. O(verdicts + records)."""
+    broken = {each.property: each.violation.witness for each in verdicts if each.violation is not None}
+    for name, find in _SEEN.items():
+        witness = broken.get(name, ())
+        asked = [each for each in witness if isinstance(each, Requested)]
+        answered = {(each.client, each.number): each for each in witness if isinstance(each, Replied)}
+        yield from find([(each, answered.get((each.client, each.number))) for each in asked], records)
+
+
+_Answered = Sequence[tuple[Requested, Replied | None]]
+
+
+def _stale_syncs(witness: _Answered, records: Sequence[AnyRecord]) -> Iterator[SeenByClients]:
+    zxids = {request: Zxid.unpack(reply.zxid) for request, reply in witness if reply is not None}
+    for request, told in zxids.items():
+        if request.what == "sync":
+            yield StaleSync(request.client, told, max(zxids.values()))
+
+
+def _overtakings(witness: _Answered, records: Sequence[AnyRecord]) -> Iterator[SeenByClients]:
+    for request, reply in witness[-1:]:
+        if reply is not None and reply.error and not reply.zxid:
+            yield Overtaking(request.client, request.number, reply.error)
+
+
+def _watches_not_told(witness: _Answered, records: Sequence[AnyRecord]) -> Iterator[SeenByClients]:
+    for request, _ in witness[:1]:
+        if request.what == "watch":
+            also = any(
+                isinstance(each, Requested)
+                and (each.watches, each.session, each.paths) == (True, request.session, request.paths)
+                and each.what != "watch"
+                and each.number > request.number
+                for each in records
+            )
+            yield WatchNotTold(request.client, request.paths[0], also)
+
+
+_SEEN = {"sync": _stale_syncs, "session order": _overtakings, "watches": _watches_not_told}
+"""For each property what is seen of its witness, the requests of which are in the order of the breach."""

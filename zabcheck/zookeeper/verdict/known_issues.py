@@ -18,7 +18,15 @@ from zabcheck.zookeeper.rules.packets import Divergence
 from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.verdict import signatures
 from zabcheck.zookeeper.verdict.findings import Finding
-from zabcheck.zookeeper.verdict.signatures import Behind, Evidence, Forgot, PassedOver, ProposedLate, Signature
+from zabcheck.zookeeper.verdict.signatures import (
+    Behind,
+    Evidence,
+    Forgot,
+    PassedOver,
+    ProposedLate,
+    SeenByClients,
+    Signature,
+)
 
 NO_NUMBER = "no issue known"
 """The key of a bug that was found with zabcheck, and in none of ZooKeeper's issues, as far as they were searched."""
@@ -90,9 +98,10 @@ def recognise(
     passed_over: Sequence[PassedOver] = (),
     behind: Sequence[Behind] = (),
     proposed_late: Sequence[ProposedLate] = (),
+    seen: Sequence[SeenByClients] = (),
 ) -> list[IssueMatch]:
     """Find the known issues that a run of this version looks like, in the order of `ISSUES`. O(issues × evidence)."""
-    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind, proposed_late)
+    evidence = Evidence(divergences, findings, forgot, notes, passed_over, behind, proposed_late, seen)
     asked = ((issue, issue.signature(evidence)) for issue in ISSUES if issue.affects(version))
     return [IssueMatch(issue, why) for issue, why in asked if why is not None]
 
@@ -114,6 +123,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a crash before the file currentEpoch is written leaves a server that cannot start",
         (("3.4.0", "3.4.6"), ("3.5.0", None)),
         signatures.cannot_load_its_epoch,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-1675",
+        "a leader that others have replaced answers a sync as of what it knows itself",
+        (("3.4.0", None),),
+        signatures.a_deposed_leader_answers_a_sync,
+        ("ZOOKEEPER-2136",),
     ),
     KnownIssue(
         "ZOOKEEPER-2307",
@@ -180,6 +196,12 @@ ISSUES: tuple[KnownIssue, ...] = (
         "the thread that acknowledges fails when the connection is closed already",
         (("3.7.0", "3.9.3"),),
         signatures.fails_at_an_acknowledgement,
+    ),
+    KnownIssue(
+        "ZOOKEEPER-4466",
+        "a standard watch of a node ends a persistent one of the same connection",
+        (("3.6.0", "3.9.0"),),
+        signatures.has_one_mode_for_a_watched_node,
     ),
     KnownIssue(
         "ZOOKEEPER-4643",
@@ -291,6 +313,20 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a configuration that is proposed and not committed is activated by whoever is brought up to date meanwhile",
         (("3.5.0", None),),
         signatures.activates_what_is_not_committed,
+        has_number=False,
+    ),
+    KnownIssue(
+        "stale-sync",
+        "a leader answers a sync as a read, which passes by what it has committed and not applied",
+        (("3.6.0", None),),
+        signatures.a_sync_passes_a_commit_by,
+        has_number=False,
+    ),
+    KnownIssue(
+        "eager-refusal",
+        "with enableEagerACLCheck a write that is forbidden is refused before earlier requests are answered",
+        (("3.6.0", None),),
+        signatures.refuses_before_it_answers,
         has_number=False,
     ),
 )

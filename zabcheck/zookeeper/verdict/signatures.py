@@ -66,8 +66,38 @@ class Behind(NamedTuple):
     should: int
 
 
+class StaleSync(NamedTuple):
+    """A sync of client `client` was answered as of `told`, after the write `done` had been answered."""
+
+    client: int
+    told: Zxid
+    done: Zxid
+
+
+class Overtaking(NamedTuple):
+    """Request `request` of client `client` was refused, without a zxid, before an earlier one of it was answered."""
+
+    client: int
+    request: int
+    error: str
+
+
+class WatchNotTold(NamedTuple):
+    """Client `client` watches a node for good, and a change of it was not told.
+
+    `also`: it has asked for another watch of that node since.
+    """
+
+    client: int
+    path: str
+    also: bool
+
+
+SeenByClients = StaleSync | Overtaking | WatchNotTold
+
+
 class Evidence(NamedTuple):
-    """The evidence that a signature can use. `notes` are those of the run's observation."""
+    """The evidence that a signature can use. `notes` are those of the run's observation, `seen` is what clients saw."""
 
     divergences: Sequence[Divergence]
     findings: Sequence[Finding]
@@ -76,6 +106,7 @@ class Evidence(NamedTuple):
     passed_over: Sequence[PassedOver] = ()
     behind: Sequence[Behind] = ()
     proposed_late: Sequence[ProposedLate] = ()
+    seen: Sequence[SeenByClients] = ()
 
 
 Signature = Callable[[Evidence], str | None]
@@ -406,3 +437,43 @@ def activates_what_is_not_committed(evidence: Evidence) -> str | None:
         if changed is not None
     )
     return _said(evidence, "has a later activated configuration") or _first(parted)
+
+
+def a_deposed_leader_answers_a_sync(evidence: Evidence) -> str | None:
+    """A leader answers a sync of its own client without asking anybody, until it notices that it leads no more."""
+    return _first(_stale(each) for each in _syncs(evidence) if each.told.epoch < each.done.epoch)
+
+
+def a_sync_passes_a_commit_by(evidence: Evidence) -> str | None:
+    """A leader answers a sync of its own client as a read, ahead of what it has committed and not applied.
+
+    Leader.tryToCommit sends COMMIT to the followers before it tells the leader's own CommitProcessor.
+    """
+    return _first(_stale(each) for each in _syncs(evidence) if each.told.epoch == each.done.epoch)
+
+
+def _syncs(evidence: Evidence) -> Iterator[StaleSync]:
+    return (each for each in evidence.seen if isinstance(each, StaleSync))
+
+
+def _stale(sync: StaleSync) -> str:
+    return f"client {sync.client} was answered a sync as of {sync.told} after {sync.done} had been answered"
+
+
+def refuses_before_it_answers(evidence: Evidence) -> str | None:
+    """ZooKeeperServer.authWriteRequest refuses at once, before the request is put behind those that wait."""
+    return _first(
+        f"client {each.client} was refused request {each.request} ({each.error}), without a zxid, before it was "
+        "answered an earlier one"
+        for each in evidence.seen
+        if isinstance(each, Overtaking) and each.error in ("NoAuth", "InvalidACL")
+    )
+
+
+def has_one_mode_for_a_watched_node(evidence: Evidence) -> str | None:
+    """WatchManager keeps one mode for a connection and a path, so a standard watch ends a persistent one."""
+    return _first(
+        f"client {each.client} watches {each.path} for good and in another way, and was not told a change"
+        for each in evidence.seen
+        if isinstance(each, WatchNotTold) and each.also
+    )

@@ -111,6 +111,29 @@ class Get(Requests, frozen=True):
         return run.sessions.get(client, own_node(run.number(self.of or self.server)))
 
 
+class Sync(Requests, frozen=True):
+    """Requests of the session for a sync, `count` times: what was answered to anybody before is to be there then."""
+
+    def words(self) -> str:
+        return f"the session of {self.server} asks for a sync{_times(self.count)}"
+
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
+        return run.sessions.sync(client)
+
+
+class Forbidden(Requests, frozen=True):
+    """Requests of the session that set the data of a node that clients may only read, `count` times.
+
+    The node is that of the ensemble's configuration, which is there from the beginning.
+    """
+
+    def words(self) -> str:
+        return f"the session of {self.server} sets what it may not set{_times(self.count)}"
+
+    def ask(self, run: "Running", client: "AnySessionClient") -> bool:
+        return run.sessions.set_forbidden(client)
+
+
 class Watch(SessionChoice, frozen=True):
     """The session watches its own node, or that of session `of`: with a read, with exists, or for good (addWatch).
 
