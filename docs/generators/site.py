@@ -26,6 +26,7 @@ PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
 LEFT_OUT = ("generators", "__init__.py", "__pycache__")
 OTHERS = {
     "reports/gallery": "gallery",
+    "reports/lessons": "lessons",
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
 }
@@ -70,7 +71,7 @@ def relinked(text: str) -> str:
     text = ON_THE_SITE.sub(lambda passage: passage[1], text)
     text = SOURCE.sub(lambda link: link[1], text)
     text = re.sub(r"\]\(docs/", "](", text)  # in CONTRIBUTING.md and CHANGELOG.md
-    return re.sub(r"\]\(((?:\.\./)*)\.\./reports/gallery/", r"](\1gallery/", text)
+    return re.sub(r"\]\(((?:\.\./)*)\.\./reports/(gallery|lessons)/", r"](\1\2/", text)
 
 
 def navigation() -> set[str]:

@@ -1,30 +1,53 @@
 """The pages in docs/start, one for each kind of reader, show what the first commands print."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from docs.generators.output import DOCS, read, with_output
 from docs.generators.properties import table
+from zabcheck.papers.lessons import LESSONS
 from zabcheck.zookeeper.bugs.catalogue import BUGS
 from zabcheck.zookeeper.report.bugs import affected
 
 FOLDER = DOCS / "start"
-BUGS_BEGIN, BUGS_END = "<!-- bugs -->\n", "<!-- end -->\n"
+END = "<!-- end -->\n"
 
 
 def made() -> dict[Path, str]:
-    """Return the pages with the output of their commands."""
-    return {page: _with_bugs(with_output(read(page))) for page in sorted(FOLDER.glob("*.md"))}
+    """Return the pages with the output of their commands, and with what is generated in its place."""
+    places = {"bugs": bugs, "lessons": lessons}
+    pages = {}
+    for page in sorted(FOLDER.glob("*.md")):
+        text = with_output(read(page))
+        for name, content in places.items():
+            text = _filled(text, f"<!-- {name} -->\n", content)
+        pages[page] = text
+    return pages
 
 
-def _with_bugs(text: str) -> str:
-    """Return a page with the table of ZooKeeper's known bugs, if it has a place for it."""
-    before, begin, rest = text.partition(BUGS_BEGIN)
-    if not begin:
+def _filled(text: str, begin: str, content: Callable[[], str]) -> str:
+    """Return a page with this content in its place, if it has one."""
+    before, begins, rest = text.partition(begin)
+    if not begins:
         return text
-    _, end, after = rest.partition(BUGS_END)
-    assert end, "the place of the bugs has an end"
+    _, end, after = rest.partition(END)
+    assert end, f"{begin} has no end"
+    return f"{before}{begin}\n{content()}\n{end}{after}"
+
+
+def bugs() -> str:
+    """Return the table of ZooKeeper's known bugs."""
     rows = [
         (f"[{bug.name}](../zookeeper-catalogue.md#{bug.name.lower()})", bug.lost, affected(bug), bug.remedy)
         for bug in BUGS
     ]
-    return f"{before}{begin}\n{table(('bug', 'what is lost', 'versions', 'a way round'), rows)}\n{end}{after}"
+    return table(("bug", "what is lost", "versions", "a way round"), rows)
+
+
+def lessons() -> str:
+    """Return the list of the lessons."""
+    rows = (
+        f"{number}. [{lesson.title}](../../reports/lessons/{name}.html)"
+        for number, (name, lesson) in enumerate(LESSONS.items(), 1)
+    )
+    return "\n".join(rows) + "\n"

@@ -53,6 +53,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 def made(name: str) -> str:
     # Imported here, as pytest loads this file for every test of the project: matplotlib draws the plots of a campaign.
+    from docs.generators import lessons
     from tests.campaign.report.campaigns import REPORT, worst
     from tests.counterexample.induction import states
     from tests.counterexample.pages import STORIES
@@ -60,6 +61,7 @@ def made(name: str) -> str:
     from zabcheck.campaign.report import page as campaign_page
     from zabcheck.counterexample.forms import page
     from zabcheck.counterexample.induction.page import page as refused_page
+    from zabcheck.papers.lessons import LESSONS
     from zabcheck.zookeeper.report import clients
 
     if name == "campaign":
@@ -68,6 +70,8 @@ def made(name: str) -> str:
         return campaign_page.page(worst())
     if name == "refused":
         return refused_page([states.stale_proposal(), states.new_history(), states.two_leaders()])
+    if name == "lesson":
+        return lessons.page(LESSONS["quorum"], "disk", "truncation")
     if name == "promises":
         return clients.page("history.jsonl", broken(*PROMISES_BROKEN))
     return page.page(STORIES[name](), "x.schedule.json")

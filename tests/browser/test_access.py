@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
-INSPECTED = ("usual", "own", "hostile", "raised", "trace", "empty", "seven processes", "campaign", "promises")
+INSPECTED = ("usual", "own", "hostile", "raised", "trace", "empty", "seven processes", "campaign", "promises", "lesson")
 
 
 def everything_open(page: "Page") -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 CAMPAIGNS = ("campaign", "bad campaign")
 every_width = pytest.mark.parametrize("width", HEIGHTS)
 every_scheme = pytest.mark.parametrize("scheme", ["light", "dark"])
-every_page = pytest.mark.parametrize("name", [*STORIES, *CAMPAIGNS, "refused", "promises"])
+every_page = pytest.mark.parametrize("name", [*STORIES, *CAMPAIGNS, "refused", "promises", "lesson"])
 every_story = pytest.mark.parametrize("name", STORIES)
 
 LEAST_CONTRAST = 4.5

@@ -27,11 +27,11 @@ NUMBERS = {"recording": 15, "explain": 160, "arguments": 70, "configuration": 70
 CODES = {"checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 8000,
+    "check": 8600,
     "merge": 5000,
     "replay": 6000,
     "explain": 2000,
-    "play": 1000,
+    "play": 400,
     "recording": 2000,
     "configuration": 8000,
     "gate": 2000,

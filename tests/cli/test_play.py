@@ -7,7 +7,9 @@ from msgspec import structs
 
 from tests.cli.command import BROKEN_SCHEDULE
 from tests.cli.conftest import Command
-from zabcheck.cli.play import choice_of
+from tests.tiers import sweep
+from zabcheck.cli.play import NAMES, choice_of
+from zabcheck.papers.lessons import LESSONS
 from zabcheck.play.link import link_of
 from zabcheck.search.run import replay
 from zabcheck.simulation import choices
@@ -159,7 +161,10 @@ def test_a_line_that_cannot_be_done_is_told_and_changes_nothing(zabcheck: Comman
         (["run=2.eJx.eJx"], "the link: it is of version '2', expected '1'"),
         (["--scenario", "dsn-figure-9"], "no scenario `dsn-figure-9`; "),
         (["--scenario", "dsn-figure-3"], "--scenario dsn-figure-3: expected one that is executed"),
-        (["--scenario", "zab-joining", "run.json"], "--scenario: expected no file beside it, found run.json"),
+        (
+            ["--scenario", "zab-joining", "run.json"],
+            "--scenario: expected nothing beside it to begin with, found run.json",
+        ),
         (["--scenario", "zab-joining", "--protocol", "zab"], "--protocol: only for a run that begins anew"),
     ],
 )
@@ -186,3 +191,34 @@ def test_bad_input(zabcheck: Command, tmp_path: Path, options: list[str], why: s
 )
 def test_any_choice_of_a_schedule_can_be_typed(line: str, choice: Choice) -> None:
     assert choice_of(line.split()) == choice
+
+
+@pytest.mark.parametrize("name", sweep(LESSONS, normal=("discovery", "quorum", "invariant-4")))
+def test_a_lesson_is_done_by_what_it_hints_at(zabcheck: Command, name: str) -> None:
+    """h tells the choices of a way; typed, they do the task, which is noticed once."""
+    said = zabcheck("play", "--lesson", name, stdin=b"h\n")
+    assert said.code == 3
+    assert said.out.splitlines()[-1] == f"INCONCLUSIVE: the task of {name} is not done"
+    assert LESSONS[name].question in " ".join(said.out.split())
+    hint = said.out.splitlines()[-3]
+    assert hint.split()[0] in NAMES
+    done = zabcheck("play", "--lesson", name, stdin=hint.replace(", ", "\n").encode() + b"\nb\nf\n")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == f"PASS: the task of {name} is done"
+    assert done.out.count("Done. ") == 2, "and again, when one goes back and forward"
+
+
+def test_what_is_sent_and_handled_while_the_run_is_left_alone_is_not_on_its_way_yet(zabcheck: Command) -> None:
+    """Of three processes one is down: the leader is named, and no message is under way."""
+    said = zabcheck("play", stdin=b"lead 1 2\nreceive 1 2\nsync 1\nreceive 2 1\n")
+    assert "left alone: nothing is left to be done" in said.out.splitlines()[-3]
+
+
+def test_a_lesson_is_one_of_those_that_there_are(zabcheck: Command) -> None:
+    assert "no lesson `quorun`; did you mean `quorum`?" in zabcheck("play", "--lesson", "quorun").err
+    refused = zabcheck("play", "--lesson", "quorum", "--protocol", "zab")
+    assert refused.code == 2
+    assert "--protocol: only for a run that begins anew, quorum says it" in refused.err
+    beside = zabcheck("play", "--lesson", "quorum", "--scenario", "zab-joining")
+    assert "--lesson: expected nothing beside it to begin with, found zab-joining" in beside.err
+    assert "h: only in a lesson" in zabcheck("play", stdin=b"h\n").out

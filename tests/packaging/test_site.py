@@ -55,6 +55,7 @@ def test_every_page_is_in_the_navigation_and_one_that_is_not_is_found(tmp_path: 
         ("[x](mutants.md)", "[x](mutants.md)"),
         ("[x](../reports/gallery/index.html)", "[x](gallery/index.html)"),
         ("[x](../../reports/gallery/index.html)", "[x](../gallery/index.html)"),
+        ("![x](../../reports/lessons/broadcast.svg)", "![x](../lessons/broadcast.svg)"),
         ("[x](docs/gate.md)", "[x](gate.md)"),
         ("[`own.py`](../zabcheck/protocols/own.py)", "`own.py`"),
     ],

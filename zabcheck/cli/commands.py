@@ -261,6 +261,13 @@ def scenarios(incomplete: str) -> list[str]:
     return [name for name in SCENARIOS if name.startswith(incomplete)]
 
 
+def lessons(incomplete: str) -> list[str]:
+    """Return the lessons whose names begin so, for the completion of a shell."""
+    from zabcheck.papers.lessons import LESSONS
+
+    return [name for name in LESSONS if name.startswith(incomplete)]
+
+
 def properties(incomplete: str) -> list[str]:
     """Return the properties and groups whose names begin so, with hyphens: a shell would break them at spaces."""
     return [

@@ -13,6 +13,7 @@ from zabcheck.cli.verdict import OK
 from zabcheck.invariants import FURTHER, GROUPS, PROPERTIES
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
+from zabcheck.papers.lessons import LESSONS
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switch_settings import values_and_meanings
@@ -39,6 +40,7 @@ class Kinds(StrEnum):
     groups = "groups"
     goals = "goals"
     scenarios = "scenarios"
+    lessons = "lessons"
     switches = "switches"
     clients = "clients"
     search = "search"
@@ -49,7 +51,7 @@ def list_(
     kind: Annotated[Kinds | None, typer.Argument(metavar="[KIND]", help=f"Only these: {', '.join(Kinds)}.")] = None,
     format: Formats = Format.text,
 ) -> int:
-    """List protocols, mutants, properties, groups, goals, scenarios, switches, promises to clients, search settings."""
+    """List protocols, mutants, properties, goals, scenarios, lessons, switches, promises to clients and more."""
     catalogue = {each.value: _entries(each) for each in (Kinds if kind is None else (kind,))}
     if format is Format.json:
         print_json(
@@ -79,6 +81,8 @@ def _entries(kind: Kinds) -> dict[str, tuple[str, str]]:
             return {name: (meaning, "zabcheck") for name, meaning in GOALS.items()}
         case Kinds.scenarios:
             return {each.name: (each.title, each.source) for each in SCENARIOS.values()}
+        case Kinds.lessons:
+            return {each.name: (each.title, each.source) for each in LESSONS.values()}
         case Kinds.switches:
             told = values_and_meanings().items()
             return {name: (f"{meaning}; {values}", "docs/output.md") for name, (values, meaning) in told}

@@ -9,7 +9,7 @@ import msgspec
 import typer
 from msgspec import structs
 from rich.columns import Columns
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from zabcheck.cli.commands import (
@@ -23,6 +23,7 @@ from zabcheck.cli.commands import (
     Quorums,
     Settings,
     command,
+    lessons,
     named,
     scenarios,
 )
@@ -31,12 +32,14 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
 from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.scenario import scenario_of
-from zabcheck.cli.verdict import are_violated, asked_for, conclude, on_story
+from zabcheck.cli.verdict import INCONCLUSIVE, OK, are_violated, asked_for, conclude, on_story
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Flight, flights_of, handled_in
 from zabcheck.invariants import Event, select
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.papers.lessons import LESSONS
+from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.link import LinkError, is_link, link_of, linked
@@ -48,6 +51,7 @@ from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
+from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
 from zabcheck.text.words import clean, counted
 
 HELP = (
@@ -60,6 +64,7 @@ HELP = (
     ("p, p chosen", "how likely the property breaks from each position: where it jumps the bug happened"),
     ("v", "go on to a violation, if random continuations from here find one"),
     ("e", "explain the run up to here"),
+    ("h", "in a lesson: the choices of a way to do its task"),
     ("s FILE", "save it as a schedule"),
     ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
     ("q", "end"),
@@ -73,6 +78,15 @@ FromScenario = Annotated[
         metavar="NAME",
         autocompletion=scenarios,
         help="Go on with the run of this scenario: see `zabcheck list scenarios`.",
+    ),
+]
+OfLesson = Annotated[
+    str | None,
+    typer.Option(
+        "--lesson",
+        metavar="NAME",
+        autocompletion=lessons,
+        help="Take this lesson on Zab: see `zabcheck list lessons`.",
     ),
 ]
 File = Annotated[
@@ -93,32 +107,43 @@ def play(
     quorums: Quorums = None,
     switch: Settings = None,
     scenario: FromScenario = None,
+    lesson: OfLesson = None,
     property: Properties = None,
 ) -> int:
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    known = file if file is not None else scenario
+    taken = None if lesson is None else _lesson_of(lesson)
+    known = file or scenario or lesson
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
         options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
-        if scenario is not None:
+        if file is None:
             options |= {"protocol": protocol, "exec": exec}
         for name, value in options.items():
             if value:
                 raise BadInput(f"--{name}: only for a run that begins anew, {known} says it")
-        if file is not None and scenario is not None:
-            raise BadInput(f"--scenario: expected no file beside it, found {file}")
+        for name, value in {"scenario": scenario, "lesson": lesson}.items():
+            if value is not None and value != known:
+                raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property)
-        session = _known(file, known, protocol, exec, property)
+        if taken is None:
+            session = _known(file, known, protocol, exec, property)
+        else:
+            session = Session.of(named_by(taken.given), taken.given, property)
     console = make_console()
-    _Play(session, console, sys.stdin.buffer).go_on()
+    _Play(session, console, sys.stdin.buffer, taken).go_on()
     with bad_input_for(ValueError):
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None)
+    if taken is not None:
+        done = any(_does(taken, position) for position in session.positions)
+        return conclude(
+            console, OK if done else INCONCLUSIVE, f"the task of {taken.name} is {'' if done else 'not '}done"
+        )
     return conclude(console, *on_story(story))
 
 
@@ -177,6 +202,12 @@ def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
     return named_by(run), run
 
 
+def _lesson_of(name: str) -> Lesson:
+    if name not in LESSONS:
+        raise BadInput(f"no lesson `{clean(name, False, 99)}`; {like(name, LESSONS)}")
+    return LESSONS[name]
+
+
 def _begun(
     protocol: str,
     mutant: str | None,
@@ -196,13 +227,16 @@ def _begun(
 class _Play:
     """A session on a console: shows where it is, reads a line, does what it says; until the lines end."""
 
-    def __init__(self, session: Session, console: Console, answers: BinaryIO) -> None:
+    def __init__(self, session: Session, console: Console, answers: BinaryIO, lesson: Lesson | None) -> None:
         self._session = session
         self._console = console
         self._answers = answers
+        self._lesson = lesson
         self._options: list[Option] = []
 
     def go_on(self) -> None:
+        if self._lesson is not None:
+            self._console.print(_render_lesson(self._lesson))
         self._say("?: help")
         self._show()
         while line := self._answers.readline():
@@ -216,6 +250,7 @@ class _Play:
                 continue
             if moved:
                 self._show()
+                self._tell_if_done()
 
     def _answer(self, words: Sequence[str]) -> bool:
         """Do what a line says. Return True if the session has moved. NotPossible or BadInput if it cannot be done."""
@@ -253,6 +288,11 @@ class _Play:
             case ["e"]:
                 self._console.print(terminal.render(session.story(), ""), crop=False)
                 return False
+            case ["h"]:
+                if self._lesson is None:
+                    raise BadInput("h: only in a lesson, as in `zabcheck play --lesson quorum`")
+                self._say(", ".join(_named(choice) for choice in self._lesson.solution.choices))
+                return False
             case ["s", name]:
                 with bad_path("s", Path(name)):
                     self._say(f"wrote {write(Path(name), schedules.dump(session.schedule()))}")
@@ -273,6 +313,16 @@ class _Play:
             case _:
                 session.do(choice_of(words))
         return True
+
+    def _tell_if_done(self) -> None:
+        """Say that the task of the lesson is done, if the last choice did it, and name the next lesson."""
+        lesson, here = self._lesson, self._session.here
+        if lesson is None or not _does(lesson, here) or (here.before is not None and _does(lesson, here.before)):
+            return
+        self._console.print(Text("Done.", "bold green"), lesson.solution.why)
+        names = list(LESSONS)
+        following = names[names.index(lesson.name) + 1 :]
+        self._say(f"next: zabcheck play --lesson {following[0]}" if following else "That was the last lesson.")
 
     def _tell_chances(self, property_: str) -> None:
         session = self._session
@@ -311,6 +361,27 @@ class _Play:
 
     def _say(self, text: str) -> None:
         print_path(self._console, text)
+
+
+def _does(lesson: Lesson, position: Position) -> bool:
+    path = position.path
+    broken = {name for each in path for name in each.broken}
+    return lesson.task.is_done((event for each in path for event in each.events), broken)
+
+
+def _render_lesson(lesson: Lesson) -> RenderableType:
+    def draw(pen: Pen) -> Iterator[RenderableType]:
+        number = list(LESSONS).index(lesson.name) + 1
+        yield pen.write(f"Lesson {number} of {len(LESSONS)}: {lesson.title}", BOLD)
+        yield pen.write(lesson.source, DIM)
+        yield Text()
+        yield pen.write(lesson.teaches)
+        yield Text()
+        yield pen.write(f"Predict: {lesson.question}")
+        yield pen.write(f"Then do: {lesson.task.sentence}", BOLD)
+        yield Text()
+
+    return Drawing(draw)
 
 
 def _show_step(console: Console, session: Session) -> None:

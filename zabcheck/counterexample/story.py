@@ -295,8 +295,9 @@ def sent_in(
 
 
 def handled_in(events: Sequence[Event], flights: Mapping[int, Flight]) -> str:
-    """Return the name of the message that a step handled; "" if it handled none."""
-    return next((flights[event.message].name for event in events if isinstance(event, Receive)), "")
+    """Return the name of the message that a step handled; "" if it handled none that is in `flights`."""
+    handled = (flights.get(event.message) for event in events if isinstance(event, Receive))
+    return next((flight.name for flight in handled if flight is not None), "")
 
 
 def shown_in(events: Sequence[Event]) -> tuple[Event, ...]:
