@@ -251,6 +251,7 @@ LIBRARIES: list[tuple[str, list[str]]] = [
             "zabcheck.explore.at_once",
             "zabcheck.explore.portions",
             "zabcheck.explore.states",
+            "zabcheck.zookeeper.clients.screen",
         ],
     ),
     (

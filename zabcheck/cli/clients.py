@@ -29,9 +29,9 @@ from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn, forms
 from zabcheck.zookeeper.clients.disturbance import Disturbance
-from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.exchange import Exchange, read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
-from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
+from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
 from zabcheck.zookeeper.clients.picture import marks_of, pictures
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
@@ -261,13 +261,28 @@ def _addresses(option: str, text: str) -> list[Target]:
 def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] = _AS_THEY_ARE) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
-        is_jepsen, lines = forms.is_jepsen(source), _lines(source, shown, meant)
-        return _with_lines(shown, judge(read(lines, shown), promises), lines, is_jepsen)
+        is_jepsen = forms.is_jepsen(source)
+        if is_jepsen or not source.seekable():
+            lines = _lines(source, shown, meant)
+            return _with_lines(shown, judge(read(lines, shown), promises), lines, is_jepsen)
+        start, lines = source.tell(), []
+
+        def again() -> Exchange:
+            source.seek(start)
+            lines.extend(_lines(source, shown, meant))
+            return read(lines, shown)
+
+        return _with_lines(shown, judge_columns(_blocks(source, shown), again, promises), lines, is_jepsen)
 
 
 def _lines(source: BinaryIO, name: str, meant: Mapping[str, str]) -> list[HistoryLine]:
     with _needs_parquet(name):
         return [*forms.load(source, name, meant)]
+
+
+def _blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
+    with _needs_parquet(name):
+        yield from forms.blocks(source, name)
 
 
 @contextmanager

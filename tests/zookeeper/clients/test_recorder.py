@@ -18,7 +18,7 @@ from zabcheck.zookeeper.clients import disturbance, recorder
 from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import Answer, Connect, HistoryEnd, HistoryLine, Request
-from zabcheck.zookeeper.clients.judge import PROMISES, judge
+from zabcheck.zookeeper.clients.judge import PROMISES, judge, judge_columns
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
@@ -103,8 +103,10 @@ def is_found(fault: Fault, requests: int, seed: int) -> bool:
     service = fault.service()
     lines = recorded(service.ports, requests, seed, fault.is_disturbed)
     service.close()
-    [judged] = judge(read(lines, "history"), [fault.promise])
-    return judged.breach is not None
+    exchange = read(lines, "history")
+    judged = {each.promise.name: each for each in judge(exchange)}
+    assert judge_columns([lines], lambda: exchange) == [*judged.values()]
+    return judged[fault.promise].breach is not None
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, BytesIO
+from itertools import chain
 from typing import BinaryIO
 
 from zabcheck.zookeeper.clients import edn, history
@@ -22,14 +23,20 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
 
     `meant` says what functions of Jepsen of other names are.
     """
+    if is_jepsen(source):
+        yield from edn.load(source, name, meant)
+    else:
+        yield from chain.from_iterable(blocks(source, name))
+
+
+def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
+    """Yield the lines of a file that is none of Jepsen, many at once. HistoryError and ImportError as for `load`."""
     if _begins(source).startswith(_PARQUET):
         from zabcheck.zookeeper.clients import parquet
 
-        yield from parquet.load(source if source.seekable() else BytesIO(source.read()), name)
-    elif is_jepsen(source):
-        yield from edn.load(source, name, meant)
+        yield from parquet.blocks(source if source.seekable() else BytesIO(source.read()), name)
     else:
-        yield from history.load(source, name)
+        yield from history.blocks(source, name)
 
 
 def _begins(source: BinaryIO) -> bytes:

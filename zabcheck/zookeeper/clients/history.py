@@ -17,6 +17,7 @@ from base64 import b64decode
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from io import BytesIO
+from itertools import chain
 from typing import Annotated, BinaryIO, Literal, NamedTuple
 
 import msgspec
@@ -294,13 +295,21 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
 
     HistoryError, with name, line and field, for anything that is no history. A missing end is no error.
     """
+    return chain.from_iterable(blocks(source, name))
+
+
+def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
+    """Yield the lines as `load` does, many at once.
+
+    HistoryError as for `load`.
+    """
     number = 0
     while block := source.read(BLOCK):
         if not block.endswith(b"\n"):
             block += source.readline(MAX_LINE + 1)
         lines = decoded_lines(block, name, number)
         number += len(lines)
-        yield from lines
+        yield lines
     if not number:
         raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
 

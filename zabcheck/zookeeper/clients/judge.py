@@ -1,10 +1,12 @@
 """Judges a history of clients by all promises."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients.exchange import Exchange
+from zabcheck.zookeeper.clients.history import HistoryHeader, HistoryLine
 from zabcheck.zookeeper.clients.lives import LIVES
 from zabcheck.zookeeper.clients.orders import ORDERS
 from zabcheck.zookeeper.clients.promise import Breach, Found, Promise
@@ -32,20 +34,66 @@ def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
 
     ValueError for a name that is none. O(lines · log lines) time, O(lines) memory.
     """
-    tree = Tree(exchange)
-    return [*_judged(exchange, tree, [PROMISES[name] for name in names] or PROMISES.values())]
+    proof = _Proof(lambda: exchange)
+    return [proof.judged(each) for each in _asked(exchange.header, names)]
 
 
-def _judged(exchange: Exchange, tree: Tree, promises: Iterable[Promise]) -> Iterable[Judgement]:
-    by_code = exchange.header.profile == "zookeeper"
-    for promise in promises:
-        if promise.kind == "by the code" and not by_code:
-            continue
+def judge_columns(
+    blocks: Iterable[Sequence[HistoryLine]], again: Callable[[], Exchange], names: Collection[str] = ()
+) -> list[Judgement]:
+    """Judge as `judge` does, a history whose lines come once: `again` reads it again if anything may be broken.
+
+    A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError as for `again`.
+    """
+    from zabcheck.zookeeper.clients.screen import Screened, Unusual
+
+    proof = _Proof(again)
+    try:
+        screened = Screened(blocks)
+    except Unusual:
+        return [proof.judged(each) for each in _asked(proof.exchange.header, names)]
+    judgements = []
+    for promise in _asked(screened.header, names):
+        cases = screened.cases(promise.name)
+        if cases is None:
+            judgements.append(proof.judged(promise))
+        else:
+            judgements.append(_judgement(promise, cases, None, is_decided=screened.is_whole))
+    return judgements
+
+
+def _asked(header: HistoryHeader, names: Collection[str]) -> list[Promise]:
+    """Return the promises by which a history is judged."""
+    promises = [PROMISES[name] for name in names] or [*PROMISES.values()]
+    return [each for each in promises if each.kind == "documented" or header.profile == "zookeeper"]
+
+
+class _Proof:
+    """A history, which is read and looked through when a promise is judged for the first time."""
+
+    def __init__(self, read: Callable[[], Exchange]) -> None:
+        self._read = read
+
+    @cached_property
+    def exchange(self) -> Exchange:
+        return self._read()
+
+    @cached_property
+    def tree(self) -> Tree:
+        return Tree(self.exchange)
+
+    def judged(self, promise: Promise) -> Judgement:
         found = Found()
-        promise.check(exchange, tree, found)
+        promise.check(self.exchange, self.tree, found)
+        by_code = self.exchange.header.profile == "zookeeper"
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
         breach = min(breaches, key=lambda each: each.zxid, default=None)
-        status: Status = "violated" if breach is not None else "holds" if found.judged else "not exercised"
-        if breach is None and (found.is_undecided or not exchange.is_whole):
-            status = "inconclusive"
-        yield Judgement(promise, status, found.judged, breach)
+        is_decided = self.exchange.is_whole and not found.is_undecided
+        return _judgement(promise, found.judged, breach, is_decided=is_decided)
+
+
+def _judgement(promise: Promise, judged: int, breach: Breach | None, *, is_decided: bool) -> Judgement:
+    status: Status = "violated" if breach is not None else "holds" if judged else "not exercised"
+    if breach is None and not is_decided:
+        status = "inconclusive"
+    return Judgement(promise, status, judged, breach)

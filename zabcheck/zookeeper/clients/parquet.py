@@ -7,7 +7,7 @@ Needs pyarrow: the extra `parquet`.
 """
 
 from collections.abc import Iterable, Iterator
-from itertools import count
+from itertools import chain, count
 from typing import Any, BinaryIO
 
 import msgspec
@@ -76,13 +76,18 @@ def _row(line: HistoryLine) -> dict[str, Any]:
 
 def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     """Yield the lines of a file, each valid by itself. HistoryError, with name, line and field, if it is no history."""
+    return chain.from_iterable(blocks(source, name))
+
+
+def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
+    """Yield the lines as `load` does, many at once. HistoryError as for `load`."""
     try:
         file = pq.ParquetFile(source)
         if missing := [column for column in SCHEMA.names if column not in file.schema_arrow.names]:
             raise HistoryError(f"{name}: expected the columns of a history, `{missing[0]}` is not there")
         number = 0
         for batch in file.iter_batches(BATCH, columns=_READ.names):
-            yield from decoded_lines(_text(batch.select(_READ.names).cast(_READ)), name, number)
+            yield decoded_lines(_text(batch.select(_READ.names).cast(_READ)), name, number)
             number += len(batch)
         if not number:
             raise HistoryError(f"{name}, line 1: expected a header, the file is empty")

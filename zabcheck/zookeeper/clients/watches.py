@@ -88,7 +88,7 @@ class _Stream:
             if operation.request.op == "setWatches":
                 self.resumed[operation] = [
                     self._arm(path, kind, operation.request.relative, operation, is_due=False)
-                    for kind, paths in _lists(operation.request)
+                    for kind, paths in lists_of(operation.request)
                     for path in paths
                 ]
                 self.resuming.update(self.resumed[operation])
@@ -307,7 +307,8 @@ class _Stream:
         self.last = zxid, event
 
 
-def _lists(request: Request) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+def lists_of(request: Request) -> Iterator[tuple[Kind, tuple[str, ...]]]:
+    """Yield the lists of a setWatches, with the kinds of their watches."""
     yield "data", request.data_watches
     yield "exist", request.exist_watches
     yield "child", request.child_watches

@@ -1,0 +1,141 @@
+"""What is said at a glance is what is proved: the same verdicts, counts and witnesses, however a history is judged."""
+
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from tests.zookeeper.clients.histories import History
+from tests.zookeeper.clients.service import World
+from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
+from zabcheck.zookeeper.clients.exchange import Exchange, read
+from zabcheck.zookeeper.clients.history import (
+    Answer,
+    Connect,
+    Connected,
+    HistoryEnd,
+    HistoryError,
+    HistoryHeader,
+    HistoryLine,
+    Request,
+    WatchEvent,
+)
+from zabcheck.zookeeper.clients.judge import Judgement, judge, judge_columns
+
+
+def ended(lines: list[HistoryLine]) -> list[HistoryLine]:
+    return [*lines, HistoryEnd(len(lines) - 1)]
+
+
+def is_judged_alike(lines: list[HistoryLine]) -> bool:
+    """Judge in both ways, and return True if the history was not read again."""
+    again: list[Exchange] = []
+
+    def reread() -> Exchange:
+        again.append(read(lines, "history"))
+        return again[0]
+
+    proved = outcome(lambda: judge(read(lines, "history")))
+    assert outcome(lambda: judge_columns([lines], reread)) == proved
+    return not again and not isinstance(proved, str)
+
+
+def outcome(judged: Callable[[], list[Judgement]]) -> list[Judgement] | str:
+    """The verdicts, or why there are none."""
+    try:
+        return judged()
+    except HistoryError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_sound_history_is_not_read_again(seed: int) -> None:
+    assert is_judged_alike(World(seed).history(300))
+
+
+@pytest.mark.parametrize("write", RIGHT.values(), ids=RIGHT)
+def test_what_only_looks_wrong_is_not_read_again(write: Callable[[], History]) -> None:
+    assert is_judged_alike(ended(write().lines))
+
+
+@pytest.mark.parametrize("write", [write for _, write in VIOLATIONS.values()], ids=VIOLATIONS)
+def test_a_violation_is_proved(write: Callable[[], History]) -> None:
+    assert not is_judged_alike(ended(write().lines))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_history_with_wrong_fields_is_judged_alike(seed: int) -> None:
+    random = Random(seed)
+    lines = World(seed).history(random.choice((40, 100, 200)))
+    for _ in range(4):
+        is_judged_alike(corrupted(lines, random))
+
+
+def corrupted(lines: list[HistoryLine], random: Random) -> list[HistoryLine]:
+    """Change some lines of a history at random, leave out others, and swap neighbours."""
+    wrong = [*lines]
+    for _ in range(random.randrange(1, 4)):
+        place = random.randrange(1, len(wrong) - 2)
+        match random.randrange(12):
+            case 0:
+                del wrong[place]
+            case 1:
+                wrong[place : place + 2] = wrong[place + 1], wrong[place]
+            case 2:
+                wrong[0] = _changed(wrong[0], random)
+            case 3 if isinstance(wrong[place], WatchEvent):
+                wrong.insert(place, wrong[place])
+            case _:
+                wrong[place] = _changed(wrong[place], random)
+    return ended(wrong[:-1])
+
+
+def _changed(line: HistoryLine, random: Random) -> HistoryLine:
+    fields: dict[str, Any] = {}
+    if isinstance(line, Answer):
+        wrong = random.choice(("zxid", "error", "stat", "stat", "stat", "results", "data", "none"))
+        if wrong == "zxid":
+            fields = {"zxid": max(0, line.zxid + random.randrange(-3, 4))}
+        elif wrong == "error":
+            fields = {"error": random.choice(("", "NoNode", "BadVersion", "NodeExists", "ConnectionLoss"))}
+        elif wrong == "stat" and line.stat is not None:
+            counters = ("czxid", "mzxid", "pzxid", "version", "cversion", "data_length", "num_children", "mtime")
+            name = random.choice(counters)
+            counted = {name: max(0, (getattr(line.stat, name) or 0) + random.choice((-1, 1, 2)))}
+            owned = {"ephemeral_owner": random.choice(("0x0", "0x1", "0x2"))}
+            fields = {"stat": replace(line.stat, **random.choice((counted, counted, counted, owned)))}
+        elif wrong == "results" and line.results:
+            results, part = [*line.results], random.randrange(len(line.results))
+            results[part] = replace(results[part], error=random.choice(("", "NoNode", "RuntimeInconsistency")))
+            fields = {"results": tuple(results)}
+        elif wrong == "data" and line.data is not None:
+            fields = {"data": "wrong"}
+        else:
+            fields = {"stat": None}
+    elif isinstance(line, Request):
+        modes: list[tuple[str, ...]] = [(), ("ephemeral",), ("container",), ("ephemeral", "sequential")]
+        choices: list[dict[str, Any]] = [
+            {"version": random.randrange(-1, 4)},
+            {"data": random.choice(("a", "b"))},
+            {"path": random.choice(("/r0", "/q", "/p", "/e1"))},
+            {"mode": random.choice(modes)},
+            {"op": random.choice(("sync", "ping", "exists", "delete"))},
+            {"time": None},
+            {"xid": random.randrange(1, 50)},
+        ]
+        fields = random.choice(choices) if line.path is not None else {}
+    elif isinstance(line, Connected):
+        fields = {"session": random.choice(("0x0", "0x1", "0x2"))}
+    elif isinstance(line, Connect):
+        fields = {"seen": random.randrange(100)}
+    elif isinstance(line, WatchEvent):
+        fields = random.choice(({"zxid": max(-1, line.zxid + random.randrange(-2, 3))}, {"path": "/r0"}))
+    elif isinstance(line, HistoryHeader):
+        fields = {
+            "complete": random.choice(((), ("/",), ("/q",), ("/r0", "/e1"))),
+            "clock": random.choice(("one", "none")),
+            "clock_error": random.choice((0, 1000)),
+        }
+    return replace(line, **fields)

@@ -1,0 +1,509 @@
+"""A history as columns: an array for each field of its requests, answers and events, and the rules that they keep.
+
+A path, a session and an error is a number here; data is its CRC and length, a list of children its hash. An array has
+`NONE` where a field has no value.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from itertools import compress
+from operator import attrgetter
+from typing import Any, get_args
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from zabcheck.zookeeper.clients.exchange import UNKNOWN, WRITES
+from zabcheck.zookeeper.clients.history import (
+    NOBODY,
+    Answer,
+    Connect,
+    Connected,
+    Data,
+    HistoryEnd,
+    HistoryHeader,
+    HistoryLine,
+    Lost,
+    Operation,
+    Record,
+    Request,
+    Stat,
+    WatchEvent,
+    content_of,
+)
+from zabcheck.zookeeper.clients.watches import lists_of
+from zabcheck.zookeeper.wire.client import EventType
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+Table = dict[str, npt.NDArray[Any]]
+"""Columns of equal length."""
+
+NONE = -(1 << 62)
+"""The value of a field that is not there."""
+NO_ID = -1
+"""The number of a path, error or session that is not there."""
+OPS: dict[str, int] = {name: number for number, name in enumerate(get_args(Operation))}
+"""The numbers of operations."""
+TYPES: dict[str, int] = {name: number for number, name in enumerate(get_args(EventType))}
+"""The numbers of the types of events."""
+MODES = {"sequential": 1, "ephemeral": 2, "container": 4, "ttl": 8}
+"""The bits of the modes of a node."""
+LENGTH = (1 << 31) - 1
+"""The bits of a content that are its length."""
+DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART = range(5)
+"""The numbers of some errors."""
+_ERRORS = ("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency", *UNKNOWN)
+_UNKNOWN = [_ERRORS.index(error) for error in UNKNOWN]
+_NEVER = (1 << 63) - 1
+_COUNTERS = (
+    "czxid",
+    "mzxid",
+    "pzxid",
+    "version",
+    "cversion",
+    "mtime",
+    "ephemeral_owner",
+    "data_length",
+    "num_children",
+)
+STAT = ("czxid", "mzxid", "pzxid", "version", "cversion", "mtime", "owner", "length", "count")
+"""The columns of a Stat; `czxid` is `NONE` where there is none."""
+
+
+class Unusual(Exception):
+    """A history that is not taken into columns, or that is none."""
+
+
+class Numbers(dict[Any, int]):
+    """The number of each value, in the order in which they were first asked for."""
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = number = len(self)
+        return number
+
+
+class _Paths(Numbers):
+    """The numbers of paths; `NO_ID` is that of none."""
+
+    def __init__(self) -> None:
+        super().__init__({None: NO_ID})
+
+    def __missing__(self, path: str) -> int:
+        self[path] = number = len(self) - 1
+        return number
+
+
+class _Contents(dict[Any, int]):
+    """The CRC and length of data as one number, by the field `data`."""
+
+    def __missing__(self, data: str | Data | None) -> int:
+        if isinstance(data, str):
+            raw = data.encode()
+            found = crc32(raw) << 31 | len(raw)
+        elif data is None:
+            found = NONE
+        else:
+            content = content_of(data)
+            assert content is not None
+            kind, _, digest = content.digest.partition(":")
+            if kind != "crc32" or len(digest) != 8 or content.length >= 1 << 31:
+                raise Unusual
+            found = int(digest, 16) << 31 | content.length
+        if len(self) > 1 << 16:
+            self.clear()
+        self[data] = found
+        return found
+
+
+class _Modes(dict[tuple[str, ...], int]):
+    def __missing__(self, mode: tuple[str, ...]) -> int:
+        self[mode] = bits = sum({MODES[each] for each in mode})
+        return bits
+
+
+class _Lists(dict[Any, int]):
+    """The hash of a list of children, whatever its order."""
+
+    def __missing__(self, children: tuple[str, ...] | None) -> int:
+        return NONE if children is None else hash(frozenset(children)) >> 1
+
+
+class _Columns:
+    """Arrays that grow by pieces, of equal length."""
+
+    def __init__(self) -> None:
+        self._pieces: list[Table] = []
+
+    def add(self, piece: Table) -> None:
+        self._pieces.append(piece)
+
+    def take(self, *empty: str) -> Table:
+        """Return the whole columns; those that are named, if there are none."""
+        pieces, self._pieces = self._pieces, []
+        if not pieces:
+            return {name: np.zeros(0, np.int64) for name in empty}
+        return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in [*pieces[0]]}
+
+
+def _ints(values: Iterable[int], count: int) -> Ints:
+    return np.fromiter(values, np.int64, count)
+
+
+def _given(values: Sequence[int | None]) -> Ints:
+    """Return numbers, `NONE` for those that are not there."""
+    try:
+        return np.fromiter(values, np.int64, len(values))
+    except TypeError:
+        return _ints((NONE if value is None else value for value in values), len(values))
+
+
+def _field(name: str, structs: Sequence[Any]) -> Ints:
+    return _given([*map(attrgetter(name), structs)])
+
+
+def _looked_up(numbers: dict[Any, int], name: str, structs: Sequence[Any], kind: Any = np.int64) -> Any:
+    return np.fromiter(map(numbers.__getitem__, map(attrgetter(name), structs)), kind, len(structs))
+
+
+class Gathering:
+    """Takes the lines of a history, and makes columns of them."""
+
+    def __init__(self) -> None:
+        self.header: HistoryHeader | None = None
+        self.paths, self.sessions, self.errors = _Paths(), Numbers({NOBODY: 0}), Numbers()
+        for error in _ERRORS:
+            self.errors[error]
+        self.is_whole = False
+        self.length = 0
+        self.connects: list[Connect] = []
+        self.connected: dict[int, Connected] = {}
+        self.opened: list[int] = []
+        self.lost: dict[int, int] = {}
+        self.watches: dict[int, Request] = {}
+        """The requests about watches alone, by line."""
+        self.requests, self.answers, self.events = _Columns(), _Columns(), _Columns()
+        self.parts, self.results = _Columns(), _Columns()
+        self.others: list[tuple[int, int, int | None]] = []
+        """The line, connection and time of each other line of a connection."""
+        self._numbers: dict[int, int] = {}
+        self._contents, self._modes, self._lists = _Contents(), _Modes(), _Lists()
+
+    def add(self, lines: Sequence[HistoryLine]) -> None:
+        """Take the next lines. Unusual."""
+        kinds = np.fromiter(map(_KINDS.__getitem__, map(type, lines)), np.int8, len(lines))
+        self.add_at(np.arange(self.length, self.length + len(lines)), lines, kinds)
+
+    def add_at(self, places: Ints, lines: Sequence[HistoryLine], kinds: npt.NDArray[np.int8]) -> None:
+        """Take some of the next lines, which have these places in the file."""
+        self.length += len(lines)
+        for kind, take in enumerate((self._other, self._request, self._answer, self._event)):
+            chosen = kinds == kind
+            if chosen.any():
+                take(places[chosen], [*compress(lines, chosen.tolist())])
+
+    def _other(self, places: Ints, lines: Sequence[Any]) -> None:
+        for place, line in zip(places.tolist(), lines, strict=True):
+            if isinstance(line, HistoryHeader):
+                if place:
+                    raise Unusual
+                self.header = line
+            elif isinstance(line, HistoryEnd):
+                if line.count != place - 1 or self.is_whole:
+                    raise Unusual
+                self.is_whole, self.end = True, place
+            elif isinstance(line, Connect):
+                if line.connection in self._numbers:
+                    raise Unusual
+                self._numbers[line.connection] = number = len(self.connects)
+                self.connects.append(line)
+                self.opened.append(place)
+                self.others.append((place, number, line.time or 0))
+            elif isinstance(line, Connected):
+                number = self._number(line)
+                if number in self.connected:
+                    raise Unusual
+                self.connected[number] = line
+                self.others.append((place, number, line.time))
+            elif isinstance(line, Lost):
+                number = self._number(line)
+                if self.lost.setdefault(number, place) != place:
+                    raise Unusual
+                self.others.append((place, number, line.time))
+            else:
+                raise Unusual
+
+    def _number(self, line: Record) -> int:
+        number = self._numbers.get(line.connection)
+        if number is None or self.connects[number].client != line.client:
+            raise Unusual
+        return number
+
+    def _of_records(self, places: Ints, lines: Sequence[Record]) -> Table:
+        try:
+            connection = _looked_up(self._numbers, "connection", lines, np.int32)
+        except KeyError:
+            raise Unusual from None
+        clients = np.array([each.client for each in self.connects], np.int64)
+        if not np.array_equal(clients[connection], _field("client", lines)):
+            raise Unusual
+        return {"line": places, "connection": connection, "time": _field("time", lines)}
+
+    def _request(self, places: Ints, lines: Sequence[Request]) -> None:
+        columns = self._of_records(places, lines)
+        columns["xid"] = _field("xid", lines)
+        columns |= self._asked(lines)
+        columns["watch"] = _looked_up(WATCHES, "watch", lines, np.int8)
+        self.requests.add(columns)
+        op = columns["op"]
+        if np.isin(op, _OF_JEPSEN).any():
+            raise Unusual
+        if any(map(attrgetter("expects"), lines)):
+            raise Unusual
+        for number in np.flatnonzero(np.isin(op, _ABOUT_WATCHES)).tolist():
+            request = self.watches[int(places[number])] = lines[number]
+            for _, paths in lists_of(request):
+                for path in paths:
+                    self.paths[path]
+        of_parts = np.flatnonzero((op == OPS["multi"]) | (op == OPS["multiRead"])).tolist()
+        self._several(self.parts, [(int(places[number]), lines[number].parts) for number in of_parts], self._asked)
+
+    def _asked(self, asked: Sequence[Any]) -> Table:
+        return {
+            "op": _looked_up(OPS, "op", asked, np.int8),
+            "path": _looked_up(self.paths, "path", asked, np.int32),
+            "expected": _field("version", asked),
+            "mode": _looked_up(self._modes, "mode", asked, np.int8),
+            "content": _looked_up(self._contents, "data", asked),
+        }
+
+    def _answer(self, places: Ints, lines: Sequence[Answer]) -> None:
+        columns = self._of_records(places, lines)
+        columns["xid"] = _field("xid", lines)
+        columns["zxid"] = np.maximum(_field("zxid", lines), 0)
+        columns |= self._result(lines)
+        self.answers.add(columns)
+        if any(map(attrgetter("stray"), lines)):
+            raise Unusual
+        some = [(int(place), each.results) for place, each in zip(places, lines, strict=True) if each.results]
+        self._several(self.results, some, self._result)
+
+    def _result(self, results: Sequence[Any]) -> Table:
+        stats = [*map(attrgetter("stat"), results)]
+        children = [*map(attrgetter("children"), results)]
+        return {
+            "error": _looked_up(self.errors, "error", results, np.int32),
+            "created": _looked_up(self.paths, "path", results, np.int32),
+            "shown": _looked_up(self._contents, "data", results),
+            "children": _ints(map(self._lists.__getitem__, children), len(results)),
+            "names": _ints((NONE if each is None else len(each) for each in children), len(results)),
+        } | self._stats(stats)
+
+    def _stats(self, stats: Sequence[Stat | None]) -> Table:
+        has = np.fromiter((each is not None for each in stats), np.bool_, len(stats))
+        given = [each for each in stats if each is not None]
+        columns = {}
+        for name, field in zip(STAT, _COUNTERS, strict=True):
+            columns[name] = np.full(len(stats), NONE)
+            columns[name][has] = _looked_up(self.sessions, field, given) if name == "owner" else _field(field, given)
+        return columns
+
+    def _several(
+        self, target: _Columns, of: Sequence[tuple[int, Sequence[Any]]], columns: Callable[[Sequence[Any]], Table]
+    ) -> None:
+        several = [each for _, some in of for each in some]
+        if several:
+            counts = [len(some) for _, some in of]
+            of_line = np.repeat(np.array([place for place, _ in of], np.int64), counts)
+            number = np.concatenate([np.arange(count) for count in counts])
+            target.add({"line": of_line, "number": number} | columns(several))
+
+    def _event(self, places: Ints, lines: Sequence[WatchEvent]) -> None:
+        columns = self._of_records(places, lines)
+        columns["type"] = _looked_up(TYPES, "type", lines, np.int8)
+        columns["path"] = _looked_up(self.paths, "path", lines, np.int32)
+        columns["zxid"] = _field("zxid", lines)
+        self.events.add(columns)
+
+
+_KINDS: dict[type[HistoryLine], int] = dict.fromkeys(get_args(HistoryLine), 0) | {
+    Request: 1,
+    Answer: 2,
+    WatchEvent: 3,
+}
+WATCHES = {
+    name: number for number, name in enumerate(("", "standard", "persistent", "recursive", "data", "children", "any"))
+}
+_OF_JEPSEN = [OPS["txn"], OPS["append"]]
+_ABOUT_WATCHES = [OPS[name] for name in ("addWatch", "removeWatches", "setWatches")]
+_BESIDE = [OPS["ping"], OPS["auth"]]
+
+
+class Columns:
+    """A history whose lines keep the rules of `exchange.read`, joined: a row for each request, with its answer.
+
+    Rows are in the order of the file; `sent` and `answered` are lines. `answered` is `NONE` without an answer.
+    """
+
+    def __init__(self, gathered: Gathering) -> None:
+        """Join what was gathered. Unusual, if a rule may be broken, too."""
+        if gathered.header is None or gathered.header.initial == "given":
+            raise Unusual
+        if gathered.is_whole and gathered.end != gathered.length - 1:
+            raise Unusual
+        self.header, self.is_whole = gathered.header, gathered.is_whole
+        self.connects, self.connected, self.watches = gathered.connects, gathered.connected, gathered.watches
+        self.paths = [*gathered.paths][1:]
+        self.path_numbers, self.session_numbers = gathered.paths, gathered.sessions
+        self.session_of = np.array(
+            [
+                gathered.sessions[(gathered.connected.get(number) or connect).session]
+                for number, connect in enumerate(gathered.connects)
+            ],
+            np.int32,
+        )
+        """The session of each connection."""
+        self.sessions = [*gathered.sessions]
+        requests = gathered.requests.take(*_REQUESTED)
+        self.answers = gathered.answers.take(*_ANSWERED)
+        self.events = gathered.events.take("line", "connection", "time", "type", "path", "zxid")
+        for table in (requests, self.answers, self.events):
+            _in_order(table)
+        self.parts, self.results = gathered.parts.take(*_PARTS), gathered.results.take(*_RESULTS)
+        self._look_at_lines(gathered, requests)
+        self._join(requests)
+
+    def _look_at_lines(self, gathered: Gathering, requests: Table) -> None:
+        """Look at the place and the time of each line of a connection. Unusual."""
+        connection = np.full(gathered.length, -1, np.int32)
+        time = np.full(gathered.length, NONE)
+        for table in (requests, self.answers, self.events):
+            connection[table["line"]], time[table["line"]] = table["connection"], table["time"]
+        for line, number, when in gathered.others:
+            connection[line], time[line] = number, NONE if when is None else when
+        lines = np.flatnonzero(connection >= 0)
+        opened = np.array(gathered.opened, np.int64)
+        ended = np.full(len(opened), _NEVER)
+        ended[[*gathered.lost]] = [*gathered.lost.values()]
+        connection = connection[lines]
+        if (opened[connection] > lines).any() or (ended[connection] < lines).any():
+            raise Unusual
+        time = time[lines]
+        if (time == NONE).any():
+            connection, time = connection[time != NONE], time[time != NONE]
+        if (np.diff(time) < 0).any():
+            order = grouped(connection, len(opened))
+            same = np.diff(connection[order]) == 0
+            if (np.diff(time[order])[same] < 0).any():
+                raise Unusual
+
+    def _join(self, requests: Table) -> None:
+        """Find the answer of each request. Unusual."""
+        answers, connections = self.answers, len(self.connects)
+        self.by_connection = grouped(requests["connection"], connections)
+        """The rows, those of a connection together, in the order of requests."""
+        self.answers_by_connection = grouped(answers["connection"], connections)
+        """The answers, those of a connection together, in their order."""
+        asked = np.bincount(requests["connection"], minlength=connections)
+        told = np.bincount(answers["connection"], minlength=connections)
+        if (told > asked).any():
+            raise Unusual
+        first = np.cumsum(asked) - asked
+        place = np.arange(len(answers["line"])) - np.repeat(np.cumsum(told) - told - first, told)
+        answered = self.by_connection[place]
+        xids = requests["xid"]
+        in_order = answers["xid"][self.answers_by_connection] == xids[answered]
+        rising = np.diff(xids[self.by_connection])[np.diff(requests["connection"][self.by_connection]) == 0] > 0
+        if in_order.all() and rising.all():
+            answer = np.full(len(xids), -1)
+            answer[answered] = self.answers_by_connection
+        else:
+            answer = _by_xid(requests, answers)
+        self.answer = answer
+        """The row of the answer, −1 if there is none."""
+        self.connection = requests["connection"]
+        self.session = self.session_of[self.connection]
+        self.sent, self.op, self.path = requests["line"], requests["op"], requests["path"]
+        self.expected, self.mode, self.content = requests["expected"], requests["mode"], requests["content"]
+        self.watch, self.time = requests["watch"], requests["time"]
+        has = answer >= 0
+        self.answered = self.of_answer("line")
+        if (self.answered[has] < self.sent[has]).any():
+            raise Unusual
+        self.zxid = np.where(has, self.of_answer("zxid"), 0)
+        self.error = np.where(has, self.of_answer("error"), NO_ID)
+        self.is_write = np.isin(self.op, _WRITES)
+        self.is_known = has & ~np.isin(self.error, _UNKNOWN)
+        refused = np.zeros(len(answers["line"]) + 1, np.bool_)
+        wrong = self.results["line"][self.results["error"] != DONE]
+        refused[np.searchsorted(answers["line"], wrong)] = True
+        self.is_done = has & (self.error == DONE) & ~((self.op == OPS["multi"]) & refused[answer])
+
+    def of_answer(self, name: str) -> Ints:
+        """Return a column of the answers by request; any value where there is none."""
+        column = self.answers[name]
+        return column[self.answer] if len(column) else np.full(len(self.answer), NONE)
+
+    @cached_property
+    def all_paths(self) -> list[str]:
+        """The paths, those above the ones that are named, too."""
+        return [*self.path_numbers][1:]
+
+    @cached_property
+    def done(self) -> Ints:
+        """The rows of writes that were done, as a zxid that is known."""
+        return np.flatnonzero(self.is_write & self.is_done & (self.zxid > 0))
+
+    @cached_property
+    def is_beside_the_order(self) -> Bools:
+        return np.isin(self.op, _BESIDE)
+
+    def by_session(self, rows: Ints) -> Ints:
+        """Return rows, those of a session together, in their order."""
+        return rows[grouped(self.session[rows], len(self.sessions))]
+
+
+_REQUESTED = ("line", "connection", "time", "xid", "op", "path", "expected", "mode", "content", "watch")
+_RESULTED = ("error", "created", "shown", "children", "names", *STAT)
+_ANSWERED = ("line", "connection", "time", "xid", "zxid", *_RESULTED)
+_PARTS = ("line", "number", "op", "path", "expected", "mode", "content")
+_RESULTS = ("line", "number", *_RESULTED)
+_WRITES = [OPS[name] for name in WRITES]
+
+
+def _in_order(table: Table) -> None:
+    """Put rows into the order of their lines."""
+    if (np.diff(table["line"]) < 0).any():
+        order = np.argsort(table["line"], kind="stable")
+        for name in table:
+            table[name] = table[name][order]
+
+
+def _by_xid(requests: Table, answers: Table) -> Ints:
+    """Return the answer of each request: on each connection, those of one number take turns. Unusual."""
+    line = np.concatenate([requests["line"], answers["line"]])
+    xid = np.concatenate([requests["xid"], answers["xid"]])
+    connection = np.concatenate([requests["connection"], answers["connection"]])
+    order = np.lexsort((line, xid, connection))
+    is_answer = order >= len(requests["line"])
+    again = (np.diff(xid[order]) == 0) & (np.diff(connection[order]) == 0)
+    if is_answer[:1].any() or (is_answer[1:] & ~again).any() or (again & (is_answer[1:] == is_answer[:-1])).any():
+        raise Unusual
+    answer = np.full(len(requests["line"]), -1)
+    answer[order[:-1][is_answer[1:]]] = order[1:][is_answer[1:]] - len(requests["line"])
+    return answer
+
+
+def grouped(numbers: npt.NDArray[Any], count: int) -> Ints:
+    """Return the places of numbers below `count`, equal ones together, in their order. O(numbers) for few of them."""
+    return np.argsort(numbers.astype(np.uint16) if count <= 1 << 16 else numbers, kind="stable")
+
+
+def highest(values: Ints, group: npt.NDArray[Any]) -> Ints:
+    """Return the highest value up to each place among those of its group, equal groups being together. Unusual."""
+    rank = np.cumsum(np.diff(group, prepend=group[:1]) != 0)
+    bits = int(values.max(initial=0)).bit_length()
+    if bits + int(rank[-1:].max(initial=0)).bit_length() > 62:
+        raise Unusual
+    return np.maximum.accumulate(rank << bits | values) & ((1 << bits) - 1)

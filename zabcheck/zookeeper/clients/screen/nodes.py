@@ -1,0 +1,268 @@
+"""The nodes of a history in columns: what writes did to them, and what was seen of them, as `clients.tree` has it."""
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zabcheck.zookeeper.clients.screen.columns import (
+    DONE,
+    MODES,
+    NO_ID,
+    NO_NODE,
+    NONE,
+    OPS,
+    STAT,
+    Bools,
+    Columns,
+    Ints,
+    Table,
+    Unusual,
+    highest,
+)
+from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, parent
+
+CREATE, DELETE, SET, CHECK = (OPS[name] for name in ("create", "delete", "setData", "check"))
+_READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
+_SINGLE = ("op", "path", "expected", "mode", "content")
+_ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
+_SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT)
+
+
+class Nodes:
+    """What the operations did to the nodes, and what they show of them."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.effects = self._effects(columns.is_write, "multi")
+        """What each write asks for: rows in the order of the file, `row` that of the operation, `error` its own.
+
+        `error` is `NONE` without an answer; `created` is the path.
+        """
+        self.parents = self._parents()
+        """By path: the number of the path above. Paths that no request names come after all others."""
+        self.unsettled = np.zeros(len(columns.path_numbers) - 1, np.bool_)
+        """By path: a write of unknown outcome may have changed it, or it ends by itself."""
+        self._see()
+
+    def _effects(self, chosen: Bools, several: str) -> Table:
+        """Return the requests that operations consist of: those that have a path, and the parts of the others."""
+        columns = self.columns
+        whole = np.flatnonzero(chosen & (columns.op != OPS[several]) & (columns.path != NO_ID))
+        single: Table = {"row": whole, "number": np.zeros(len(whole), np.int64)}
+        single |= {name: getattr(columns, name)[whole] for name in _SINGLE}
+        answer = columns.answer[whole]
+        results = columns.answers
+        for name in ("error", "created", "shown", "children", "names", *STAT):
+            single[name] = _or_none(results[name], answer)
+        parts = columns.parts
+        row = np.searchsorted(columns.sent, parts["line"])
+        mine = columns.op[row] == OPS[several] if len(row) else np.zeros(0, np.bool_)
+        if mine.any():
+            of_multi: Table = {name: parts[name][mine] for name in ("number", *_SINGLE)}
+            of_multi["row"] = row[mine]
+            result = self._results_of(of_multi["row"], of_multi["number"])
+            for name in ("error", "created", "shown", "children", "names", *STAT):
+                of_multi[name] = _or_none(columns.results[name], result)
+            single = {name: np.concatenate([single[name], of_multi[name]]) for name in single}
+            order = np.argsort(single["row"], kind="stable")
+            single = {name: values[order] for name, values in single.items()}
+        single["created"] = np.where(single["created"] >= 0, single["created"], single["path"])
+        return single
+
+    def _results_of(self, row: Ints, number: Ints) -> Ints:
+        """Return the rows of the results of parts; −1 without one."""
+        columns, lines = self.columns, self.columns.results["line"]
+        if not len(lines):
+            return np.full(len(row), -1)
+        answered = columns.answered[row]
+        first = np.searchsorted(lines, answered)
+        count = np.searchsorted(lines, answered, "right") - first
+        return np.where((columns.answer[row] >= 0) & (number < count), first + number, -1)
+
+    def _see(self) -> None:
+        columns, effects = self.columns, self.effects
+        unknown = ~columns.is_known[effects["row"]]
+        self.unsettled[effects["path"][unknown]] = True
+        changes, below = self._changes(columns.is_done[effects["row"]])
+        data, children = self._reads()
+        self.bits = self._bits([changes, data, below, children])
+        self.data = self._sorted(changes, data)
+        """Sightings of nodes, as `Tree.data`: by path, `start` and `until`; `is_change` if an operation made them."""
+        self.children = self._sorted(below, children)
+        """Sightings of children, as `Tree.children`."""
+
+    def _changes(self, done: Bools) -> tuple[Table, Table]:
+        """Return what the writes that were done made of nodes, and of their parents."""
+        columns, all_effects = self.columns, self.effects
+        of_multi = columns.op[all_effects["row"]] == OPS["multi"]
+        last = done & (~of_multi | (all_effects["op"] != CHECK))
+        several = np.flatnonzero(last & of_multi)
+        if len(several):
+            node = all_effects["row"][several] * len(columns.paths) + all_effects["created"][several]
+            _, from_end = np.unique(node[::-1], return_index=True)
+            last[several] = False
+            last[several[::-1][from_end]] = True
+        last &= np.isin(all_effects["op"], [CREATE, DELETE, SET])
+        effects = {name: values[last] for name, values in all_effects.items()}
+        op, row, path = effects["op"], effects["row"], effects["created"]
+        zxid = columns.zxid[row]
+        has_stat = effects["czxid"] != NONE
+        start = np.where(zxid > 0, zxid, np.where(has_stat, effects["mzxid"], 0))
+        ends = (op == CREATE) & (effects["mode"] & _ENDING > 0)
+        self.unsettled[path[ends]] = True
+        self.unsettled[path[start == 0]] = True
+        stat = {name: np.where(op == DELETE, NONE, effects[name]) for name in STAT}
+        made = (op == CREATE) & ~has_stat
+        owner = np.where(effects["mode"] & MODES["ephemeral"] > 0, columns.session[row], 0)
+        for name, value in {
+            "czxid": zxid,
+            "mzxid": zxid,
+            "pzxid": zxid,
+            "version": 0,
+            "cversion": 0,
+            "owner": owner,
+        }.items():
+            stat[name] = np.where(made, value, stat[name])
+        bare = (op == SET) & ~has_stat
+        version = np.where(effects["expected"] < 0, UNKNOWN_VERSION, effects["expected"] + 1)
+        for name, value in {"czxid": 0, "mzxid": zxid, "pzxid": 0, "version": version, "owner": 0}.items():
+            stat[name] = np.where(bare, value, stat[name])
+        of: Table = {"path": path, "row": row, "start": start, "until": start}
+        content = np.where(op == DELETE, NONE, effects["content"])
+        none = np.full(len(path), NONE)
+        data = of | {"content": content, "children": none, "names": none} | stat
+        parents = self.parents[path]
+        below = of | {"path": parents, "content": none, "children": none, "names": none} | dict.fromkeys(STAT, none)
+        changes = start > 0
+        of_children = changes & (op != SET)
+        return _only(data, changes, True), _only(below, of_children, True)
+
+    def _reads(self) -> tuple[Table, Table]:
+        """Return what reads show of nodes, and of their children."""
+        columns = self.columns
+        is_read = np.isin(columns.op, _READS) & (columns.answer >= 0) & (columns.path != NO_ID)
+        rows = np.flatnonzero(is_read)
+        answer = columns.answer[rows]
+        results = columns.answers
+        reads: Table = {"row": rows, "path": columns.path[rows], "op": columns.op[rows]}
+        for name in ("error", "shown", "children", "names", *STAT):
+            reads[name] = _or_none(results[name], answer)
+        multi = self._effects(columns.is_known & (columns.op == OPS["multiRead"]), "multiRead")
+        multi = _only(multi, (columns.op[multi["row"]] == OPS["multiRead"]) & columns.is_known[multi["row"]])
+        multi = _only(multi, np.isin(multi["op"], _READS) & (multi["error"] != NONE))
+        if len(multi["row"]):
+            reads = {name: np.concatenate([reads[name], multi[name]]) for name in reads}
+        zxid, has_stat = columns.zxid[reads["row"]], reads["czxid"] != NONE
+        absent = (reads["error"] == NO_NODE) & (zxid > 0)
+        there = (reads["error"] == DONE) & has_stat
+        for name in STAT:
+            reads[name] = np.where(there, reads[name], NONE)
+        start = np.where(there, reads["mzxid"], zxid)
+        content = np.where(there & (reads["op"] == OPS["getData"]), reads["shown"], NONE)
+        data = reads | {"start": start, "until": np.maximum(zxid, start), "content": content}
+        below = np.where(there, reads["pzxid"], 0)
+        none = np.full(len(start), NONE)
+        children = reads | {"start": below, "until": np.maximum(zxid, below), "content": none}
+        data["children"] = np.where(there, data["children"], NONE)
+        data["names"] = np.where(there, data["names"], NONE)
+        return _only(data, absent | there, False), _only(children, there, False)
+
+    def _parents(self) -> Ints:
+        numbers = self.columns.path_numbers
+        return np.array([numbers[parent(path)] for path in self.columns.paths], np.int64)
+
+    @cached_property
+    def is_complete(self) -> Bools:
+        """By path: all who write the node are recorded."""
+        tops = self.columns.header.complete
+        below = tuple(top.rstrip("/") + "/" for top in tops)
+        if "/" in tops:
+            return np.ones(len(self.unsettled), np.bool_)
+        return np.array([path.startswith(below) or path in tops for path in [*self.columns.path_numbers][1:]], np.bool_)
+
+    def _bits(self, tables: list[Table]) -> int:
+        """Return how many bits a zxid takes in a key. Unusual, if a key does not fit."""
+        latest = max(int(values.max(initial=0)) for values in (self.columns.zxid, *(each["until"] for each in tables)))
+        bits = latest.bit_length() + 1
+        if bits + len(self.unsettled).bit_length() > 62:
+            raise Unusual
+        return bits
+
+    def _sorted(self, *tables: Table) -> Table:
+        """Return sightings by path, start and until; `key` is path and start."""
+        table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
+        table["key"] = self.key(table["path"], table["start"])
+        order = np.lexsort((table["row"], table["until"], table["key"]))
+        return {name: values[order] for name, values in table.items()}
+
+    @cached_property
+    def states(self) -> Ints:
+        """The rows of `data` that are states since `start`, not absences that were found at some time."""
+        return np.flatnonzero(self.data["is_change"] | (self.data["czxid"] != NONE))
+
+    @cached_property
+    def _is_settled(self) -> Bools:
+        """By path: nothing changes it unseen."""
+        return ~self.unsettled & self.is_complete
+
+    def state_at(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
+        """Return the rows of `data` that show nodes as of these zxids; −1 if nothing proves how they were."""
+        states = self.states
+        if not len(states):
+            return np.full(len(path), -1)
+        place = np.searchsorted(self.data["key"][states], self.key(path, zxid), "right") - 1
+        row = states[place]
+        known = (place >= 0) & (self.data["path"][row] == path)
+        known &= self._is_settled[path] | (self.data["until"][row] >= zxid)
+        return np.where(known, row, -1)
+
+    def is_contradicted(self, seen: Table) -> bool:
+        """Return True if two sightings contradict each other."""
+        path, start, key = seen["path"], seen["start"], seen["key"]
+        if not len(path):
+            return False
+        begins = np.flatnonzero(np.diff(key, prepend=-1) != 0)
+        before = begins[1:] - 1
+        later = begins[1:][path[before] == path[begins[1:]]]
+        reach = highest(seen["until"], path)
+        return bool((reach[later - 1] >= start[later]).any())
+
+    @cached_property
+    def has_conflicts(self) -> bool:
+        """Return True if two sightings of a node's data contradict each other."""
+        data = self.data
+        same = np.diff(data["key"]) == 0
+        is_there = data["czxid"] != NONE
+        return bool((same & (is_there[1:] != is_there[:-1])).any()) or self.is_contradicted(data)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """The rows of `data` that are ends of nodes."""
+        return np.flatnonzero(self.data["is_change"] & (self.data["czxid"] == NONE))
+
+    @cached_property
+    def absences(self) -> Ints:
+        """The rows of `data` in which a node was not there."""
+        return np.flatnonzero(self.data["czxid"] == NONE)
+
+    def key(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
+        """Return a path and a zxid as one number, in their order."""
+        key: Ints = path.astype(np.int64) << self.bits | zxid
+        return key
+
+
+def _or_none(values: npt.NDArray[Any], rows: Ints) -> Ints:
+    """Return these rows of a column; `NONE` for −1."""
+    if not len(values):
+        return np.full(len(rows), NONE)
+    return np.where(rows >= 0, values[rows], NONE)
+
+
+def _only(table: Table, chosen: Bools, is_change: bool | None = None) -> Table:
+    """Return some rows of a table."""
+    if is_change is None:
+        return {name: values[chosen] for name, values in table.items()}
+    found = {name: table[name][chosen] for name in _SHOWN}
+    return found | {"is_change": np.full(int(chosen.sum()), is_change)}

@@ -1,0 +1,244 @@
+"""What `clients.values` judges, at a glance."""
+
+import numpy as np
+
+from zabcheck.zookeeper.clients.screen.columns import (
+    BAD_VERSION,
+    DONE,
+    LENGTH,
+    MODES,
+    NO_NODE,
+    NODE_EXISTS,
+    NONE,
+    OF_NO_PART,
+    OPS,
+    Bools,
+    Columns,
+    Table,
+)
+from zabcheck.zookeeper.clients.screen.nodes import CHECK, CREATE, DELETE, SET, Nodes
+from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION
+
+
+def reads(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other, and for absences of what was there."""
+    data = nodes.data
+    if nodes.has_conflicts or is_of_the_future(columns, nodes):
+        return None
+    absent = ~data["is_change"] & (data["czxid"] == NONE)
+    path, zxid = data["path"][absent], columns.zxid[data["row"][absent]]
+    known = nodes.state_at(path, zxid)
+    if (data["czxid"][known[known >= 0]] != NONE).any():
+        return None
+    several = np.bincount(data["path"], minlength=1) > 1
+    return int((several[data["path"]] & ~data["is_change"]).sum())
+
+
+def is_of_the_future(columns: Columns, nodes: Nodes) -> bool:
+    """Return True if an answer shows what its own zxid does not have."""
+    data = nodes.data
+    zxid = columns.zxid[data["row"]]
+    read = ~data["is_change"] & (zxid > 0)
+    return bool((read & ((zxid < data["mzxid"]) | (zxid < data["czxid"]))).any())
+
+
+def reliability(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other."""
+    data = nodes.data
+    if nodes.has_conflicts:
+        return None
+    return int((~data["is_change"] & (data["until"] > data["start"])).sum())
+
+
+def agreement(columns: Columns, nodes: Nodes) -> int | None:
+    """Compare sightings of one node that begin at one zxid."""
+    data, there = nodes.data, nodes.data["czxid"] != NONE
+    pair = (np.diff(data["key"]) == 0) & there[1:] & there[:-1]
+    cases = int(pair.sum())
+    versions_known = (data["version"][1:] != UNKNOWN_VERSION) & (data["version"][:-1] != UNKNOWN_VERSION)
+    differ = _differ(data, "content") | (versions_known & (data["version"][1:] != data["version"][:-1]))
+    born = (data["czxid"][1:] > 0) & (data["czxid"][:-1] > 0)
+    others = np.diff(data["czxid"]) != 0
+    others |= np.diff(data["owner"]) != 0
+    others |= _differ(data, "mtime")
+    if (pair & (differ | (born & others))).any():
+        return None
+    children = _there(nodes.children)
+    pair = (np.diff(children["key"]) == 0) & (np.diff(children["czxid"]) == 0)
+    if (pair & _differ(children, "children")).any():
+        return None
+    return cases + int(pair.sum())
+
+
+def _there(seen: Table) -> Table:
+    chosen = seen["czxid"] != NONE
+    return {name: seen[name][chosen] for name in ("key", "czxid", "cversion", "children")}
+
+
+def _differ(seen: Table, name: str) -> Bools:
+    """Compare a field of each row with the row before: True where both have it, and it is not the same."""
+    first, second = seen[name][:-1], seen[name][1:]
+    differ: Bools = (first != NONE) & (second != NONE) & (first != second)
+    return differ
+
+
+def multi(columns: Columns, nodes: Nodes) -> int | None:
+    """Look at the results of each multi, and for sightings of what one that was refused would have written."""
+    if nodes.has_conflicts:
+        return None
+    is_multi = columns.op == OPS["multi"]
+    effects = nodes.effects
+    of_multi = is_multi[effects["row"]]
+    if not _have_results(columns, is_multi & (columns.error == DONE)):
+        return None
+    refused = of_multi & (columns.is_known & ~columns.is_done)[effects["row"]] & (effects["content"] != NONE)
+    if refused.any():
+        wanted = np.unique(effects["content"][refused])
+        data = nodes.data
+        read = np.flatnonzero(~data["is_change"] & np.isin(data["content"], wanted))
+        written = effects["path"][refused] * len(wanted) + np.searchsorted(wanted, effects["content"][refused])
+        seen = data["path"][read] * len(wanted) + np.searchsorted(wanted, data["content"][read])
+        if np.isin(seen, written).any():
+            return None
+    return int(is_multi.sum())
+
+
+def _have_results(columns: Columns, answered: Bools) -> bool:
+    """Return False if the results of a multi are not as they have to be."""
+    rows = np.flatnonzero(answered)
+    lines, error = columns.results["line"], columns.results["error"]
+    first = np.searchsorted(lines, columns.answered[rows])
+    count = np.searchsorted(lines, columns.answered[rows], "right") - first
+    parts = columns.parts["line"]
+    asked = np.searchsorted(parts, columns.sent[rows], "right") - np.searchsorted(parts, columns.sent[rows])
+    if (count != asked).any():
+        return False
+    mine = np.flatnonzero(np.isin(lines, columns.answered[rows]))
+    is_wrong = error != DONE
+    so_far = np.cumsum(is_wrong)
+    before = np.append(0, so_far)[np.arange(len(lines)) - columns.results["number"]]
+    failed = is_wrong & (so_far - before == 1)
+    after = (so_far > before) & ~failed
+    bad = (failed & (error == OF_NO_PART)) | (after & (error != OF_NO_PART))
+    return not bad[mine].any()
+
+
+def multi_read(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other, or their own zxid."""
+    if nodes.has_conflicts or is_of_the_future(columns, nodes):
+        return None
+    return int((columns.is_known & (columns.op == OPS["multiRead"])).sum())
+
+
+def conditions(columns: Columns, nodes: Nodes) -> int | None:
+    """Compare each outcome with the node as it was before, where that is known."""
+    effects = nodes.effects
+    row, op, path, error = effects["row"], effects["op"], effects["created"], effects["error"]
+    judged = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART)
+    is_part = columns.op[row] == OPS["multi"]
+    if is_part.any():
+        judged[np.isin(row, row[is_part & (error == NONE)]) & is_part] = False  # fewer results than parts
+        results = np.bincount(
+            np.searchsorted(columns.answers["line"], columns.results["line"]), minlength=len(columns.answers["line"])
+        )
+        parts = np.bincount(row[is_part], minlength=len(columns.op))
+        more = (columns.answer >= 0) & (columns.op == OPS["multi"])
+        more &= parts < np.where(columns.answer >= 0, results[columns.answer], 0)
+        judged &= ~more[row]
+        where = np.flatnonzero(is_part)
+        _, first = np.unique(row[where] * len(nodes.unsettled) + path[where], return_index=True)
+        again = np.ones(len(where), np.bool_)
+        again[first] = False
+        judged[where[again]] = False
+    chosen = np.flatnonzero(judged)
+    some = {name: effects[name][chosen] for name in ("row", "op", "created", "error", "expected", "mode")}
+    op, error, expected = some["op"], some["error"], some["expected"]
+    before = nodes.state_at(some["created"], columns.zxid[some["row"]] - 1)
+    has_stat, made = effects["czxid"][chosen] != NONE, effects["version"][chosen]
+    fine = error == DONE
+    cases = int((fine & (expected >= 0)).sum() + (before >= 0).sum())
+    set_done = fine & (op == SET) & has_stat
+    if (set_done & (expected >= 0) & (made != expected + 1)).any():
+        return None
+    known = before >= 0
+    there = known & (nodes.data["czxid"][before] != NONE) if len(nodes.data["czxid"]) else known
+    gone = known & ~there
+    wrong = gone & ((fine & np.isin(op, [SET, DELETE, CHECK])) | (error == NODE_EXISTS))
+    version = np.where(there, nodes.data["version"][before], 0) if len(nodes.data["version"]) else expected
+    wrong |= there & (error == NO_NODE) & (op != CREATE)
+    wrong |= there & (error == BAD_VERSION) & (expected == version)
+    wrong |= there & fine & (op == CREATE) & (some["mode"] & MODES["sequential"] == 0)
+    there &= version != UNKNOWN_VERSION
+    wrong |= there & fine & np.isin(op, [SET, DELETE, CHECK]) & (expected != -1) & (expected != version)
+    wrong |= there & set_done & (made != version + 1)
+    return None if wrong.any() else cases
+
+
+def counters(columns: Columns, nodes: Nodes) -> int | None:
+    """Look at each Stat, and compare those of one node."""
+    data = nodes.data
+    there = data["czxid"] != NONE
+    if nodes.has_conflicts or nodes.is_contradicted(nodes.children) or _is_impossible(data, there):
+        return None
+    children = _there(nodes.children)
+    children = {name: values[children["cversion"] != NONE] for name, values in children.items()}
+    pair = (np.diff(children["key"]) == 0) & (np.diff(children["czxid"]) == 0)
+    if (pair & (np.diff(children["cversion"]) != 0)).any() or _has_another_owner(columns, nodes):
+        return None
+    return int(there.sum())
+
+
+def _is_impossible(data: Table, there: Bools) -> bool:
+    """Return True if a Stat is one that no node can have."""
+    czxid, mzxid, version = data["czxid"], data["mzxid"], data["version"]
+    wrong = (czxid > mzxid) | (czxid > data["pzxid"])
+    wrong |= ((version == 0) != (mzxid == czxid)) & (version <= 0)
+    count, changes, names = data["count"], data["cversion"], data["names"]
+    wrong |= (count != NONE) & (names != NONE) & (count != names)
+    wrong |= (count != NONE) & (changes != NONE) & ((changes < count) | ((changes - count) & 1 > 0))
+    content, length = data["content"], data["length"]
+    wrong |= (length != NONE) & (content != NONE) & (content & LENGTH != length)
+    return bool((wrong & there).any())
+
+
+def _has_another_owner(columns: Columns, nodes: Nodes) -> bool:
+    """Return True if a node has not the owner with which it was created."""
+    effects, data = nodes.effects, nodes.data
+    created = np.flatnonzero((effects["op"] == CREATE) & (columns.is_done & (columns.zxid > 0))[effects["row"]])
+    if not len(created):
+        return False
+    row = effects["row"][created]
+    key = nodes.key(effects["created"][created], columns.zxid[row])
+    owner = np.where(effects["mode"][created] & MODES["ephemeral"] > 0, columns.session[row], 0)
+    order = np.argsort(key, kind="stable")
+    key, owner = key[order], owner[order]
+    seen = data["czxid"] > 0
+    of = nodes.key(data["path"][seen], data["czxid"][seen])
+    place = np.maximum(np.searchsorted(key, of, "right") - 1, 0)
+    return bool(((key[place] == of) & (owner[place] != data["owner"][seen])).any())
+
+
+def sequential(columns: Columns, nodes: Nodes) -> int | None:
+    """Compare the numbers of sequential nodes below each parent, in the order of zxids."""
+    effects = nodes.effects
+    row, is_create = effects["row"], effects["op"] == CREATE
+    uncertain = np.zeros(len(nodes.unsettled), np.bool_)
+    uncertain[nodes.parents[effects["path"][is_create & ~columns.is_known[row]]]] = True
+    made = np.flatnonzero(is_create & (columns.is_done & (columns.zxid > 0))[row])
+    path, zxid = effects["created"][made], columns.zxid[row[made]]
+    top = nodes.parents[path]
+    order = np.argsort(nodes.key(top, zxid), kind="stable")
+    place = np.flatnonzero(effects["mode"][made][order] & MODES["sequential"] > 0)
+    path, zxid, top = path[order][place], zxid[order][place], top[order][place]
+    suffix = [columns.paths[each][-10:] for each in path.tolist()]
+    number = np.array([int(each) if each.isdecimal() else -1 for each in suffix], np.int64)
+    follows = np.diff(top) == 0
+    ends = nodes.data["key"][nodes.ends]
+    ended = np.searchsorted(ends, nodes.key(top[1:], zxid[1:]), "right") > np.searchsorted(
+        ends, nodes.key(top[1:], zxid[:-1]), "right"
+    )
+    follows &= ~ended
+    step = np.diff(number)
+    exact = nodes.is_complete[top[1:]] & ~uncertain[top[1:]]
+    wrong = (step <= 0) | (exact & (step != np.diff(place)))
+    return None if (follows & wrong).any() else int(follows.sum())

@@ -1,0 +1,360 @@
+"""What `clients.watches` judges, at a glance.
+
+When a watch is due, and by when its event has to have come, is looked up for all of them at once; what is left is one
+pass over the answers that set watches, and the events.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from zabcheck.zookeeper.clients.screen.columns import (
+    NO_ID,
+    NO_NODE,
+    NONE,
+    OPS,
+    TYPES,
+    Columns,
+    Ints,
+)
+from zabcheck.zookeeper.clients.screen.nodes import Nodes
+from zabcheck.zookeeper.clients.screen.orders import rising_view, views
+from zabcheck.zookeeper.clients.tree import ancestors
+from zabcheck.zookeeper.clients.watches import Kind, lists_of
+
+NEVER = (1 << 63) - 1
+KINDS: dict[str, int] = {name: number for number, name in enumerate(get_args(Kind))}
+"""The numbers of the kinds of watches."""
+DATA, EXIST, CHILD, PERSISTENT, RECURSIVE = KINDS.values()
+_KINDS = len(KINDS)
+_TOLD_BY = {
+    TYPES["NodeCreated"]: (EXIST,),
+    TYPES["NodeDataChanged"]: (DATA,),
+    TYPES["NodeDeleted"]: (DATA, CHILD, EXIST),
+    TYPES["NodeChildrenChanged"]: (CHILD,),
+}
+_REMOVED = {"data": (DATA, EXIST), "children": (CHILD,), "persistent": (PERSISTENT,), "recursive": (RECURSIVE,)}
+_READS = [OPS[name] for name in ("getData", "exists", "getChildren")]
+_CHANGED_BELOW = TYPES["NodeChildrenChanged"]
+
+
+class _Broken(Exception):
+    """A watch may be broken."""
+
+
+@dataclass(slots=True, eq=False)
+class _Arm:
+    """A watch: what it is due to tell, and the line before which it has to."""
+
+    kind: int
+    since: int
+    due: int
+    deadline: int
+    is_set_again: bool = False
+    is_resuming: bool = False
+
+
+class Cases(NamedTuple):
+    """The number of cases of each promise about watches."""
+
+    fires: int
+    cause: int
+    order: int
+    rearming: int
+    persistent: int
+    removal: int
+
+
+@lru_cache(maxsize=1)
+def watched(columns: Columns, nodes: Nodes) -> Cases | None:
+    """Return the cases; None if something may be broken."""
+    try:
+        return _Watched(columns, nodes).judge() if rising_view(columns, nodes) is not None else None
+    except _Broken:
+        return None
+
+
+def cases(name: str, columns: Columns, nodes: Nodes) -> int | None:
+    """Return the cases of a promise."""
+    found = watched(columns, nodes)
+    return None if found is None else int(getattr(found, name))
+
+
+class _Changes:
+    """The changes that watches tell."""
+
+    def __init__(self, columns: Columns, nodes: Nodes) -> None:
+        self._columns, self._nodes = columns, nodes
+        data = nodes.data
+        self._data, self._ends = data["key"][nodes.states], data["key"][nodes.ends]
+        self._children = nodes.children["key"]
+        self._below: dict[int, Ints] = {}
+        connection, zxid = views(columns)
+        self._seen = connection.astype(np.int64) << nodes.bits | zxid
+        self._lines = columns.answers["line"][columns.answers_by_connection][
+            columns.answers["zxid"][columns.answers_by_connection] > 0
+        ]
+
+    def next(self, kind: npt.NDArray[Any], path: npt.NDArray[Any], after: npt.NDArray[Any]) -> Ints:
+        """Return the first change of each of these nodes after a zxid that tells a watch of its kind."""
+        key, is_child = self._nodes.key(path, after), kind == CHILD
+        found = np.where(is_child, NEVER, self._following(self._data, path, key))
+        below = is_child | (kind == PERSISTENT)
+        found[is_child] = self._following(self._ends, path[is_child], key[is_child])
+        found[below] = np.minimum(found[below], self._following(self._children, path[below], key[below]))
+        for place in np.flatnonzero(kind == RECURSIVE).tolist():
+            starts = self._all_below(int(path[place]))
+            first = np.searchsorted(starts, after[place], "right")
+            if first < len(starts):
+                found[place] = min(found[place], starts[first])
+        return found
+
+    def _following(self, keys: Ints, path: npt.NDArray[Any], key: Ints) -> Ints:
+        if not len(keys):
+            return np.full(len(path), NEVER)
+        found = keys[np.minimum(np.searchsorted(keys, key, "right"), len(keys) - 1)]
+        return np.where(
+            (found > key) & (found >> self._nodes.bits == path), found & ((1 << self._nodes.bits) - 1), NEVER
+        )
+
+    def _all_below(self, path: int) -> Ints:
+        if path not in self._below:
+            name, paths = self._columns.paths[path], self._columns.paths
+            below = [number for number, each in enumerate(paths) if name in ancestors(each)]
+            rows = self._nodes.states[np.isin(self._nodes.data["path"][self._nodes.states], below)]
+            self._below[path] = np.sort(self._nodes.data["start"][rows])
+        return self._below[path]
+
+    def deadlines(self, connection: npt.NDArray[Any], due: Ints) -> Ints:
+        """Return the lines of the first answers on these connections that are as of a change; `NEVER` if none is."""
+        if not len(self._seen):
+            return np.full(len(due), NEVER)
+        is_due = due != NEVER
+        key = connection.astype(np.int64) << self._nodes.bits | np.where(is_due, due, 0)
+        place = np.minimum(np.searchsorted(self._seen, key), len(self._seen) - 1)
+        found = is_due & (self._seen[place] >= key) & (self._seen[place] >> self._nodes.bits == connection)
+        return np.where(found, self._lines[place], NEVER)
+
+
+class _Watched:
+    def __init__(self, columns: Columns, nodes: Nodes) -> None:
+        self.columns, self.nodes = columns, nodes
+        if nodes.bits + len(columns.connects).bit_length() > 62 or columns.events["zxid"].max(initial=0) >> nodes.bits:
+            raise _Broken
+        self.changes = _Changes(columns, nodes)
+        self.cases = dict.fromkeys(Cases._fields, 0)
+        unsettled = {columns.all_paths[number] for number in np.flatnonzero(nodes.unsettled).tolist()}
+        unsettled |= {above for path in unsettled for above in ancestors(path)}
+        unseen = [path in unsettled for path in columns.all_paths]
+        self.is_clear = (nodes.is_complete & ~np.array(unseen, np.bool_)).tolist()
+        """By path: each change is known, of the node and of those below."""
+
+    def judge(self) -> Cases:
+        columns = self.columns
+        about = np.isin(columns.op, [OPS[name] for name in ("addWatch", "removeWatches", "setWatches")])
+        armed = np.isin(columns.op, _READS) & (columns.watch > 0) & (columns.path != NO_ID)
+        armed &= columns.is_done | ((columns.op == OPS["exists"]) & (columns.error == NO_NODE))
+        armed_rows = np.flatnonzero(armed)
+        kind = np.where(columns.op[armed_rows] == OPS["getChildren"], CHILD, DATA)
+        kind[columns.error[armed_rows] == NO_NODE] = EXIST
+        since, path = columns.zxid[armed_rows], columns.path[armed_rows].astype(np.int64)
+        due = np.where(since > 0, self.changes.next(kind, path, since), NEVER)
+        deadline = self.changes.deadlines(columns.connection[armed_rows], due)
+        others = np.flatnonzero(about & columns.is_done)
+        resumed = np.flatnonzero(columns.op == OPS["setWatches"])
+        events = columns.events
+        line = np.concatenate(
+            [np.full(len(resumed), -1), columns.answered[armed_rows], columns.answered[others], events["line"]]
+        )
+        connection = np.concatenate(
+            [
+                columns.connection[resumed],
+                columns.connection[armed_rows],
+                columns.connection[others],
+                events["connection"],
+            ]
+        )
+        index = np.concatenate([np.arange(len(each)) for each in (resumed, armed_rows, others, events["line"])])
+        what = np.repeat(np.arange(4), [len(resumed), len(armed_rows), len(others), len(events["line"])])
+        order = np.lexsort((line, connection))
+        arms = [*zip((path * _KINDS + kind).tolist(), since.tolist(), due.tolist(), deadline.tolist(), strict=True)]
+        heard = [*zip(*(events[name].tolist() for name in ("path", "type", "zxid")), strict=True)]
+        again = self._set_again(resumed)
+        stream = _Stream(self, -1)
+        for number, at, which, item in zip(
+            *(each[order].tolist() for each in (connection, line, what, index)), strict=True
+        ):
+            if number != stream.connection:
+                stream.end()
+                stream = _Stream(self, number)
+            if which == 1:
+                key, as_of, is_due, until = arms[item]
+                standing = stream.arms.get(key)
+                if standing is None or standing.due == NEVER:
+                    stream.arms[key] = _Arm(key % _KINDS, as_of, is_due, until)
+            elif which == 3:
+                stream.hear(at, *heard[item])
+            elif which == 2:
+                stream.answer(at, int(others[item]), again)
+            else:
+                stream.resume(int(resumed[item]), again)
+        stream.end()
+        return Cases(**self.cases)
+
+    def _set_again(self, rows: Ints) -> "dict[int, list[_Again]]":
+        """Return for each setWatches what becomes of each watch in its lists."""
+        columns, nodes = self.columns, self.nodes
+        lists = [
+            (row, KINDS[kind], columns.path_numbers[path])
+            for row in rows.tolist()
+            for kind, paths in lists_of(columns.watches[int(columns.sent[row])])
+            for path in paths
+        ]
+        if not lists:
+            return {row: [] for row in rows.tolist()}
+        row, kind, path = (np.array(each, np.int64) for each in zip(*lists, strict=True))
+        requests = [columns.watches[int(columns.sent[each])] for each in rows.tolist()]
+        relative_of = dict(zip(rows.tolist(), (max(request.relative, 0) for request in requests), strict=True))
+        relative = np.array([relative_of[each] for each in row.tolist()], np.int64)
+        zxid = columns.zxid[row]
+        if (relative >> nodes.bits).any():
+            raise _Broken
+        changed = self.changes.next(kind, path, relative) <= zxid
+        known = nodes.state_at(path, zxid)
+        is_there = (known >= 0) & (nodes.data["czxid"][known] != NONE) if len(nodes.data["czxid"]) else known >= 0
+        is_told = (kind < PERSISTENT) & ((kind != EXIST) | is_there) & changed
+        due = self.changes.next(kind, path, zxid)
+        deadline = self.changes.deadlines(columns.connection[row], due)
+        found: dict[int, list[_Again]] = {each: [] for each in rows.tolist()}
+        for number, *fields in zip(
+            *(each.tolist() for each in (row, path * _KINDS + kind, relative, zxid, is_told, due, deadline)),
+            strict=True,
+        ):
+            found[number].append(_Again(*fields))
+        return found
+
+
+class _Again(NamedTuple):
+    """A watch that is set again: as of `zxid`, unless a change since `relative` has to be told."""
+
+    key: int
+    relative: int
+    zxid: int
+    is_told: bool
+    due: int
+    deadline: int
+
+
+class _Stream:
+    """The watches of one connection, while what it brought is looked at in order."""
+
+    def __init__(self, watched: _Watched, connection: int) -> None:
+        self.watched, self.connection = watched, connection
+        self.arms: dict[int, _Arm] = {}
+        self.resumed: dict[int, list[_Arm]] = {}
+        self.last = -1
+        self.told: set[tuple[int, int, int]] = set()
+        self.alike: dict[tuple[int, int], int] = {}
+
+    def end(self) -> None:
+        if any(arm.deadline != NEVER for arm in self.arms.values()):
+            raise _Broken
+
+    def resume(self, row: int, again: dict[int, list[_Again]]) -> None:
+        self.resumed[row] = []
+        for each in again[row]:
+            arm = _Arm(each.key % _KINDS, each.relative, NEVER, NEVER, is_set_again=True, is_resuming=True)
+            self.arms[each.key] = arm
+            self.resumed[row].append(arm)
+
+    def answer(self, line: int, row: int, again: dict[int, list[_Again]]) -> None:
+        columns, cases = self.watched.columns, self.watched.cases
+        op = columns.op[row]
+        if op == OPS["setWatches"]:
+            for arm in self.resumed[row]:
+                arm.is_resuming = False
+            for arm, each in zip(self.resumed[row], again[row], strict=True):
+                cases["rearming"] += 1
+                if self.arms.get(each.key) is arm:
+                    if each.is_told:
+                        raise _Broken
+                    arm.since, arm.due, arm.deadline = each.zxid, each.due, each.deadline
+            return
+        if columns.path[row] == NO_ID:
+            return
+        request = columns.watches[int(columns.sent[row])]
+        path = int(columns.path[row]) * _KINDS
+        if op == OPS["addWatch"]:
+            kind, zxid = RECURSIVE if request.watch == "recursive" else PERSISTENT, int(columns.zxid[row])
+            standing = self.arms.get(path + kind)
+            if standing is None or standing.due == NEVER:
+                arm = self.arms[path + kind] = _Arm(kind, zxid, NEVER, NEVER, False)
+                if zxid:
+                    self._expect(arm, path // _KINDS, zxid)
+        else:
+            for kind in _REMOVED.get(request.watch, range(_KINDS)):
+                removed = self.arms.pop(path + kind, None)
+                if removed is not None:
+                    if removed.deadline <= line:
+                        raise _Broken
+                    cases["removal"] += 1
+
+    def _expect(self, arm: _Arm, path: int, after: int) -> None:
+        kind, at = np.array([arm.kind]), np.array([path])
+        due = self.watched.changes.next(kind, at, np.array([after]))
+        arm.since, arm.due = after, int(due[0])
+        arm.deadline = int(self.watched.changes.deadlines(np.array([self.connection]), due)[0])
+
+    def hear(self, line: int, path: int, kind: int, zxid: int) -> None:
+        arms, cases = self.arms, self.watched.cases
+        own = path * _KINDS
+        found = [(own + each, arms[own + each]) for each in (*_TOLD_BY[kind], PERSISTENT) if own + each in arms]
+        if kind != _CHANGED_BELOW:
+            found += self._above(path)
+        if not found:
+            left = self.alike.get((path, kind), 0)
+            if left <= 0:
+                raise _Broken
+            self.alike[path, kind] = left - 1
+            return
+        cases["cause"] += 1
+        resuming = sum(arm.is_resuming for _, arm in found)
+        self.alike[path, kind] = resuming - 1
+        due = min(arm.due for _, arm in found)
+        is_clear = self.watched.is_clear[path]
+        change = zxid if zxid > 0 else due if is_clear and not resuming else NEVER
+        is_caused = due != NEVER and not (zxid > self.last and 0 < zxid < due)
+        if is_clear and not is_caused and all(arm.since and not arm.is_set_again for _, arm in found):
+            raise _Broken
+        if change != NEVER:
+            if self.last >= 0:
+                cases["order"] += 1
+                if change < self.last:
+                    raise _Broken
+            self.last = change
+        if zxid > 0:
+            if (path, kind, zxid) in self.told:
+                raise _Broken
+            self.told.add((path, kind, zxid))
+        for key, arm in found:
+            if arm.deadline <= line:
+                raise _Broken
+            if arm.kind >= PERSISTENT:
+                cases["persistent"] += 1
+                self._expect(arm, key // _KINDS, change if change != NEVER else arm.since)
+            else:
+                cases["fires"] += 1
+                del arms[key]
+
+    def _above(self, path: int) -> Iterator[tuple[int, _Arm]]:
+        """Yield the recursive watches on a node or one above it."""
+        columns = self.watched.columns
+        name = columns.all_paths[path]
+        for each in (name, *ancestors(name)):
+            key = columns.path_numbers.get(each, -1) * _KINDS + RECURSIVE
+            if key in self.arms:
+                yield key, self.arms[key]
