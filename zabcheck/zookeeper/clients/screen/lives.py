@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zabcheck.zookeeper.clients.history import NOBODY
-from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Bools, Columns, Ints
+from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Columns, Ints
 from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, Nodes
 
 _NEVER = (1 << 63) - 1
@@ -23,7 +23,7 @@ class _Ephemerals(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _ephemerals(columns: Columns, nodes: Nodes) -> _Ephemerals:
-    effects, data = nodes.effects, nodes.data
+    effects = nodes.effects
     is_done = (columns.is_done & (columns.zxid > 0))[effects["row"]]
     made = np.flatnonzero((effects["op"] == CREATE) & is_done & (effects["mode"] & MODES["ephemeral"] > 0))
     row, path = effects["row"][made], effects["created"][made]
@@ -31,14 +31,9 @@ def _ephemerals(columns: Columns, nodes: Nodes) -> _Ephemerals:
     _, from_end = np.unique((session.astype(np.int64) * len(nodes.unsettled) + path)[::-1], return_index=True)
     last = len(made) - 1 - from_end
     row, path, session = row[last], path[last], session[last]
-    absences = nodes.absences
-    key, of = data["key"][absences], nodes.key(path, columns.zxid[row])
-    place = np.searchsorted(key, of, "right")
-    is_gone = place < len(absences)
-    place = absences[np.minimum(place, len(absences) - 1)] if len(absences) else np.zeros(len(path), np.int64)
-    is_gone &= (data["path"][place] == path) & nodes.is_complete[path] if len(absences) else False
-    start = data["start"][place] if len(absences) else place
-    is_gone &= deleted(columns, nodes)[path] > start
+    gone = nodes.absence_after(path, columns.zxid[row])
+    start = nodes.shown("start", gone)
+    is_gone = (gone >= 0) & nodes.is_complete[path] & (deleted(columns, nodes)[path] > start)
     return _Ephemerals(session, np.where(is_gone, start, _NEVER))
 
 
@@ -120,6 +115,31 @@ def _heard(columns: Columns) -> dict[int, int]:
 
 
 def containers(columns: Columns, nodes: Nodes) -> int | None:
-    """Return 0 if no container, and no node with a time to live, was created; None otherwise."""
-    special: Bools = nodes.effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
-    return None if (special & columns.is_done[nodes.effects["row"]]).any() else 0
+    """Compare when containers, and nodes with a time to live, were gone with their children and their last writes."""
+    effects = nodes.effects
+    is_done = columns.is_done[effects["row"]]
+    is_special = effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
+    made = np.flatnonzero(is_done & is_special & (effects["op"] == CREATE))
+    if not len(made):
+        return 0
+    path, from_end = np.unique(effects["created"][made][::-1], return_index=True)
+    last = made[len(made) - 1 - from_end]
+    row = nodes.absence_after(path, columns.zxid[effects["row"][last]])
+    gone = (row >= 0) & (deleted(columns, nodes)[path] > nodes.shown("start", row))
+    path, last, row = path[gone], last[gone], row[gone]
+    start, by = nodes.shown("start", row), nodes.shown("row", row)
+    is_container = effects["mode"][last] & MODES["container"] > 0
+    children = np.flatnonzero(np.isin(nodes.parents, path[is_container]))
+    since = dict(zip(path.tolist(), start.tolist(), strict=True))
+    when = np.array([since[each] for each in nodes.parents[children].tolist()], np.int64)
+    child = nodes.state_at(children, when)
+    if (nodes.shown("czxid", child) != NONE).any():
+        return None
+    ttl = np.zeros(len(columns.op), np.int64)
+    np.maximum.at(ttl, effects["row"], effects["ttl"])
+    written = np.zeros(len(nodes.unsettled), np.int64)
+    written[effects["created"][is_done]] = effects["row"][is_done]
+    sent, told = columns.time[written[path]], columns.of_answer("time")[by]
+    known = ~is_container & (sent != NONE) & (told != NONE)
+    least = ttl[effects["row"][last]] * _MS - columns.header.clock_error
+    return None if (known & (told - sent < least)).any() else len(path)

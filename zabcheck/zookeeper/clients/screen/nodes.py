@@ -25,7 +25,7 @@ from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, parent
 
 CREATE, DELETE, SET, CHECK = (OPS[name] for name in ("create", "delete", "setData", "check"))
 _READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
-_SINGLE = ("op", "path", "expected", "mode", "content")
+_SINGLE = ("op", "path", "expected", "mode", "content", "ttl")
 _ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
 _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT)
 
@@ -218,6 +218,10 @@ class Nodes:
         known &= self._is_settled[path] | (self.data["until"][row] >= zxid)
         return np.where(known, row, -1)
 
+    def shown(self, name: str, rows: Ints) -> Ints:
+        """Return what these rows of `data` have in a column; `NONE` for −1."""
+        return _or_none(self.data[name], rows)
+
     def is_contradicted(self, seen: Table) -> bool:
         """Return True if two sightings contradict each other."""
         path, start, key = seen["path"], seen["start"], seen["key"]
@@ -236,6 +240,14 @@ class Nodes:
         same = np.diff(data["key"]) == 0
         is_there = data["czxid"] != NONE
         return bool((same & (is_there[1:] != is_there[:-1])).any()) or self.is_contradicted(data)
+
+    def absence_after(self, path: npt.NDArray[Any], zxid: npt.NDArray[Any]) -> Ints:
+        """Return the rows of `data` in which nodes were not there for the first time after these zxids; −1 if never."""
+        if not len(self.absences):
+            return np.full(len(path), -1)
+        place = np.searchsorted(self.data["key"][self.absences], self.key(path, zxid), "right")
+        row = self.absences[np.minimum(place, len(self.absences) - 1)]
+        return np.where((place < len(self.absences)) & (self.data["path"][row] == path), row, -1)
 
     @cached_property
     def ends(self) -> Ints:

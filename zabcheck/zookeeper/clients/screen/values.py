@@ -28,7 +28,7 @@ def reads(columns: Columns, nodes: Nodes) -> int | None:
     absent = ~data["is_change"] & (data["czxid"] == NONE)
     path, zxid = data["path"][absent], columns.zxid[data["row"][absent]]
     known = nodes.state_at(path, zxid)
-    if (data["czxid"][known[known >= 0]] != NONE).any():
+    if (nodes.shown("czxid", known) != NONE).any():
         return None
     several = np.bincount(data["path"], minlength=1) > 1
     return int((several[data["path"]] & ~data["is_change"]).sum())
@@ -161,10 +161,10 @@ def conditions(columns: Columns, nodes: Nodes) -> int | None:
     if (set_done & (expected >= 0) & (made != expected + 1)).any():
         return None
     known = before >= 0
-    there = known & (nodes.data["czxid"][before] != NONE) if len(nodes.data["czxid"]) else known
+    there = nodes.shown("czxid", before) != NONE
     gone = known & ~there
     wrong = gone & ((fine & np.isin(op, [SET, DELETE, CHECK])) | (error == NODE_EXISTS))
-    version = np.where(there, nodes.data["version"][before], 0) if len(nodes.data["version"]) else expected
+    version = nodes.shown("version", before)
     wrong |= there & (error == NO_NODE) & (op != CREATE)
     wrong |= there & (error == BAD_VERSION) & (expected == version)
     wrong |= there & fine & (op == CREATE) & (some["mode"] & MODES["sequential"] == 0)

@@ -225,7 +225,7 @@ class _Watched:
             raise _Broken
         changed = self.changes.next(kind, path, relative) <= zxid
         known = nodes.state_at(path, zxid)
-        is_there = (known >= 0) & (nodes.data["czxid"][known] != NONE) if len(nodes.data["czxid"]) else known >= 0
+        is_there = nodes.shown("czxid", known) != NONE
         is_told = (kind < PERSISTENT) & ((kind != EXIST) | is_there) & changed
         due = self.changes.next(kind, path, zxid)
         deadline = self.changes.deadlines(columns.connection[row], due)
