@@ -1,20 +1,27 @@
 """The decisive step: that the runs behind it are as they are said to be, and what it is where the answer is known."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from msgspec import structs
 
-from invariants import Broadcast, Deliver, Event, Stabilised, select
+from invariants import Broadcast, Deliver, Event, select
 from invariants.quorums import quorums_of
 from tests.search.builders import RECORDED, simulator_of
 from tests.tiers import sweep
 from zabcheck.counterexample.decisive import Continuation, continuations, find_decisive, most_prefixes
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Decisive
+from zabcheck.mutants.catalogue import mutated, planted
+from zabcheck.protocols.base import Effect, Protocol, Send
 from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.zab.histories import Whole
+from zabcheck.protocols.zab.leader import on_ack_e, on_ack_ld
+from zabcheck.protocols.zab.messages import AckE, AckLd, NewLeader
+from zabcheck.protocols.zab.process import Leader
 from zabcheck.search.recording import record
-from zabcheck.search.run import replay, schedule_of
+from zabcheck.search.run import replay, replay_on, schedule_of
 from zabcheck.simulation.choices import AnyChoice, Choice, Crash, Heal, Lead, Recover, Request, Settle, Split
 from zabcheck.simulation.schedule import Schedule
 
@@ -30,6 +37,14 @@ def decisive(schedule: Schedule, property_: str, most_tries: int = 2000) -> Deci
 
 def found(schedule: Schedule, property_: str) -> Decisive:
     result = decisive(schedule, property_)
+    assert result is not None
+    return result
+
+
+def found_on(protocol: Protocol, schedule: Schedule) -> Decisive:
+    assert schedule.violates is not None
+    replayed = replay_on(protocol, schedule)
+    result = find_decisive(record(replayed, most_prefixes(replayed, schedule.violates)), schedule.violates)
     assert result is not None
     return result
 
@@ -56,12 +71,100 @@ def test_a_crash_decides_that_loses_what_was_acknowledged_before_it_was_synced()
     )
 
 
-def test_what_has_no_end_within_the_rounds_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every continuation of Zab has an end; one round is too short for nearly all that could avoid the violation."""
+def first_entry_alone(leader: Leader, sender: int, m: AckE) -> list[Effect]:
+    """Steps l.1.2 and l.2.1, but NEWLEADER has the first entry of the history only."""
+    return [
+        structs.replace(each, message=entries(leader, 1))
+        if isinstance(each, Send) and isinstance(each.message, NewLeader)
+        else each
+        for each in on_ack_e(leader, sender, m)
+    ]
+
+
+def then_the_next(leader: Leader, sender: int, m: AckLd) -> list[Effect]:
+    """Step l.2.2, but a follower that acknowledges a part of the history is sent one entry more."""
+    assert leader.proposed is not None
+    if m.zxid == leader.proposed.zxid:
+        return on_ack_ld(leader, sender, m)
+    return [Send(sender, entries(leader, leader.proposed.up_to(m.zxid).length + 1))]
+
+
+def entries(leader: Leader, count: int) -> NewLeader:
+    assert leader.proposed is not None
+    return NewLeader(leader.new_epoch, Whole(leader.proposed.prefix(min(count, leader.proposed.length))))
+
+
+def only_p1_is_established(leader: Leader, sender: int, m: AckLd) -> list[Effect]:
+    return on_ack_ld(leader, sender, m) if leader.id == 1 else []
+
+
+def on_own_ack(**steps: Any) -> Protocol:
+    """Zab with these steps, in which a leader commits on its own ACK besides."""
+    kinds = {kind.__name__: kind for kind in ZAB.steps}
+    changed = {kinds[name]: step for name, step in steps.items()}
+    return planted(structs.replace(ZAB, steps={**ZAB.steps, **changed}), "commit-on-own-ack")
+
+
+ZAB = mutated("zab")
+ENTRY_BY_ENTRY = on_own_ack(AckE=first_entry_alone, AckLd=then_the_next)
+STUCK = on_own_ack(AckLd=only_p1_is_established)
+
+
+def test_a_leader_that_sends_its_log_entry_by_entry_gets_on_too() -> None:
+    """Until p2 broadcasts, p1 may lead again: it is established in more than 120 rounds, two for each entry."""
+    requests = [Request(1) for _ in range(60)]
+    private = (Split((1,)), Request(1, "x"), Lead(2, (3,)), Settle(150), Request(2, "y"))
+    choices = (*EPOCH, *requests, Settle(6), *private)
+    schedule = schedule_of("zab", "commit-on-own-ack", 3, choices, "primary integrity", switches=PLAIN)
+    result = found_on(ENTRY_BY_ENTRY, schedule)
+    assert (result.step, result.leader) == (replay_on(ENTRY_BY_ENTRY, schedule).steps, 1)
+
+
+def test_a_stable_quorum_that_lacks_nothing_avoids_it_too() -> None:
+    """Nobody lacks anything at the start, so reliable delivery asks for nothing there, and nothing breaks it."""
+    schedule = RECORDED["no-truncation.reliable-delivery"]
+    result = found(schedule, "reliable delivery")
+    assert result.step is not None
+    assert result.step > 0
+    assert result.saved_by == "p3 leads p2 undisturbed from there: nothing breaks"
+
+
+@pytest.mark.parametrize(
+    ("rounds", "unfinished", "sentence"),
+    [
+        (
+            1,
+            3,
+            "It is open which step decides: none of the 3 undisturbed continuations that were tried after step 20 has "
+            "an end within 1 rounds.",
+        ),
+        (
+            5,
+            1,
+            "It is open which step decides: 1 of the 3 undisturbed continuations that were tried after step 20 has no "
+            "end within 5 rounds, and no other avoids the violation.",
+        ),
+    ],
+)
+def test_what_has_no_end_within_the_rounds_decides_nothing(
+    monkeypatch: pytest.MonkeyPatch, rounds: int, unfinished: int, sentence: str
+) -> None:
+    """Every continuation of Zab has an end, but not within so few rounds."""
     schedule = RECORDED["no-truncation.total-order"]
-    assert decisive(schedule, "total order") is not None
-    monkeypatch.setattr("zabcheck.counterexample.decisive.MOST_ROUNDS", 1)
-    assert decisive(schedule, "total order") is None
+    assert found(schedule, "total order").unfinished == 0
+    monkeypatch.setattr("zabcheck.counterexample.decisive.MOST_ROUNDS", rounds)
+    result = found(schedule, "total order")
+    assert (result.step, result.saved_by, result.unfinished) == (None, None, unfinished)
+    assert result.sentence == sentence
+
+
+def test_a_standstill_is_told_as_what_it_is() -> None:
+    """Under p2 and p3 nothing breaks, but nothing gets on either."""
+    schedule = schedule_of("zab", "commit-on-own-ack", 3, (*EPOCH, Request(1)), "chosen", switches=PLAIN)
+    assert found_on(STUCK, schedule).sentence == (
+        "The violation could not be avoided even from the start: none of the 3 undisturbed continuations that were "
+        "tried avoids it (in 2 of them the ensemble does not get on)."
+    )
 
 
 def test_without_truncation_it_is_decided_when_a_quorum_begins_an_epoch_without_what_one_process_keeps() -> None:
@@ -216,8 +319,6 @@ def avoids(schedule: Schedule, prefix: Sequence[Choice], continuation: Continuat
     if again.raised is not None:
         return False
     [verdict] = again.verdicts
-    if any(isinstance(event, Stabilised) for event in again.events[before:-1]):
-        return verdict.status == "holds"
     if property_ == "epoch progress":  # it may be that nobody leads: then nothing is owed
         return verdict.violation is None
     assert continuation.leader is not None

@@ -8,9 +8,9 @@ its least quorums are tried. And what a running epoch owes (epoch progress) is a
 alone, with no new leader, then all are asked to broadcast, and it is left alone again.
 
 A continuation counts only if the ensemble gets on in it: a quorum delivers something that the leader broadcast. Else a
-standstill would avoid everything. Rounds pass until nothing is left to be done; one in which that is not so after
-`MOST_ROUNDS` rounds decides nothing, and nothing is said of a run with a prefix from which none avoids the violation
-and one decides nothing.
+standstill would avoid everything. Before clients ask, and after it, rounds pass until nothing is left to be done or the
+property is violated for good. A continuation that has no end after `MOST_ROUNDS` rounds decides nothing: if none of the
+others avoids the violation from there, it is open which step decides, and that is told, with the number of rounds.
 
 The decisive step is the one behind the last prefix from which the violation is avoidable. A violation may be avoidable
 from a prefix and from no shorter one (a recovery repairs what a crash had broken), so the search is no bisection: it
@@ -22,7 +22,7 @@ them, so that the claim can be checked.
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from zabcheck.counterexample.story import Decisive
 from zabcheck.invariants import Broadcast, Deliver, EpochProgress, Event, Invariant, Judge, Stabilised, Txn, select
@@ -32,14 +32,25 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.search.recording import Prefix, Recording
 from zabcheck.search.run import Observer, Replay, dispatch
 from zabcheck.simulation import choices
-from zabcheck.simulation.choices import MOST_ROUNDS, REQUESTS, Choice, is_at_rest, is_least
+from zabcheck.simulation.choices import REQUESTS, Choice, Settle, is_at_rest, is_least
 from zabcheck.simulation.simulator import Simulator
 from zabcheck.text.words import names
 
 MOST_TRIES = 1000
 """The most continuations that are tried for a run; one takes one to three milliseconds with three processes."""
+MOST_ROUNDS = 1000
+"""The rounds that an ensemble has to come to rest; a `Stabilise` and a `Quiesce` have those of their own."""
 MOST_QUORUMS = 6
 """The number of least quorums that each leader is tried with, for a property that needs them."""
+
+
+_End = Literal["avoided", "violated", "raised", "at a standstill", "open"]
+"""The end of a continuation: the property holds and the ensemble got on; or not; or there was no end yet."""
+_OTHERWISE: dict[_End, str] = {
+    "at a standstill": "the ensemble does not get on",
+    "raised": "the protocol's own code raises an exception",
+}
+"""The ends that break nothing and avoid nothing, in words."""
 
 
 class Continuation(NamedTuple):
@@ -63,13 +74,18 @@ def continuations(quorums: Quorums, switches: Switches, property_: type[Invarian
     if property_ is EpochProgress:
         requests = [choices.Request(process) for process in everyone]  # of which only a primary takes one
         return [Continuation(None, everyone, (choices.Quiesce(), *requests, choices.Quiesce()))]
-    if property_.group == "liveness":
+    if _has_own_rounds(property_):
         return [
             Continuation(leader, members, (choices.Stabilise(leader, members),))
             for leader in everyone
             for members in islice(_least_quorums(quorums, leader, everyone), MOST_QUORUMS)
         ]
     return [Continuation(leader, everyone, _with_everyone(leader, everyone, switches)) for leader in everyone]
+
+
+def _has_own_rounds(property_: type[Invariant]) -> bool:
+    """Return True if its continuations are choices that let rounds pass themselves: a `Stabilise`, or a `Quiesce`."""
+    return property_.group == "liveness"
 
 
 def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> tuple[Choice, ...]:
@@ -81,9 +97,9 @@ def _with_everyone(leader: int, everyone: Sequence[int], switches: Switches) -> 
         choices.Heal(),
         *repairs,
         choices.Lead(leader, followers),
-        choices.Settle(MOST_ROUNDS),
+        Settle(MOST_ROUNDS),
         *requests,
-        choices.Settle(MOST_ROUNDS),
+        Settle(MOST_ROUNDS),
     )
 
 
@@ -114,7 +130,7 @@ def most_prefixes(replayed: Replay, property_: str, most_tries: int = MOST_TRIES
 def find_decisive(recording: Recording, property_: str) -> Decisive | None:
     """Find the decisive step of a run that breaks `property_`.
 
-    None if it lies before all prefixes that are recorded, or if continuations that have no end leave it open.
+    None if it lies before all prefixes that are recorded.
 
     `most_prefixes` says how many prefixes to record. Cost: O(events) for the run, and O(rounds × processes^2) for each
     continuation that is tried, a few milliseconds with three processes.
@@ -126,19 +142,21 @@ def find_decisive(recording: Recording, property_: str) -> Decisive | None:
     if not prefixes:
         return None
     last = prefixes[-1].prefix.simulator
+    after: list[_End] = []  # of the continuations from the prefix before which this one is
     for judged in reversed(prefixes):
         simulator = judged.prefix.simulator
-        is_open = False
+        ends: list[_End] = []
         for by in _leader_first(simulator, tried):
-            avoided = _avoids(judged, by, kind)
-            if avoided and simulator is last:
+            end = _end_of(judged, by, kind)
+            if end == "avoided" and simulator is last:
                 return _mended(recording, property_, len(tried), by)
-            if avoided:
-                return _avoidable(simulator.steps + 1, last.steps, len(tried), by)
-            is_open |= avoided is None
-        if is_open:
-            return None
-    return _unavoidable(len(tried)) if prefixes[0].prefix.choices == 0 else None
+            if end == "avoided":
+                return _avoidable(simulator.steps + 1, last.steps, by, after)
+            ends.append(end)
+        if "open" in ends:
+            return _open(simulator.steps, kind, ends)
+        after = ends
+    return _unavoidable(after) if prefixes[0].prefix.choices == 0 else None
 
 
 def _tried(replayed: Replay, kind: type[Invariant]) -> list[Continuation]:
@@ -164,32 +182,45 @@ def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[C
     return sorted(tried, key=lambda each: -following.count(each.leader or 0))
 
 
-def _avoids(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> bool | None:
-    """Return True if the property stays whole when the run goes on like this and the ensemble makes progress.
-
-    None if that has no end, and could still come to be so.
-    """
+def _end_of(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> _End:
+    """Return what becomes of the property when the run goes on like this."""
     judge = judged.judge.fork()
     progress = _Progress(continuation.leader)
     simulator = judged.prefix.simulator.fork(dispatch(judge.observers, progress.observers))
+    ended = True
     try:
         for choice in continuation.choices:
-            simulator.execute(choice)
-        by_promise = kind.group == "liveness" and kind is not EpochProgress
-        if by_promise:
-            ended = not progress.taken_back
-        else:
-            ended = is_at_rest(simulator) if kind is EpochProgress else not simulator.execute(choices.Settle(1))
+            if isinstance(choice, Settle):
+                ended = ended and _comes_to_rest(simulator, judge, choice.rounds)
+            else:
+                simulator.execute(choice)
     except StepRaised:
-        return False
+        return "raised"
+    if kind is EpochProgress:
+        ended = is_at_rest(simulator)
+    elif progress.taken_back:
+        ended = False
     [verdict] = judge.finish(complete=ended)
     if verdict.status == "violated":
-        return False
+        return "violated"
     if not ended:
-        return None
+        return "open"
     if kind is EpochProgress:
-        return True  # a new leader is no way out, so there may be none to get on
-    return verdict.status == "holds" if by_promise else progress.made(simulator.quorums)
+        return "avoided"  # a new leader is no way out, so there may be none to get on
+    return "avoided" if progress.made(simulator.quorums) else "at a standstill"
+
+
+def _comes_to_rest(simulator: Simulator, judge: Judge, most_rounds: int) -> bool:
+    """Let rounds pass until nothing is left to be done, or the property is violated for good.
+
+    Return False if neither is so after `most_rounds`.
+    """
+    for _ in range(most_rounds):
+        if judge.broken and any(verdict.violation for verdict in judge.fork().settle()):
+            return True
+        if not simulator.execute(Settle(1)):
+            return True
+    return False
 
 
 class _Progress:
@@ -206,6 +237,7 @@ class _Progress:
         }
 
     def stabilised(self, event: Stabilised) -> None:
+        self.leader = event.process  # an election may name another than was asked for
         self.taken_back = not event.quorum
 
     def broadcast(self, event: Broadcast) -> None:
@@ -220,25 +252,43 @@ class _Progress:
         return any(quorums.contains(list(processes)) for processes in self.delivered.values())
 
 
-def _none(tried: int) -> str:
-    if tried == 1:
-        return "the only undisturbed continuation does not avoid it"
-    return f"none of the {tried} undisturbed continuations that were tried avoids it"
+def _none(ends: Sequence[_End]) -> str:
+    said = (
+        "the only undisturbed continuation does not avoid it"
+        if len(ends) == 1
+        else f"none of the {len(ends)} undisturbed continuations that were tried avoids it"
+    )
+    others = [f"in {count} of them {told}" for end, told in _OTHERWISE.items() if (count := ends.count(end))]
+    return f"{said} ({' and '.join(others)})" if others else said
 
 
-def _unavoidable(tried: int) -> Decisive:
-    said = f"The violation could not be avoided even from the start: {_none(tried)}"
-    return Decisive(0, tried, None, None, (), f"{said}.")
+def _unavoidable(ends: Sequence[_End]) -> Decisive:
+    said = f"The violation could not be avoided even from the start: {_none(ends)}"
+    return Decisive(0, len(ends), None, None, (), f"{said}.")
 
 
-def _avoidable(step: int, last: int, tried: int, by: Continuation) -> Decisive:
+def _avoidable(step: int, last: int, by: Continuation, after: Sequence[_End]) -> Decisive:
     saved_by = f"{_undisturbed(by)} from there: nothing breaks"
     if step == last:
         said = f"Only the last step, {last}, completes the violation; until then it could be avoided ({saved_by})"
     else:
         before = f"before it the violation could be avoided ({saved_by})"
-        said = f"Step {step} of {last} decides: {before}, after it {_none(tried)}"
-    return Decisive(step, tried, saved_by, by.leader, by.members, f"{said}.")
+        said = f"Step {step} of {last} decides: {before}, after it {_none(after)}"
+    return Decisive(step, len(after), saved_by, by.leader, by.members, f"{said}.")
+
+
+def _open(step: int, kind: type[Invariant], ends: Sequence[_End]) -> Decisive:
+    """State that what follows `step` decides nothing, as continuations from there have no end within the bound."""
+    unfinished = ends.count("open")
+    tried = f"undisturbed continuations that were tried {f'after step {step}' if step else 'from the start'}"
+    bound = f"within {choices.MOST_ROUNDS if _has_own_rounds(kind) else MOST_ROUNDS:,} rounds"
+    if unfinished == len(ends):
+        no_end = f"none of the {len(ends)} {tried} has an end {bound}"
+    else:
+        has = "has" if unfinished == 1 else "have"
+        no_end = f"{unfinished} of the {len(ends)} {tried} {has} no end {bound}, and no other avoids the violation"
+    said = f"It is open which step decides: {no_end}."
+    return Decisive(None, len(ends), None, None, (), said, unfinished)
 
 
 def _mended(recording: Recording, property_: str, tried: int, by: Continuation) -> Decisive:

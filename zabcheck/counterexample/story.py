@@ -129,7 +129,8 @@ class Raised(Struct, frozen=True):
 class Decisive(Struct, frozen=True):
     """The step after which the violation could no longer be avoided, as far as was tried.
 
-    `step` counts from 1; 0: it could not be avoided even from the start; None: even the end of the run can be mended.
+    `step` counts from 1; 0: it could not be avoided even from the start; None: even the end of the run can be mended,
+    or if some continuations were `unfinished`, it is open.
     From each prefix of the run `tried` undisturbed continuations were tried. `saved_by` says which of them avoids the
     violation from just before `step`: `leader` leads `members`, or with None whoever leads goes on. None if
     none does. `sentence` says it all.
@@ -141,6 +142,7 @@ class Decisive(Struct, frozen=True):
     leader: int | None
     members: tuple[int, ...]
     sentence: str
+    unfinished: int = 0
 
 
 class Mismatch(Struct, frozen=True):

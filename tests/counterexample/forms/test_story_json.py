@@ -104,6 +104,7 @@ def test_deliveries_and_the_rest() -> None:
         "leader": 1,
         "members": [1, 2],
         "sentence": "After step 3.",
+        "unfinished": 0,
     }
     assert document["explanation"] == ["Once.", "Twice."]
 
