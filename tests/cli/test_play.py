@@ -1,5 +1,6 @@
 """`zabcheck play`: a run that one goes on with in the terminal."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from tests.tiers import sweep
 from zabcheck.cli.play import NAMES, choice_of
 from zabcheck.papers.lessons import LESSONS
 from zabcheck.play.link import link_of
+from zabcheck.play.regions import regions
+from zabcheck.play.server import Server
 from zabcheck.search.run import replay
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
@@ -122,6 +125,46 @@ def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(z
     assert rows[5] == f"  100 {'█' * 20} 4 sync 1"
     assert rows[6].endswith("so many break agreement:")
     assert "→ 4 sync 1: chosen is violated" in said
+
+
+def test_a_page_is_served_and_the_run_is_judged_when_the_server_ends(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def serve(server: Server) -> None:
+        assert "primary integrity" in server.desk.session.here.broken, "it begins at the end of the run"
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Server, "serve", serve)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    result = zabcheck("play", "run.json", "--page", stdin=b"")
+    assert result.code == 1
+    assert re.match(r"http://127\.0\.0\.1:\d+/#token=[\w-]{22}\n", result.out)
+    assert result.out.splitlines()[-1].startswith("FAIL: ")
+
+
+def test_a_lesson_is_taken_on_a_page_too(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def serve(server: Server) -> None:
+        seen.append(regions(server.desk)["exercise"])
+        server.desk.session.follow(LESSONS["quorum"].solution.choices)
+        seen.append(regions(server.desk)["exercise"])
+
+    monkeypatch.setattr(Server, "serve", serve)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    zabcheck("play", "--lesson", "quorum", "--page", stdin=b"")
+    assert ["Done." in each for each in seen] == [False, True]
+
+
+def test_without_its_extra_a_page_is_refused_with_what_installs_it(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("zabcheck.cli.play.find_spec", lambda _: None)
+    result = zabcheck(*BUG, "--page", stdin=b"")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("zabcheck: --page: needs a web server: pip install ")
+    assert zabcheck(*BUG, stdin=b"q\n").out.startswith("?: help\n")
 
 
 @pytest.mark.parametrize(

@@ -261,6 +261,8 @@ LIBRARIES: list[tuple[str, list[str]]] = [
     ("z3", ["zabcheck.proof.prover", "zabcheck.proof.solvers"]),
     ("cvc5", ["zabcheck.proof.solvers"]),
     ("resvg_py", ["zabcheck.counterexample.forms.picture"]),
+    ("starlette", ["zabcheck.play.server"]),
+    ("uvicorn", ["zabcheck.play.server"]),
 ]
 """The packages that may import each library."""
 
@@ -282,6 +284,8 @@ EXTRAS = {
     "pyarrow",
     "pyspark",
     "resvg_py",
+    "starlette",
+    "uvicorn",
     "z3",
 }
 

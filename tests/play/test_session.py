@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.play.sessions import LED, led
 from zabcheck.invariants import Activate
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.possible import candidates
@@ -16,13 +17,6 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 
 BUG = mutated("zab", "commit-on-own-ack")
-LED = (choices.Lead(1, (2, 3)), choices.Settle(9), choices.Request(1))
-
-
-def led(mutant: str | None = "commit-on-own-ack") -> Session:
-    session = Session(mutated("zab", mutant), 3)
-    assert session.follow(LED) == 0
-    return session
 
 
 def test_a_property_breaks_at_a_step_and_is_whole_again_before_it() -> None:
@@ -33,6 +27,15 @@ def test_a_property_breaks_at_a_step_and_is_whole_again_before_it() -> None:
     assert session.undo().broken == ("chosen",)
     assert session.undo().broken == ()
     assert session.do(choices.Receive(2, 1)).broken == ()
+
+
+def test_what_a_run_has_shown_is_what_it_shows_when_it_is_executed_again() -> None:
+    session = led()
+    for choice in (choices.Sync(1), choices.Crash(2), choices.Quiesce()):
+        session.do(choice)
+        shown, again = session.shown(), session.replay()
+        assert (shown.sha256, shown.verdicts, shown.goals) == (again.sha256, again.verdicts, again.goals)
+        assert shown == again
 
 
 def test_what_was_tried_stays_as_a_tree() -> None:

@@ -1,7 +1,11 @@
-"""`zabcheck play`: a run that goes on by hand, in the terminal."""
+"""`zabcheck play`: a run that goes on by hand, on a page in the browser or in the terminal."""
 
+import os
 import sys
+import webbrowser
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, BinaryIO, get_origin
 
@@ -34,7 +38,8 @@ from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.scenario import scenario_of
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, are_violated, asked_for, conclude, on_story
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.story import Flight, flights_of, handled_in
+from zabcheck.counterexample.story import flights_of
+from zabcheck.extras import pip_install
 from zabcheck.invariants import Event, select
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import mutated
@@ -43,6 +48,7 @@ from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.link import LinkError, is_link, link_of, linked
+from zabcheck.play.naming import named_at, told, typed
 from zabcheck.play.session import NotPossible, Option, Position, Session
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
@@ -89,6 +95,14 @@ OfLesson = Annotated[
         help="Take this lesson on Zab: see `zabcheck list lessons`.",
     ),
 ]
+OnPage = Annotated[
+    bool | None,
+    typer.Option(
+        "--page/--terminal",
+        help="Show the run on a page in the browser, or in the terminal. By default the page, if the extra `play` is "
+        "installed and standard input is a terminal.",
+    ),
+]
 File = Annotated[
     str | None,
     typer.Argument(
@@ -109,6 +123,7 @@ def play(
     scenario: FromScenario = None,
     lesson: OfLesson = None,
     property: Properties = None,
+    page: OnPage = None,
 ) -> int:
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
@@ -134,7 +149,10 @@ def play(
         else:
             session = Session.of(named_by(taken.given), taken.given, property)
     console = make_console()
-    _Play(session, console, sys.stdin.buffer, taken).go_on()
+    if _is_on_page(page, console):
+        _serve(session, console, taken)
+    else:
+        _Play(session, console, sys.stdin.buffer, taken).go_on()
     with bad_input_for(ValueError):
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:
@@ -145,6 +163,46 @@ def play(
             console, OK if done else INCONCLUSIVE, f"the task of {taken.name} is {'' if done else 'not '}done"
         )
     return conclude(console, *on_story(story))
+
+
+def _is_on_page(asked: bool | None, console: Console) -> bool:
+    """Return whether to show a page. BadInput if it was asked for and its extra is not installed."""
+    is_installed = all(map(find_spec, ("starlette", "uvicorn")))
+    if asked and not is_installed:
+        raise BadInput(f"--page: needs a web server: {pip_install('play')}")
+    if asked is None and not is_installed and sys.stdin.isatty():
+        print_path(console, f"the same as a page in the browser: {pip_install('play')}")
+    return asked if asked is not None else is_installed and sys.stdin.isatty()
+
+
+def _serve(session: Session, console: Console, lesson: Lesson | None) -> None:
+    """Show a session on a page, from the end of its run, until Ctrl-C ends the server."""
+    from zabcheck.play.desk import Desk, Exercise
+    from zabcheck.play.server import Server
+
+    while session.here.latest is not None:
+        session.redo()
+    exercise = None
+    if lesson is not None:
+        exercise = Exercise(
+            _titled(lesson),
+            lesson.source,
+            lesson.teaches,
+            lesson.question,
+            lesson.task.sentence,
+            lambda position: _does(lesson, position),
+            lesson.solution.why,
+            _after(lesson),
+        )
+    with bad_input_for(OSError, "127.0.0.1: "):
+        server = Server(Desk(session, exercise))
+    print_path(console, server.address)
+    print_path(console, "open this address in a browser of this machine; Ctrl-C ends the server")
+    sys.stdout.flush()
+    if sys.platform == "darwin" or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"):
+        webbrowser.open(server.address)
+    with suppress(KeyboardInterrupt):
+        server.serve()
 
 
 def _known(
@@ -291,7 +349,7 @@ class _Play:
             case ["h"]:
                 if self._lesson is None:
                     raise BadInput("h: only in a lesson, as in `zabcheck play --lesson quorum`")
-                self._say(", ".join(_named(choice) for choice in self._lesson.solution.choices))
+                self._say(", ".join(typed(choice) for choice in self._lesson.solution.choices))
                 return False
             case ["s", name]:
                 with bad_path("s", Path(name)):
@@ -303,8 +361,8 @@ class _Play:
                 self._say(f"trace SHA-256 {replayed.sha256}")
                 return False
             case ["?"]:
-                for typed, meaning in HELP:
-                    self._say(f"  {typed}: {meaning}")
+                for line, meaning in HELP:
+                    self._say(f"  {line}: {meaning}")
                 return False
             case [number] if number.isdecimal():
                 if not 0 < int(number) <= len(self._options):
@@ -320,9 +378,7 @@ class _Play:
         if lesson is None or not _does(lesson, here) or (here.before is not None and _does(lesson, here.before)):
             return
         self._console.print(Text("Done.", "bold green"), lesson.solution.why)
-        names = list(LESSONS)
-        following = names[names.index(lesson.name) + 1 :]
-        self._say(f"next: zabcheck play --lesson {following[0]}" if following else "That was the last lesson.")
+        self._say(_after(lesson))
 
     def _tell_chances(self, property_: str) -> None:
         session = self._session
@@ -333,7 +389,7 @@ class _Play:
             found = chances(session, property_)
         self._say(f"of {TRIES} random continuations from each position, so many break {property_}:")
         for position, number in zip(session.here.path, found, strict=True):
-            self._say(f"  {number:3} {'█' * round(20 * number / TRIES):20} {position.number} {_named_at(position)}")
+            self._say(f"  {number:3} {'█' * round(20 * number / TRIES):20} {position.number} {named_at(position)}")
 
     def _without_the_bug(self) -> bool:
         protocol = self._session.protocol
@@ -369,10 +425,20 @@ def _does(lesson: Lesson, position: Position) -> bool:
     return lesson.task.is_done((event for each in path for event in each.events), broken)
 
 
+def _titled(lesson: Lesson) -> str:
+    return f"Lesson {list(LESSONS).index(lesson.name) + 1} of {len(LESSONS)}: {lesson.title}"
+
+
+def _after(lesson: Lesson) -> str:
+    """Return what comes after a lesson that is done."""
+    names = list(LESSONS)
+    following = names[names.index(lesson.name) + 1 :]
+    return f"next: zabcheck play --lesson {following[0]}" if following else "That was the last lesson."
+
+
 def _render_lesson(lesson: Lesson) -> RenderableType:
     def draw(pen: Pen) -> Iterator[RenderableType]:
-        number = list(LESSONS).index(lesson.name) + 1
-        yield pen.write(f"Lesson {number} of {len(LESSONS)}: {lesson.title}", BOLD)
+        yield pen.write(_titled(lesson), BOLD)
         yield pen.write(lesson.source, DIM)
         yield Text()
         yield pen.write(lesson.teaches)
@@ -418,14 +484,6 @@ def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Op
             yield title, some
 
 
-def told(option: Option, flights: dict[int, Flight]) -> str:
-    """Return an option in a few words, with the process that moves. `flights` has what was sent so far."""
-    sent = {flight.number: flight for flight in flights_of([(None, option.events)])}  # and handled by the same choice
-    text = option.choice.words(option.events, handled_in(option.events, sent | flights))
-    process = getattr(option.choice, "process", None)
-    return text if process is None else f"p{process} {text}"
-
-
 def choice_of(words: Sequence[str]) -> Choice:
     """Return the choice that a line names: its kind, then the values of its fields; a last one may be several.
 
@@ -460,20 +518,6 @@ def tree(session: Session) -> Iterator[str]:
         position, depth = at.pop()
         mark = "→" if position is session.here else " "
         broke = f": {are_violated(position.breaks)}" if position.breaks else ""
-        yield f"{mark} {'  ' * depth}{position.number} {_named_at(position)}{broke}"
+        yield f"{mark} {'  ' * depth}{position.number} {named_at(position)}{broke}"
         deeper = depth + (len(position.after) > 1)
         at += [(each, deeper) for each in reversed(position.after)]
-
-
-def _named_at(position: Position) -> str:
-    return "the beginning" if position.choice is None else _named(position.choice)
-
-
-def _named(choice: Choice) -> str:
-    """Return a choice as one types it, without values that are the default."""
-    words = [str(choice.__struct_config__.tag)]
-    for field in structs.fields(type(choice)):
-        value = getattr(choice, field.name)
-        if value != field.default:
-            words += [str(each) for each in (value if isinstance(value, tuple) else (value,))]
-    return " ".join(words)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from zabcheck.counterexample.decisive import find_decisive, most_prefixes
 from zabcheck.counterexample.explanation.sentences import explanation
 from zabcheck.counterexample.story import (
@@ -19,7 +21,7 @@ from zabcheck.counterexample.story import (
     shown_in,
 )
 from zabcheck.counterexample.traced import first_deliveries
-from zabcheck.invariants import Violation, explaining_first
+from zabcheck.invariants import Event, Violation, explaining_first
 from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.protocols.base import Activity, Members, Protocol, StepRaised
@@ -51,12 +53,30 @@ def explain_replay(replayed: Replay, *, decisive: bool = False) -> Story:
     return _story(recording, violation, find_decisive(recording, violation.property))
 
 
-def _story(recording: Recording, violation: Violation | None, decisive: Decisive | None) -> Story:
+def explain_end(recording: Recording, earlier: Sequence[Sequence[Event]]) -> Story:
+    """Tell what happened in the last steps of a run, which are recorded. `earlier` has the events of those before.
+
+    A message that was sent in one of those seems to have been under way from the beginning.
+    """
+    return _story(recording, _violation(recording.replay), None, earlier)
+
+
+def _story(
+    recording: Recording,
+    violation: Violation | None,
+    decisive: Decisive | None,
+    earlier: Sequence[Sequence[Event]] = (),
+) -> Story:
     replayed = recording.replay
     protocol, schedule = replayed.protocol, replayed.schedule
-    flights = flights_of([(None, recording.started), *enumerate((step.events for step in recording.steps), 1)])
-    moments = tuple(_moments(recording, {flight.number: flight for flight in flights}))
-    trace = tuple((moment.step, event) for moment in moments for event in moment.shown)
+    steps = enumerate((*earlier, *(step.events for step in recording.steps)), 1)
+    flights = flights_of([(None, recording.started), *steps])
+    first = len(earlier) + 1
+    moments = tuple(_moments(recording, {flight.number: flight for flight in flights}, first))
+    if earlier:
+        flights = _from(first, flights)
+    before = ((step, event) for step, events in enumerate(earlier, 1) for event in shown_in(events))
+    trace = (*before, *((moment.step, event) for moment in moments for event in moment.shown))
     return Story(
         protocol=schedule.protocol,
         mutant=schedule.mutant,
@@ -84,9 +104,16 @@ def _story(recording: Recording, violation: Violation | None, decisive: Decisive
     )
 
 
-def _moments(recording: Recording, flights: Mapping[int, Flight]) -> Iterator[Moment]:
+def _from(first: int, flights: Sequence[Flight]) -> tuple[Flight, ...]:
+    """Return the messages that were under way at this step or later."""
+    ends = ((flight, flight.received if flight.lost is None else flight.lost) for flight in flights)
+    kept = (flight for flight, end in ends if end is None or end >= first)
+    return tuple(each if (each.sent or 0) >= first else replace(each, sent=None) for each in kept)
+
+
+def _moments(recording: Recording, flights: Mapping[int, Flight], first: int) -> Iterator[Moment]:
     before = _states(recording.initial, {})
-    for number, step in enumerate(recording.steps, 1):
+    for number, step in enumerate(recording.steps, first):
         after = _states(step.variables, before)
         yield Moment(
             step=number,

@@ -84,6 +84,17 @@ class Moment(Struct, frozen=True):
     syncs: bool = False
 
 
+class Next(Struct, frozen=True):
+    """A step that may come next: `process` handles the message of this number; None: it does something of its own.
+
+    With `is_possible` False the message is under way and cannot be handled yet.
+    """
+
+    process: int
+    message: int | None
+    is_possible: bool = True
+
+
 ThreadEnd = Literal["goes on", "killed"]
 """The end of a thread's stay at a point."""
 

@@ -86,7 +86,7 @@ def obstacle(simulator: Simulator, choice: Choice) -> str:
         return f"{simulator.protocol.name} has no choice `{kind}`"
     if isinstance(choice, choices.Receive | choices.Drain):
         return _why_none_comes(simulator, choice.process, choice.sender)
-    process = getattr(choice, "process", None)
+    process = getattr(choice, "leader" if isinstance(choice, choices.Lead) else "process", None)
     if process is None:
         return "it would change nothing"
     if isinstance(choice, choices.Recover | choices.Wipe):
@@ -100,11 +100,21 @@ def obstacle(simulator: Simulator, choice: Choice) -> str:
     return f"p{process} has nothing to do for it"
 
 
+def why_it_waits(simulator: Simulator, process: int, sender: int) -> str:
+    """Return why `process` cannot handle a message from `sender` that is under way yet."""
+    return _why_nothing_comes(simulator, process, sender) or "what was sent before it comes first"
+
+
 def _why_none_comes(simulator: Simulator, process: int, sender: int) -> str:
+    none = f"no message from p{sender} to p{process} is under way"
+    return _why_nothing_comes(simulator, process, sender) or none
+
+
+def _why_nothing_comes(simulator: Simulator, process: int, sender: int) -> str:
     if not simulator.is_up(process):
         return f"p{process} is down"
     if process in simulator.paused:
         return f"p{process} is paused"
     if (sender, process) in simulator.obstructed():
         return f"the link from p{sender} to p{process} is obstructed"
-    return f"no message from p{sender} to p{process} is under way"
+    return ""

@@ -12,12 +12,13 @@ from msgspec import structs
 
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.story import Story
-from zabcheck.invariants import Event, Judge, select
+from zabcheck.invariants import End, Event, Judge, Verdict, select
 from zabcheck.invariants.quorums import MAJORITY, Configuration, quorums_of
 from zabcheck.play.possible import candidates, obstacle, unknown
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.search.run import Replay, replay_on, schedule_of, simulate
+from zabcheck.search.goals import Goals
+from zabcheck.search.run import Replay, header, replay_on, schedule_of, simulate
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
@@ -39,6 +40,8 @@ class Position:
     """The fine choices that it stood for."""
     events: tuple[Event, ...]
     """The events that it led to, messages included."""
+    steps: tuple[tuple[Choice, tuple[Event, ...]], ...]
+    """The steps that it consisted of, each with its events."""
     broken: tuple[str, ...]
     """The properties that are violated here, in the order in which they were found to be. A later delivery may repair
     agreement."""
@@ -119,7 +122,7 @@ class Session:
         for event in events:
             judge.observe(event)
         simulator.remember = False
-        self.positions = [Position(0, None, None, (), tuple(events), tuple(judge.all_violated()), None)]
+        self.positions = [Position(0, None, None, (), tuple(events), (), tuple(judge.all_violated()), None)]
         self._states: list[tuple[Simulator, Judge]] = [(simulator, judge)]
         self.here = self.positions[0]
 
@@ -211,6 +214,8 @@ class Session:
         simulator = simulator.fork(show)
         executed: list[Choice] = []
         simulator.remember, simulator.executed = True, executed
+        ends: list[tuple[Choice, int]] = []
+        simulator.on_step = lambda step: ends.append((step, len(events)))
         raised = None
         try:
             possible = simulator.execute(choice)
@@ -218,9 +223,13 @@ class Session:
             possible, raised = 1, error
         if not possible:
             raise NotPossible(obstacle(self.simulator, choice))
-        simulator.remember, simulator.executed = False, []
+        simulator.remember, simulator.executed, simulator.on_step = False, [], None
+        starts = [0, *(end for _, end in ends)]
+        steps = tuple((step, tuple(events[start:end])) for start, (step, end) in zip(starts, ends, strict=False))
         broken = tuple(judge.all_violated())
-        position = Position(len(self.positions), self.here, choice, tuple(executed), tuple(events), broken, raised)
+        position = Position(
+            len(self.positions), self.here, choice, tuple(executed), tuple(events), steps, broken, raised
+        )
         self.here.after.append(position)
         self.positions.append(position)
         self._states.append((simulator, judge))
@@ -253,10 +262,11 @@ class Session:
 
     # What it comes to.
 
-    def schedule(self) -> Schedule:
-        """Return the run up to here as a schedule of fine choices, which `zabcheck replay` executes."""
-        schedule = self._schedule_of(tuple(choice for each in self.here.path for choice in each.executed))
-        return structs.replace(schedule, violates=next(iter(self.here.broken), None))
+    def schedule(self, at: Position | None = None) -> Schedule:
+        """Return the run up to here, or to a position, as a schedule of fine choices for `zabcheck replay`."""
+        at = self.here if at is None else at
+        schedule = self._schedule_of(tuple(choice for each in at.path for choice in each.executed))
+        return structs.replace(schedule, violates=next(iter(at.broken), None))
 
     def _schedule_of(self, choices: tuple[Choice, ...]) -> Schedule:
         return schedule_of(
@@ -268,13 +278,31 @@ class Session:
             switches=self._switches,
         )
 
-    def replay(self) -> Replay:
-        """Execute the run up to here once more, and judge it as a run that ends here. O(events)."""
-        return replay_on(self.protocol, self.schedule(), self._properties)
+    def replay(self, at: Position | None = None) -> Replay:
+        """Execute the run up to here, or to a position, once more, and judge it as a run that ends there. O(events)."""
+        return replay_on(self.protocol, self.schedule(at), self._properties)
 
-    def story(self) -> Story:
-        """Tell the run up to here. ValueError if the protocol is not deterministic. O(events)."""
-        return explain_replay(self.replay())
+    def verdicts(self) -> list[Verdict]:
+        """Judge the run up to here as one that ends here. O(what the judge remembers)."""
+        return self._states[self.here.number][1].fork().finish(self.here.raised is None)
+
+    def shown(self) -> Replay:
+        """Return what `replay` returns, but from what the run has shown already: nothing is executed. O(events)."""
+        path = self.here.path
+        events: list[Event] = [event for position in path for event in position.events]
+        goals = Goals(self._quorums)
+        for event in events:
+            goals.observe(event)
+        schedule, raised = self.schedule(), self.here.raised
+        whole = [header(schedule), *events, End(len(events), complete=raised is None)]
+        steps = sum(len(position.steps) for position in path)
+        return Replay(
+            self.protocol, self._quorums, schedule, whole, self.verdicts(), list(goals.reached), steps, 0, raised
+        )
+
+    def story(self, at: Position | None = None) -> Story:
+        """Tell the run up to here, or to a position. ValueError if the protocol is not deterministic. O(events)."""
+        return explain_replay(self.replay(at))
 
     def with_protocol(self, protocol: Protocol) -> "Session":
         """Return a session in which `protocol` is given the choices that led here, as far as they are possible.

@@ -6,7 +6,7 @@ that do not happen again are not reported.
 """
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
 from typing import NamedTuple
@@ -72,14 +72,6 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
     initial: dict[int, Variables | None] = {}
     steps: list[RecordedStep] = []
     kept: deque[Prefix] = deque(maxlen=prefixes)
-    told = 0  # the number of events that belong to a step, or to the start
-
-    def on_step(choice: Choice) -> None:
-        nonlocal told
-        unsynced = {process: len(simulator.disks[process].unsynced) for process in simulator.ids}
-        steps.append(RecordedStep(choice, tuple(shown[told:]), _variables(simulator), unsynced))
-        told = len(shown)
-        keep()
 
     def keep() -> None:
         """Keep the prefix that ends here, if a choice was executed since the last one. (`Stabilise` has many steps.)"""
@@ -89,9 +81,15 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
 
     with suppress(StepRaised):  # `replayed` has it
         simulator = simulate(replayed.protocol, schedule, shown.append, network=True)
-        started, told = tuple(shown), len(shown)
-        initial = _variables(simulator)
+        started = tuple(shown)
+        initial = variables_of(simulator)
         keep()
+        note = recorder(simulator, shown, steps)
+
+        def on_step(choice: Choice) -> None:
+            note(choice)
+            keep()
+
         simulator.on_step = on_step
         for choice in schedule.choices:
             simulator.execute(choice)
@@ -100,6 +98,19 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
         recorded = (started if started is not None else (), *(step.events for step in steps))
         raise ValueError(f"{NOT_DETERMINISTIC}; {_difference(replayed, recorded, steps, shown)}")
     return Recording(replayed, tuple(shown) if started is None else started, initial, tuple(steps), tuple(kept))
+
+
+def recorder(simulator: Simulator, shown: Sequence[Event], steps: list[RecordedStep]) -> Callable[[Choice], None]:
+    """Return an `on_step` that adds each step of `simulator` to `steps`; its events are appended to `shown`."""
+    told = len(shown)  # the events that belong to a step before
+
+    def on_step(choice: Choice) -> None:
+        nonlocal told
+        unsynced = {process: len(simulator.disks[process].unsynced) for process in simulator.ids}
+        steps.append(RecordedStep(choice, tuple(shown[told:]), variables_of(simulator), unsynced))
+        told = len(shown)
+
+    return on_step
 
 
 def _difference(
@@ -129,7 +140,8 @@ def _told(event: Event) -> str:
     return f"{name(event.process)} {said}" if isinstance(event, Local) else said
 
 
-def _variables(simulator: Simulator) -> dict[int, Variables | None]:
+def variables_of(simulator: Simulator) -> dict[int, Variables | None]:
+    """Return the variables of each process as they are; None: the process is down."""
     describe, states = simulator.protocol.describe, simulator.states
     return {process: None if states[process] is None else describe(states[process]) for process in simulator.ids}
 

@@ -24,7 +24,7 @@ from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
 from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
 from zabcheck.counterexample.forms.room import breadth
 from zabcheck.counterexample.pieces import Labels
-from zabcheck.counterexample.story import Flight, HeldThread, Moment, Story
+from zabcheck.counterexample.story import Flight, HeldThread, Moment, Next, Story
 from zabcheck.invariants import (
     Accept,
     Adopt,
@@ -99,8 +99,8 @@ class Layout(Struct, frozen=True):
     branches: tuple[Branch, ...]
 
 
-def lanes_of(story: Story) -> Lanes:
-    """Return the layout of the lanes, with room for the texts beside the last one."""
+def lanes_of(story: Story, nexts: Sequence[Next] = ()) -> Lanes:
+    """Return the layout of the lanes, with room for the texts beside the last one, and for the steps that may come."""
     width = max(50, min(100, 270 // max(1, story.processes)))
     texts = [_label(_of(moment, story.processes)) for moment in story.moments]
     decision = decided(story)
@@ -108,12 +108,13 @@ def lanes_of(story: Story) -> Lanes:
     if decision is not None:
         longest = max(longest, breadth(decision.label, bold=True))
     room = max(width // 2 + width // 3, min(MOST_ROOM, 28 + round(longest)))
-    return Lanes(story.processes, {moment.step: row for row, moment in enumerate(story.moments)}, width, room)
+    rows = {moment.step: row for row, moment in enumerate(story.moments)}
+    return Lanes(story.processes, rows, width, room, max(1, len(nexts)))
 
 
-def layout(story: Story, labels: Labels) -> Layout:
+def layout(story: Story, labels: Labels, nexts: Sequence[Next] = ()) -> Layout:
     """Place everything: first what has its place, then the texts, those that matter most first."""
-    lanes, decision = lanes_of(story), decided(story)
+    lanes, decision = lanes_of(story, nexts), decided(story)
     lettering = Lettering(lanes)
     flights = [
         each for each in story.flights if each.sender != each.to and max(each.sender, each.to) <= lanes.processes
@@ -132,8 +133,11 @@ def layout(story: Story, labels: Labels) -> Layout:
         for step, event in links
         if not isinstance(event, Mend)
     }
-    ended = [lettering.under_way(each) for each in flights if each.received is None]
-    ways = {way.flight: way for way in (*arrived, *ended)}
+    rows = {each.message: row for row, each in enumerate(nexts) if each.message is not None}
+    under_way = [each for each in flights if each.received is None]
+    awaited = [lettering.awaited(each, rows[each.number]) for each in under_way if _is_awaited(each, rows)]
+    ended = [lettering.under_way(each) for each in under_way if not _is_awaited(each, rows)]
+    ways = {way.flight: way for way in (*arrived, *awaited, *ended)}
     branches = _branches(story, lanes, lettering)
     points = _with_texts(story, labels, decision, lanes, lettering, bare)
     epochs = [
@@ -152,6 +156,10 @@ def layout(story: Story, labels: Labels) -> Layout:
     )
 
 
+def _is_awaited(flight: Flight, rows: Mapping[int, int]) -> bool:
+    return flight.lost is None and flight.number in rows
+
+
 def heads(lanes: Lanes) -> str:
     """Draw the names of the processes, above their lanes."""
     return "\n".join(
@@ -160,12 +168,13 @@ def heads(lanes: Lanes) -> str:
     )
 
 
-def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
+def draw(story: Story, labels: Labels, kinds: Mapping[str, str], nexts: Sequence[Next] = ()) -> str:
     """Draw what is in and between the lanes, without their heads, and without the numbers and texts of the steps.
 
-    `kinds` gives the class of each kind of message.
+    `kinds` gives the class of each kind of message. `nexts` are the steps that may come next in a run that goes on;
+    each has a row below those of the run, and a message that is under way ends in its row.
     """
-    placed, decision = layout(story, labels), decided(story)
+    placed, decision = layout(story, labels, nexts), decided(story)
     lanes = placed.lanes
     deciding = decision.flights if decision is not None else frozenset()
     parts = [
@@ -176,6 +185,7 @@ def draw(story: Story, labels: Labels, kinds: Mapping[str, str]) -> str:
         *(_text(text) for text in placed.epochs),
         *(_text(text, kinds.get(flight.kind, "")) for text, flight in placed.names),
         *(_point(lanes, point) for point in placed.points),
+        *(_next(lanes, each, row) for row, each in enumerate(nexts)),
     ]
     return "\n".join(parts)
 
@@ -291,17 +301,17 @@ def _way(way: Way, kinds: Mapping[str, str], is_decided: bool) -> str:
     flight, (x1, y1), (x2, y2) = way.flight, way.begin, way.end
     arrived = flight.received is not None
     data = f' data-s="{flight.sent or 0}" data-p="{flight.sender}" data-r="{flight.received or 0}" data-q="{flight.to}"'
-    reach = 7.0 if arrived else 0.0  # how far from the receiver's point the arrow ends
+    reach = 7.0 if arrived or way.row is not None else 0.0  # how far from the receiver's point the arrow ends
     length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
     dx, dy = (x2 - x1) / length, (y2 - y1) / length
     ex, ey = x2 - dx * reach, y2 - dy * reach
-    state = "" if arrived else " lost" if way.is_lost else " open"
+    state = "" if arrived else " awaited" if way.row is not None else " lost" if way.is_lost else " open"
     title = f"<title>{escaped(f'{name(flight.sender)} → {name(flight.to)} {flight.name}')}</title>"
     size = 11 if is_decided else 7
     end = (
         f'<path class="tip" d="M{ex:.1f} {ey:.1f}L{ex - size * dx - 4 * dy:.1f} {ey - size * dy + 4 * dx:.1f}'
         f'L{ex - size * dx + 4 * dy:.1f} {ey - size * dy - 4 * dx:.1f}z"/>'
-        if arrived
+        if arrived or way.row is not None
         else f'<path class="x" d="M{ex - 4:.1f} {ey - 4:.1f}l8 8m0 -8l-8 8"/>'
         if way.is_lost
         else ""
@@ -405,6 +415,13 @@ def _point(lanes: Lanes, point: Point) -> str:
     shapes = "".join(parts)
     at = f'transform="translate({x:g} {y:g})" data-s="{point.step}" data-p="{point.process}"'
     return f'<g class="pt" {at}><g>{shapes}</g></g>'
+
+
+def _next(lanes: Lanes, each: Next, row: int) -> str:
+    """Draw where a step would stand that may come next."""
+    shapes = '<circle class="dot" r="4.5"/><circle class="hit" r="12"/>'
+    at = f'transform="translate({lanes.x(each.process):g} {lanes.next(row):g})" data-next="{row}"'
+    return f'<g class="pt next{"" if each.is_possible else " impossible"}" {at}><g>{shapes}</g></g>'
 
 
 _SIGNS = {

@@ -24,6 +24,8 @@ class Lanes(Struct, frozen=True):
     """The width of a lane."""
     room: int
     """The room right of the last lane's line, for the texts beside its points."""
+    below: int = 1
+    """The rows below those of the steps."""
 
     def x(self, process: int) -> float:
         return max(self.width / 2, TAGS) + (process - 1) * self.width
@@ -33,6 +35,10 @@ class Lanes(Struct, frozen=True):
         row = self.rows.get(step, len(self.rows)) if step is not None else len(self.rows)
         return HEAD + (row + 0.5) * ROW
 
+    def next(self, number: int) -> float:
+        """Return the height of a row below those of the steps, counted from 0."""
+        return HEAD + (len(self.rows) + number + 0.5) * ROW
+
     @property
     def across(self) -> int:
         """The width of all lanes, with the texts beside the last one."""
@@ -40,4 +46,4 @@ class Lanes(Struct, frozen=True):
 
     @property
     def height(self) -> int:
-        return HEAD + (len(self.rows) + 1) * ROW
+        return HEAD + (len(self.rows) + self.below) * ROW

@@ -30,6 +30,8 @@ class Way(Struct, frozen=True):
     end: tuple[float, float]
     """The receiver's point, or where the arrow of a message ends that did not arrive."""
     is_lost: bool
+    row: int | None = None
+    """The row below those of the steps in which the message would be handled; None if it has none."""
 
 
 class Text(Struct, frozen=True):
@@ -57,6 +59,14 @@ class Lettering:
         lanes = self.lanes
         y1 = lanes.y(flight.sent) if flight.sent is not None else float(HEAD)
         way = Way(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.y(flight.received)), False)
+        self.room.take((way.begin, way.end))
+        return way
+
+    def awaited(self, flight: Flight, row: int) -> Way:
+        """Let a message end at its receiver, in this row below those of the steps."""
+        lanes = self.lanes
+        y1 = lanes.y(flight.sent) if flight.sent is not None else float(HEAD)
+        way = Way(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.next(row)), False, row)
         self.room.take((way.begin, way.end))
         return way
 

@@ -15,7 +15,7 @@ from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import MARK, decided
 from zabcheck.counterexample.forms.deliveries import table_of
 from zabcheck.counterexample.forms.diagram_style import LIGHT, THREADS, style
-from zabcheck.counterexample.forms.lanes import HEAD, NUMBERS, ROW
+from zabcheck.counterexample.forms.lanes import HEAD, NUMBERS, ROW, Lanes
 from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
@@ -53,7 +53,10 @@ def page(story: Story, file: str = "FILE") -> str:
         )
     )
     styles = (
-        _measures(story) + resource("page.css") + style(COLOURS, THREADS if story.threads else "") + _filters(story)
+        _measures(diagram.lanes_of(story))
+        + resource("page.css")
+        + style(COLOURS, THREADS if story.threads else "")
+        + _filters(story)
     )
     return document(title, styles, body, resource("page.js") if story.moments or story.schedule else "")
 
@@ -250,7 +253,7 @@ def _run(story: Story, labels: Labels) -> str:
     messages = f'<details class="filter"><summary>Messages shown</summary>\n{boxes}</details>\n' if boxes else ""
     to_witness = '<button type="button" id="witness">next of the witness</button>' if labels else ""
     drawn = diagram.draw(story, labels, _kinds(story))
-    steps = "".join(_step(moment, labels, moment.step == opened) for moment in story.moments)
+    steps = "".join(step_row(moment, labels, moment.step == opened) for moment in story.moments)
     return f"""<section aria-labelledby="run">
 <h2 id="run">The run</h2>
 <div class="bar" role="group" aria-label="Move through the run">
@@ -262,7 +265,7 @@ def _run(story: Story, labels: Labels) -> str:
 {to_witness}
 <span class="keys">keys: ← →, Home, End, w: witness, c: causal past, Esc</span>
 {messages}</div>
-{_signs(story)}<div class="run">
+{signs(story)}<div class="run">
 <div class="diagram" id="diagram" tabindex="0" role="region" aria-label="Space-time diagram">
 <div class="heads">
 <svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{HEAD}"
@@ -305,7 +308,7 @@ def _legend(story: Story) -> str:
     return f" Variables: {text('; '.join(meanings(story)))}." if story.legend else ""
 
 
-def _signs(story: Story) -> str:
+def signs(story: Story) -> str:
     """Draw the legend: what the signs and marks mean."""
     decision = f", {MARK} in red: where that was decided" if decided(story) is not None else ""
     witness = f"; ringed: the witness{decision}" if story.violation is not None else ""
@@ -317,11 +320,15 @@ def _signs(story: Story) -> str:
     )
 
 
-def _measures(story: Story) -> str:
-    """Return the measures of the diagram, for the style sheet."""
-    lanes = diagram.lanes_of(story)
+def _measures(lanes: Lanes) -> str:
+    said = " ".join(f"--{name}: {value};" for name, value in measures(lanes).items())
+    return f".run {{ {said} }}\n"
+
+
+def measures(lanes: Lanes) -> dict[str, str]:
+    """Return the measures of the diagram, by the names that the style sheet has for them."""
     wide = lanes.x(lanes.processes) + 16
-    measures = {
+    return {
         "row": f"{ROW}px",
         "numbers": f"{NUMBERS}px",
         "across": f"{lanes.across}px",
@@ -330,10 +337,10 @@ def _measures(story: Story) -> str:
         "tall": f"{lanes.height}px",
         "head": f"{HEAD}px",
     }
-    return f".run {{ {' '.join(f'--{name}: {value};' for name, value in measures.items())} }}\n"
 
 
-def _step(moment: Moment, labels: Labels, is_decided: bool) -> str:
+def step_row(moment: Moment, labels: Labels, is_decided: bool, more: str = "") -> str:
+    """Draw the row of a step, which is a button; `more` are further attributes of it."""
     said = []
     for process, piece in said_of(moment, labels):
         who = "" if process is None else f'<span class="phase">{name(process)}:</span>'
@@ -342,7 +349,8 @@ def _step(moment: Moment, labels: Labels, is_decided: bool) -> str:
     who = "" if moment.process is None else f'<span class="event">{name(moment.process)}</span>'
     marked = ' class="decided"' if is_decided else ""
     return (
-        f'<li id="s{moment.step}"{marked}><button type="button" tabindex="-1"><span class="n">{moment.step}</span>'
+        f'<li id="s{moment.step}"{marked}><button type="button" tabindex="-1"{more}>'
+        f'<span class="n">{moment.step}</span>'
         f'<span class="said">{who}{" ".join(said)}</span></button></li>\n'
     )
 

@@ -1,6 +1,7 @@
 """The space that is taken in a drawing, so that a text can be placed where it overlaps nothing."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import cos, radians, sin
 from unicodedata import east_asian_width
 
@@ -8,7 +9,7 @@ from zabcheck.counterexample.forms.lanes import ROW
 
 Corner = tuple[float, float]
 Shape = tuple[Corner, ...]
-"""The corners of a convex shape, in order; two for a line."""
+"""The corners of a rectangle, in order, or the two ends of a line."""
 
 
 def breadth(text: str, bold: bool = False) -> float:
@@ -41,7 +42,7 @@ def turned(shape: Shape, degrees: float, x: float, y: float) -> Shape:
 
 
 def overlap(one: Shape, other: Shape) -> bool:
-    """Return True if two convex shapes have a point in common: no line separates them."""
+    """Return True if two shapes have a point in common: no line separates them."""
     for normal in (*_normals(one), *_normals(other)):
         first, second = _range(one, normal), _range(other, normal)
         if first[1] <= second[0] or second[1] <= first[0]:
@@ -50,7 +51,7 @@ def overlap(one: Shape, other: Shape) -> bool:
 
 
 def _normals(shape: Shape) -> Iterator[Corner]:
-    for (x1, y1), (x2, y2) in zip(shape, (*shape[1:], shape[0]), strict=True):
+    for (x1, y1), (x2, y2) in pairwise(shape[: len(shape) // 2 + 1]):  # the other sides are parallel to these
         yield y1 - y2, x2 - x1
         if len(shape) == 2:  # a line has no breadth, but a length
             yield x2 - x1, y2 - y1
@@ -65,16 +66,30 @@ class Room:
     """The shapes that are drawn so far. Asking for one and adding one takes time in proportion to the rows it spans."""
 
     def __init__(self) -> None:
-        self._rows: dict[int, list[Shape]] = {}
+        self._rows: dict[int, list[tuple[_Bounds, Shape]]] = {}
 
     def take(self, shape: Shape) -> None:
-        for row in _rows(shape):
-            self._rows.setdefault(row, []).append(shape)
+        bounds = _bounds(shape)
+        for row in _rows(bounds):
+            self._rows.setdefault(row, []).append((bounds, shape))
 
     def is_free(self, shape: Shape) -> bool:
-        return not any(overlap(shape, other) for row in _rows(shape) for other in self._rows.get(row, ()))
+        bounds = left, right, top, bottom = _bounds(shape)
+        for row in _rows(bounds):
+            for (x1, x2, y1, y2), other in self._rows.get(row, ()):
+                if x1 < right and left < x2 and y1 < bottom and top < y2 and overlap(shape, other):
+                    return False
+        return True
 
 
-def _rows(shape: Shape) -> range:
-    low, high = _range(shape, (0.0, 1.0))
-    return range(int(low // ROW), int(high // ROW) + 1)
+_Bounds = tuple[float, float, float, float]
+"""The least and the greatest x, then y, of a shape."""
+
+
+def _bounds(shape: Shape) -> _Bounds:
+    xs, ys = [x for x, _ in shape], [y for _, y in shape]
+    return min(xs), max(xs), min(ys), max(ys)
+
+
+def _rows(bounds: _Bounds) -> range:
+    return range(int(bounds[2] // ROW), int(bounds[3] // ROW) + 1)

@@ -1,0 +1,145 @@
+"""A person finds a violation by hand on the page of `zabcheck play`, goes another way, and hands the run on."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.browser.conftest import HEIGHTS
+from tests.browser.test_access import RULES
+from tests.play.sessions import led, served
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.server import Server
+from zabcheck.play.session import Session
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+Visited = Callable[..., AbstractContextManager["Page"]]
+
+
+@pytest.fixture
+def visited(browser: "Browser") -> Visited:
+    """Opens the page of a server; at the end it must have said nothing, and asked nobody else."""
+
+    @contextmanager
+    def visiting(server: Server, width: int = 1600, scheme: Any = "light", **options: Any) -> "Iterator[Page]":
+        viewport: Any = {"width": width, "height": HEIGHTS[width]}
+        context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)
+        context.set_default_timeout(20_000)
+        heard: list[str] = []
+        context.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+        context.on("weberror", lambda error: heard.append(str(error.error)))
+        own = f"http://127.0.0.1:{server.port}/"
+        context.on("request", lambda r: heard.append(f"asks for {r.url}") if not r.url.startswith(own) else None)
+        page = context.new_page()
+        page.goto(server.address)
+        page.get_by_text("trace SHA-256").wait_for()
+        yield page
+        context.close()
+        assert [each for each in heard if "ERR_CONNECTION_REFUSED" not in each and "409" not in each] == []
+
+    return visiting
+
+
+def pressed(page: "Page", name: str) -> None:
+    page.get_by_role("button", name=name).first.click()
+
+
+def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> None:
+    """From three processes that are up: elect, let what comes first happen until p1 leads, ask it, sync, and look."""
+    with served(Session(mutated("zab", "commit-on-own-ack"), 3)) as server, visited(server) as page:
+        verdict, branches = page.get_by_label("Verdict"), page.get_by_role("region", name="What was tried")
+        nexts = page.get_by_role("list", name="Steps that may come next")
+        page.get_by_label("p1: elections and faults").click()
+        pressed(page, "oracles: p1 leads p2 p3")
+        page.get_by_text("after 3 steps").wait_for()
+        for number in range(4, 99):
+            if page.get_by_role("button", name="p1 client: request").count():
+                break
+            nexts.get_by_role("button").first.click()
+            page.get_by_text(f"after {number} steps").wait_for()
+        nexts.get_by_role("button", name="p1 client: request").click()
+        page.get_by_text("request 1").first.wait_for()
+        assert "no property is violated" in verdict.inner_text()
+        # The message is under way: its arrow is clicked where it ends.
+        page.locator(".pt.next .hit").first.click()
+        page.get_by_role("button", name="◀ undo").click()
+        branches.get_by_text("nothing violated").wait_for()
+        nexts.get_by_role("button", name="p1 disk: sync").click()
+        verdict.get_by_text("chosen is violated: p1 delivered").wait_for()
+        assert "which only p1 had accepted in epoch 1: no quorum" in verdict.inner_text()
+        hash_found = page.locator("#hash").inner_text()
+        link = page.locator("#link").inner_text()
+        # Going back mends it, and the two runs are compared.
+        page.keyboard.press("ArrowLeft")
+        verdict.get_by_text("no property is violated").wait_for()
+        page.keyboard.press("ArrowRight")
+        verdict.get_by_text("chosen is violated").wait_for()
+        branches.get_by_role("button", name="compare with here").click()
+        compared = page.get_by_role("group", name="Choices compared")
+        assert "sync 1 chosen violated" in compared.inner_text()
+        # What if the step were right?
+        pressed(page, "What if commit-on-own-ack were not there?")
+        page.get_by_label("Answer").get_by_text("there nothing is violated").wait_for()
+        # The link leads there again, also in another tab, and both tabs show the same.
+        page.keyboard.press("Home")
+        verdict.get_by_text("no property is violated").wait_for()
+        other = page.context.new_page()
+        other.goto(f"http://127.0.0.1:{server.port}/#{link}")
+        other.get_by_label("Verdict").get_by_text("chosen is violated").wait_for()
+        verdict.get_by_text("chosen is violated").wait_for()
+        assert other.locator("#hash").inner_text() == page.locator("#hash").inner_text() == hash_found
+        assert re.fullmatch(r"trace SHA-256 [0-9a-f]{64}", hash_found)
+
+
+def test_a_tab_that_outlives_its_server_says_so_and_offers_the_run(visited: Visited) -> None:
+    with served(led()) as server, visited(server) as page:
+        link = page.locator("#link").inner_text()
+        server.end()
+        page.get_by_role("heading", name="The server has ended").wait_for()
+        assert page.locator("#again").inner_text() == f"zabcheck play {link}"
+        page.get_by_role("button", name="p1 disk: sync").click()
+        assert page.get_by_text("no property is violated").is_visible()
+
+
+def test_everything_is_done_by_the_keyboard_alone(visited: Visited) -> None:
+    with served(led()) as server, visited(server, 360) as page:
+        page.get_by_label("p3: elections and faults").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "p3 crash"
+        page.keyboard.press("Enter")
+        page.get_by_text("crash 3").first.wait_for()
+        assert page.evaluate("document.activeElement !== document.body"), "the focus is not lost"
+        page.keyboard.press("n")
+        page.get_by_text("after 24 steps").wait_for()
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            name, shown = page.evaluate(
+                "(() => { const e = document.activeElement, s = getComputedStyle(e);"
+                "return [e.id || e.textContent, s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2]; })()"
+            )
+            assert shown or name == "", name
+            if name == "open":
+                return
+        pytest.fail("the last button is not reached")
+
+
+@pytest.mark.parametrize("width", [360, 1600])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(visited: Visited, width: int, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with served(led()) as server, visited(server, width, scheme, bypass_csp=True) as page:
+        page.get_by_role("button", name="p1 disk: sync").click()
+        page.get_by_label("Verdict").get_by_text("chosen is violated").wait_for()
+        pressed(page, "How likely from each step?")
+        page.get_by_text("It jumps at").wait_for()
+        page.get_by_label("p2: elections and faults").click()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        results = Axe().run(page, options={"runOnly": RULES}).response
+    assert len(results["passes"]) > 15
+    assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]] == []

@@ -1,0 +1,164 @@
+"""What a person does at a desk, and what the page then shows."""
+
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+
+from tests.play.sessions import led
+from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refused, Said
+from zabcheck.play.link import linked
+from zabcheck.play.regions import regions
+from zabcheck.simulation import choices
+from zabcheck.simulation import schedule as schedules
+
+
+def act(desk: Desk, **fields: Any) -> None:
+    desk.act(msgspec.json.encode(fields))
+
+
+SYNC = {"choice": "sync", "process": 1}
+
+
+def test_each_act_changes_what_is_shown_and_going_back_mends_it() -> None:
+    desk = Desk(led())
+    assert "no property is violated" in regions(desk)["verdict"]
+    act(desk, act="do", choice=SYNC)
+    shown = regions(desk)
+    assert "chosen is violated: p1 delivered v1⟨1,1⟩" in shown["verdict"]
+    assert "chosen: violated in the last step" in shown["properties"]
+    assert "total order: not exercised" in shown["properties"]
+    act(desk, act="undo")
+    assert "no property is violated" in regions(desk)["verdict"]
+    act(desk, act="redo")
+    act(desk, act="do", choice={"choice": "crash", "process": 2})
+    assert "chosen is violated since an earlier step" in regions(desk)["verdict"]
+    act(desk, act="go", number=0)
+    act(desk, act="go")
+    assert desk.session.here.choice == choices.Crash(2)
+    assert desk.version == 6
+
+
+def test_what_is_shown_is_well_formed_and_every_button_can_be_pressed() -> None:
+    desk = Desk(led())
+    act(desk, act="do", choice=SYNC)
+    act(desk, act="undo")
+    act(desk, act="do", choice={"choice": "cut", "sender": 1, "receiver": 2})
+    act(desk, act="compare", number=4)
+    for id, html in regions(desk).items():
+        markup = html.replace("popover=", "data-popover=").replace(" selected ", ' selected="" ')
+        for element in ElementTree.fromstring(f"<div>{markup}</div>").iter("button"):
+            assert element.get("type") == "button", id
+            if element.get("data-act"):
+                asked = msgspec.json.decode(element.attrib["data-act"], type=AnyAct)
+                if isinstance(asked, Do):
+                    assert desk.session.why_not(asked.choice) == ""
+            else:
+                known = ("aria-disabled", "popovertarget", "data-ask")
+                assert any(element.get(each) for each in known), ElementTree.tostring(element)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"act": "do", "choice": {"choice": "crash", "process": 9}}, "not possible: there is no p9"),
+        ({"act": "do", "choice": {"choice": "recover", "process": 1}}, "not possible: p1 is up"),
+        ({"act": "do", "choice": {"choice": "crush"}}, "no such act: "),
+        ({"act": "go", "number": 9}, "expected a position from 0 to 3, found 9"),
+        ({"act": "compare", "number": -1}, "expected a position from 0 to 3, found -1"),
+        ({"act": "open", "link": "run=1.abc"}, "the link: it was cut or altered"),
+        ({"act": "ask", "question": "chances", "name": "chosem"}, "no property `chosem`"),
+        ({"act": "leave"}, "no such act: "),
+        ({}, "no such act: "),
+    ],
+)
+def test_what_cannot_be_done_says_why_and_changes_nothing(fields: dict[str, Any], why: str) -> None:
+    desk = Desk(led())
+    here = desk.session.here
+    with pytest.raises(Refused) as refused:
+        act(desk, **fields)
+    assert str(refused.value).startswith(why)
+    assert (desk.session.here, desk.version, len(desk.session.positions)) == (here, 0, 4)
+
+
+def test_two_runs_are_laid_side_by_side_where_they_part() -> None:
+    desk = Desk(led())
+    act(desk, act="do", choice=SYNC)
+    act(desk, act="undo")
+    act(desk, act="do", choice={"choice": "crash", "process": 3})
+    act(desk, act="compare", number=4)
+    shown = regions(desk)
+    assert "The first 3 choices are the same. Here nothing is violated; there chosen violated." in shown["compared"]
+    assert '<td class="changed">crash 3</td><td class="changed">sync 1 <strong>chosen violated' in shown["compared"]
+    assert "p3 does" in shown["compared"]
+    assert "parts after request 1: crash 3" in shown["branches"]
+    act(desk, act="compare")
+    assert regions(desk)["compared"] == ""
+
+
+def test_the_questions_are_answered() -> None:
+    desk = Desk(led())
+    act(desk, act="ask", question="violation")
+    assert desk.session.here.broken == ("chosen",)
+    act(desk, act="ask", question="decided")
+    assert isinstance(desk.answer, Said)
+    assert "step, 23, completes the violation" in desk.answer.text
+    act(desk, act="ask", question="right step")
+    assert isinstance(desk.answer, Beside)
+    assert desk.answer.other.broken == ()
+    assert "the same choices without commit-on-own-ack" in regions(desk)["answer"]
+    act(desk, act="ask", question="chances")
+    assert isinstance(desk.answer, Curve)
+    assert (desk.answer.property, desk.answer.found[-1][1]) == ("chosen", desk.answer.tries)
+    assert "It jumps at <em>sync 1</em>." in regions(desk)["answer"]
+    act(desk, act="undo")
+    assert desk.answer is None
+
+
+def test_a_known_bug_can_be_put_in_where_there_is_none() -> None:
+    desk = Desk(led(None))
+    with pytest.raises(Refused, match="expected a known bug"):
+        act(desk, act="ask", question="right step")
+    act(desk, act="do", choice=SYNC)
+    act(desk, act="ask", question="right step", name="commit-on-own-ack")
+    assert isinstance(desk.answer, Beside)
+    assert desk.answer.other.broken == ("chosen",)
+
+
+def test_the_link_of_a_run_is_opened_as_a_branch_with_the_same_trace() -> None:
+    desk = Desk(led())
+    act(desk, act="do", choice=SYNC)
+    link, sha256 = desk.link()
+    act(desk, act="open", link=f"http://127.0.0.1:1/#{link}")
+    assert desk.link() == (link, sha256)
+    assert linked(link).sha256 == sha256
+    assert len(desk.session.branches()) == 2
+    other = Desk(led(None))
+    with pytest.raises(Refused, match="it is a run of something else"):
+        act(other, act="open", link=link)
+
+
+def test_what_is_taken_away_shows_the_run_again() -> None:
+    desk = Desk(led())
+    act(desk, act="do", choice={"choice": "crash", "process": 3})
+    act(desk, act="undo")
+    act(desk, act="do", choice=SYNC)
+    schedule = schedules.load(desk.file("run.schedule.json"), "run")
+    assert schedule.violates == "chosen"
+    assert b"zabcheck.assert_schedule(SCHEDULE" in desk.file("test_run.py")
+    page = desk.file("run.html").decode()
+    assert page.count("<svg") == 2
+    assert "parts with sync 1: chosen violated" in page
+    assert desk.session.here.choice == choices.Sync(1)
+    with pytest.raises(Refused, match="there is no file"):
+        desk.file("../../etc/passwd")
+
+
+def test_an_exercise_is_told_and_recognised_when_it_is_done() -> None:
+    texts = ("A title", "DSN 2011", "p1 leads.", "What breaks?", "Break it.")
+    desk = Desk(led(), Exercise(*texts, lambda position: bool(position.broken), "So.", "b"))
+    assert "Then do: Break it." in regions(desk)["exercise"]
+    assert "Done." not in regions(desk)["exercise"]
+    act(desk, act="do", choice=SYNC)
+    assert "<strong>Done.</strong> So. b" in regions(desk)["exercise"]

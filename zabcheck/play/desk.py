@@ -1,0 +1,269 @@
+"""A desk: a session, with what a person asked about it; the acts of a person, and the answers.
+
+A page shows a desk (`zabcheck.play.regions`), a server hands acts on to it (`zabcheck.play.server`). An act that cannot
+be done changes nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms.regression import regression_test
+from zabcheck.invariants.diagnosis import NOT_DECODED
+from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.chances import TRIES, break_from_here, chances
+from zabcheck.play.link import LinkError, link_of, linked
+from zabcheck.play.session import NotPossible, Position, Session
+from zabcheck.play.standalone import standalone
+from zabcheck.protocols.base import StepRaised
+from zabcheck.search.run import MAX_STEPS
+from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.choices import AnyChoice
+from zabcheck.text.nodes import option_of
+from zabcheck.text.words import counted
+
+MOST_TRIES = 4000
+"""The most random continuations of a curve: from each position of a long run fewer start."""
+FEWEST_TRIES = 20
+
+_Name = Annotated[str, Meta(max_length=200)]
+
+
+class Act(Struct, frozen=True, tag_field="act", tag=str.lower, forbid_unknown_fields=True):
+    """Base of the acts of a person; `act` is the name of the kind in the JSON form."""
+
+
+class Do(Act, frozen=True):
+    """Make a choice."""
+
+    choice: AnyChoice
+
+
+class Undo(Act, frozen=True):
+    """Be one choice back."""
+
+
+class Redo(Act, frozen=True):
+    """Be again where the last visit went on from here."""
+
+
+class Go(Act, frozen=True):
+    """Be at a position; without a number, where the last visit of the run ended."""
+
+    number: int | None = None
+
+
+class Compare(Act, frozen=True):
+    """Lay the run to this position beside the run that the session is at; without a number, no run."""
+
+    number: int | None = None
+
+
+class Ask(Act, frozen=True):
+    """Ask a question about the run up to here."""
+
+    question: Literal["right step", "violation", "decided", "chances"]
+    name: _Name = ""
+    """The property of the question, or the known bug."""
+
+
+class Open(Act, frozen=True):
+    """Add the run of a link as a branch."""
+
+    link: str
+
+
+AnyAct = Do | Undo | Redo | Go | Compare | Ask | Open
+
+
+class Refused(Exception):
+    """An act that cannot be done. The message says why, in a sentence."""
+
+
+class Curve(Struct, frozen=True):
+    """In how many of `tries` random continuations from each position a property breaks."""
+
+    property: str
+    tries: int
+    found: tuple[tuple[Position, int], ...]
+
+
+class Said(Struct, frozen=True):
+    """An answer in words."""
+
+    text: str
+
+
+class Beside(Struct, frozen=True):
+    """Another run beside the one up to `here`: that of `session`, up to `other`. `title` says which it is."""
+
+    title: str
+    here: Position
+    session: Session
+    other: Position
+
+
+Answer = Curve | Said | Beside
+
+
+class Exercise(Struct, frozen=True):
+    """Texts to read, a question, and a task. If `is_done` at a position, `why` is told, and what comes `after`."""
+
+    title: str
+    source: str
+    teaches: str
+    question: str
+    task: str
+    is_done: Callable[[Position], bool]
+    why: str
+    after: str
+
+
+class Desk:
+    """A session with the last answer, and an exercise if there is one. `version` counts what was done."""
+
+    def __init__(self, session: Session, exercise: Exercise | None = None) -> None:
+        self.session = session
+        self.exercise = exercise
+        self.version = 0
+        self.answer: Answer | None = None
+        self.compared: Beside | None = None
+
+    def act(self, data: bytes) -> None:
+        """Do what the JSON of an act says. Refused if it cannot be done; then nothing is changed."""
+        try:
+            act = msgspec.json.decode(data, type=AnyAct)
+        except NOT_DECODED as error:
+            raise Refused(f"no such act: {error}") from None
+        try:
+            self._do(act)
+        except NotPossible as error:
+            raise Refused(f"not possible: {error}") from None
+        except (ValueError, StepRaised) as error:
+            raise Refused(str(error)) from None
+        self.version += 1
+
+    def _do(self, act: AnyAct) -> None:
+        session, before = self.session, self.session.here
+        match act:
+            case Do(choice):
+                session.do(choice)
+            case Undo():
+                session.undo()
+            case Redo():
+                session.redo()
+            case Go(None):
+                while session.here.latest is not None:
+                    session.redo()
+            case Go(number) if number is not None:
+                session.go(self._position(number).number)
+            case Compare(None):
+                self.compared = None
+            case Compare(number) if number is not None:
+                other = self._position(number)
+                self.compared = Beside(f"the run to position {number}", session.here, session, other)
+            case Ask(question, name):
+                self.answer = self._answer(question, name)
+            case Open(link):
+                self._open(link)
+        if session.here is not before:
+            self.answer = None
+            if self.compared is not None:
+                other = self.compared.other
+                self.compared = Beside(self.compared.title, session.here, session, other)
+
+    def _position(self, number: int) -> Position:
+        if not 0 <= number < len(self.session.positions):
+            raise Refused(f"expected a position from 0 to {len(self.session.positions) - 1}, found {number}")
+        return self.session.positions[number]
+
+    def _answer(self, question: str, name: str) -> Answer | None:
+        session = self.session
+        match question:
+            case "right step":
+                return self._twin(name)
+            case "violation":
+                found = break_from_here(session, session.properties)
+                if found is None:
+                    return Said("1,000 random continuations of some 60 steps from here break no property.")
+                session.follow(found)
+                return None
+            case "decided":
+                decisive = explain_replay(session.replay(), decisive=True).decisive
+                return Said(decisive.sentence if decisive else "Nothing is violated here, or nothing decides it.")
+            case _:
+                return self._curve(name or next(iter(session.here.broken), session.properties[0]))
+
+    def _twin(self, bug: str) -> Beside:
+        """Give the same choices to the protocol without its known bug, or with one if it has none."""
+        session, protocol = self.session, self.session.protocol
+        if protocol.mutant is None and not bug:
+            raise Refused("expected a known bug: none is planted in this protocol")
+        twin = session.with_protocol(mutated(protocol.name, None if protocol.mutant is not None else bug))
+        how = f"without {protocol.mutant}" if protocol.mutant is not None else f"with {bug}"
+        return Beside(f"the same choices {how}", session.here, twin, twin.here)
+
+    def _curve(self, property_: str) -> Curve:
+        path = self.session.here.path
+        tries = max(FEWEST_TRIES, min(TRIES, MOST_TRIES // len(path)))
+        found = chances(self.session, property_, tries)
+        return Curve(property_, tries, tuple(zip(path, found, strict=True)))
+
+    def _open(self, link: str) -> None:
+        session = self.session
+        try:
+            schedule = schedules.load(linked(link).schedule, "the link")
+        except (LinkError, schedules.ScheduleError) as error:
+            raise Refused(f"the link: {error}") from None
+        mine = session.schedule(session.positions[0])
+        fields = ("protocol", "mutant", "processes", "quorums", "switches")
+        if any(getattr(schedule, field) != getattr(mine, field) for field in fields):
+            raise Refused("the link: it is a run of something else; zabcheck play and the link opens it")
+        if len(schedule.choices) > MAX_STEPS:
+            raise Refused(f"the link: expected at most {MAX_STEPS:,} choices")
+        session.go(0)
+        session.follow(schedule.choices)
+
+    @property
+    def heading(self) -> str:
+        """What is played, in a few words."""
+        protocol = self.session.protocol
+        bug = f" with {protocol.mutant}" if protocol.mutant is not None else ""
+        return f"{protocol.name}{bug}, {counted(len(self.session.simulator.ids), 'process', 'processes')}"
+
+    # What is taken away.
+
+    def link(self) -> tuple[str, str]:
+        """Return the run up to here as a link, and the SHA-256 of its trace."""
+        shown = self.session.shown()
+        return link_of(shown), shown.sha256
+
+    def command(self, link: str) -> str:
+        """Return the command that takes the run up."""
+        return f"zabcheck play {link}{option_of(self.session.protocol.name)}"
+
+    def file(self, name: str) -> bytes:
+        """Return the content of `run.schedule.json`, `test_run.py` or `run.html`. Refused if there is none."""
+        try:
+            if name == "run.schedule.json":
+                return schedules.dump(self.session.schedule())
+            if name == "test_run.py":
+                return regression_test(self.session.story()).encode()
+            if name == "run.html":
+                return standalone(self.session, self.heading).encode()
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        raise Refused(f"there is no file {name}")
+
+
+def parting(one: Sequence[Position], other: Sequence[Position]) -> int:
+    """Return how many positions two runs begin with that have the same choices."""
+    same = 0
+    for a, b in zip(one, other, strict=False):
+        if a.choice != b.choice:
+            break
+        same += 1
+    return same

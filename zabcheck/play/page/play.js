@@ -1,0 +1,176 @@
+// @ts-check
+// Shows what the server sends, region by region, and sends it the acts that the buttons stand for.
+
+/** @param {string} id */
+const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+const KEPT = "zabcheck token"; // this server's: its port is part of the origin
+
+document.documentElement.classList.add("live");
+let version = "";
+let isBusy = false;
+let hasEnded = false;
+
+const fragment = new URLSearchParams(location.hash.slice(1));
+if (fragment.has("token")) {
+  localStorage.setItem(KEPT, fragment.get("token") || "");
+  history.replaceState(null, "", location.pathname);
+}
+const token = localStorage.getItem(KEPT) || "";
+
+/**
+ * @param {string} path
+ * @param {RequestInit} [options]
+ */
+const ask = (path, options = {}) => fetch(path, { ...options, headers: { "x-zabcheck-token": token } });
+
+/** @param {string} words */
+function say(words) {
+  byId("said").textContent = words;
+}
+
+/** @param {{version: number, regions: Record<string, string>}} shown */
+function show(shown) {
+  if (String(shown.version) === version && version !== "") return;
+  version = String(shown.version);
+  const focused = document.activeElement;
+  const key = focused instanceof HTMLElement ? focused.id : "";
+  const inside = focused && focused !== document.body ? focused.closest("#picture, #menus, #whole, #bar, #branches") : null;
+  for (const [id, html] of Object.entries(shown.regions)) {
+    const region = byId(id);
+    if (region.dataset.shown === html) continue;
+    region.dataset.shown = html;
+    region.innerHTML = html;
+  }
+  const diagram = byId("diagram");
+  const rows = diagram.querySelectorAll(".steps:not(.nexts) > li");
+  rows[rows.length - 1]?.setAttribute("aria-current", "step");
+  const nexts = /** @type {HTMLElement | null} */ (diagram.querySelector(".nexts"));
+  if (nexts) diagram.scrollTop = nexts.offsetTop - diagram.clientHeight / 2;
+  if (inside && !document.contains(focused)) {
+    const same = key ? document.getElementById(key) : null;
+    (same || document.getElementById("next-0") || diagram).focus({ preventScroll: true });
+  }
+}
+
+/** @param {object} act */
+async function send(act) {
+  if (isBusy || hasEnded) return;
+  isBusy = true;
+  document.documentElement.setAttribute("aria-busy", "true");
+  const asks = /** @type {any} */ (act).act === "ask";
+  if (asks) byId("answer").textContent = "Trying …";
+  if (asks) delete byId("answer").dataset.shown;
+  try {
+    const response = await ask("act", { method: "POST", body: JSON.stringify(act) });
+    const content = await response.json();
+    say(response.ok ? "" : content.said);
+    if (asks && !response.ok) byId("answer").textContent = "";
+    if (response.ok) show(content);
+  } catch {
+    end();
+  } finally {
+    isBusy = false;
+    document.documentElement.removeAttribute("aria-busy");
+  }
+}
+
+function end() {
+  hasEnded = true;
+  byId("ended").hidden = false;
+  document.documentElement.classList.add("ended");
+  byId("ended").scrollIntoView();
+}
+
+// Another tab may do something: what is new is asked for again and again, and the server answers once there is something.
+async function follow() {
+  while (!hasEnded) {
+    try {
+      const response = await ask(`state?known=${version}`);
+      if (response.status === 200) show(await response.json());
+      else if (response.status !== 204) {
+        byId("verdict").textContent = (await response.json()).said;
+        return;
+      }
+    } catch {
+      end();
+    }
+  }
+}
+
+/** @param {string} name */
+async function take(name) {
+  try {
+    const response = await ask(`take/${name}`);
+    if (!response.ok) return say((await response.json()).said);
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(await response.blob());
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+    say(`${name} was downloaded`);
+  } catch {
+    end();
+  }
+}
+
+/** @param {HTMLElement} button */
+async function copy(button) {
+  const words = button.textContent;
+  const copied = byId(button.dataset.copy || "").textContent || "";
+  // A link alone opens nothing: this page's address goes before it.
+  const whole = button.dataset.copy === "link" ? `${location.origin}/#${copied}` : copied;
+  try {
+    await navigator.clipboard.writeText(whole);
+    button.textContent = "Copied";
+  } catch {
+    const range = document.createRange();
+    range.selectNodeContents(byId(button.dataset.copy || ""));
+    getSelection()?.removeAllRanges();
+    getSelection()?.addRange(range);
+    button.textContent = "Selected: copy it with Ctrl-C";
+  }
+  setTimeout(() => { button.textContent = words; }, 1500);
+}
+
+document.addEventListener("click", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  const next = target.closest("[data-next]");
+  const button = next ? byId(`next-${next.getAttribute("data-next")}`) : target.closest("button");
+  const point = next ? null : target.closest(".pt");
+  if (point) return void document.getElementById(`s${point.getAttribute("data-s")}`)?.querySelector("button")?.click();
+  if (!(button instanceof HTMLElement) || button.getAttribute("aria-disabled") === "true") return;
+  if (button.dataset.act) void send(JSON.parse(button.dataset.act));
+  else if (button.dataset.ask) {
+    const chosen = /** @type {HTMLSelectElement} */ (byId(button.dataset.with || ""));
+    void send({ act: "ask", question: button.dataset.ask, name: chosen.value });
+  } else if (button.dataset.take) void take(button.dataset.take);
+  else if (button.dataset.copy) void copy(button);
+  else if (button.id === "open") void send({ act: "open", link: /** @type {HTMLInputElement} */ (byId("opened")).value });
+});
+
+// A menu opens where its button is.
+document.addEventListener("toggle", (event) => {
+  const menu = /** @type {HTMLElement} */ (event.target);
+  if (!menu.matches?.(".menu:popover-open")) return;
+  const place = document.querySelector(`[popovertarget="${menu.id}"]`)?.getBoundingClientRect();
+  if (!place) return;
+  menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - menu.offsetWidth - 8))}px`;
+  menu.style.top = `${Math.max(8, Math.min(place.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
+  menu.querySelector("button")?.focus();
+}, true);
+
+/** @type {Record<string, string>} */
+const keys = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", n: "next-0" };
+document.addEventListener("keydown", (event) => {
+  const target = /** @type {Element} */ (event.target);
+  if (target.closest("input, textarea, select, pre, summary, [popover]")) return;
+  if (!(event.key in keys) || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  document.getElementById(keys[event.key])?.click();
+});
+
+if (fragment.has("run")) {
+  history.replaceState(null, "", location.pathname);
+  await send({ act: "open", link: `run=${fragment.get("run")}` });
+}
+void follow();

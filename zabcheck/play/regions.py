@@ -1,0 +1,450 @@
+"""The regions of the page of `zabcheck play`, as HTML: what changes with each act. The page itself is in `page/`.
+
+Every button has the act that it stands for, as JSON; the script of the page sends it on. A button of a choice that
+cannot be made says why, and is announced as disabled; it keeps its place among those that are reached by the keyboard.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from itertools import pairwise
+
+import msgspec
+
+from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.decided import decided
+from zabcheck.counterexample.forms.lanes import Lanes
+from zabcheck.counterexample.forms.page import measures, signs, step_row, verdict
+from zabcheck.counterexample.pieces import labels_by_step, meanings
+from zabcheck.counterexample.story import Story, states_after
+from zabcheck.invariants import Verdict
+from zabcheck.mutants.catalogue import CATALOGUE
+from zabcheck.play.ahead import Here, Offer, look
+from zabcheck.play.desk import (
+    Act,
+    Answer,
+    Ask,
+    Beside,
+    Compare,
+    Curve,
+    Desk,
+    Do,
+    Exercise,
+    Go,
+    Redo,
+    Said,
+    Undo,
+    parting,
+)
+from zabcheck.play.naming import named_at
+from zabcheck.play.session import Position, Session
+from zabcheck.search.recording import variables_of
+from zabcheck.text.html import text
+from zabcheck.text.words import counted, cut, name
+
+LONGEST_VALUE = 60
+"""The longest value of a variable that is shown whole, in characters."""
+MOST_ENTRIES = 8
+"""The most entries of a history that are shown."""
+MOST_COMPARED = 40
+"""The most choices that are shown of each of two runs after they part."""
+
+
+def regions(desk: Desk) -> dict[str, str]:
+    """Return the content of each region of the page, by its id. Some 50 ms with five processes."""
+    session = desk.session
+    here = look(session)
+    story = here.story
+    link, sha256 = desk.link()
+    return {
+        "title": text(desk.heading),
+        "exercise": "" if desk.exercise is None else _exercise(desk.exercise, session.here),
+        "verdict": _verdict(session, story),
+        "branches": _branches(desk),
+        "bar": _bar(session),
+        "picture": _picture(here),
+        "menus": _menus(here),
+        "whole": "".join(_button(offer) for offer in here.ahead.whole),
+        "state": _state(story),
+        "properties": _properties(session, story.verdicts),
+        "compared": "" if desk.compared is None else _beside(session, desk.compared),
+        "ask": _questions(session),
+        "answer": _answer(session, desk.answer),
+        "link": f"<code>{text(link, len(link))}</code>",
+        "hash": f"trace SHA-256 <code>{sha256}</code>",
+        "again": text(desk.command(link), len(link) + 999),
+    }
+
+
+def _act(act: Act) -> str:
+    return f' data-act="{escape(msgspec.json.encode(act).decode())}"'
+
+
+def _button(offer: Offer, more: str = "") -> str:
+    if offer.why_not:
+        return (
+            f'<button type="button" aria-disabled="true"{more}>{text(offer.words)} '
+            f"<small>{text(offer.why_not)}</small></button>\n"
+        )
+    return f'<button type="button"{_act(Do(offer.choice))}{more}>{text(offer.words)}</button>\n'
+
+
+def _exercise(exercise: Exercise, here: Position) -> str:
+    done = (
+        f"<p><strong>Done.</strong> {text(exercise.why)} {text(exercise.after)}</p>" if exercise.is_done(here) else ""
+    )
+    return f"""<section aria-labelledby="exercise-title" class="exercise">
+<h2 id="exercise-title">{text(exercise.title)}</h2>
+<p><small>{text(exercise.source)}</small></p><p>{text(exercise.teaches)}</p>
+<p>Predict: {text(exercise.question)}</p><p><strong>Then do: {text(exercise.task)}</strong></p>
+<div role="status" aria-label="The task">{done}</div></section>"""
+
+
+# What happened.
+
+
+def _verdict(session: Session, story: Story) -> str:
+    here = session.here
+    if here.raised is not None:
+        return (
+            f'<p class="summary bad">{text(verdict(story))}</p><p>{text(str(here.raised))}. '
+            "No property is judged in such a run. Going back takes it up before that step.</p>"
+        )
+    if story.violation is None:
+        return '<p class="summary fine">no property is violated</p>'
+    new = story.violation.property in here.breaks
+    since = "" if new else " since an earlier step"
+    said = f"<p>{text(' '.join(story.explanation))}</p>" if story.explanation else ""
+    paper = f"<p><small>{text(story.violation.statement)} ({text(story.violation.source)})</small></p>"
+    others = [each for each in here.broken if each != story.violation.property]
+    more = f"<p>Violated, too: {text(', '.join(others))}.</p>" if others else ""
+    summary = f"{verdict(story)}{since}: {story.violation.summary}."
+    return f'<p class="summary bad">{text(summary)}</p>{said}{more}{paper}'
+
+
+def _bar(session: Session) -> str:
+    here = session.here
+    moves: tuple[tuple[str, str, Act, bool], ...] = (
+        ("first", "|◀", Go(0), here.before is not None),
+        ("back", "◀ undo", Undo(), here.before is not None),
+        ("next", "redo ▶", Redo(), here.latest is not None),
+        ("last", "▶|", Go(), here.latest is not None),
+    )
+    labels = {"first": "to the beginning", "last": "to the end of this run"}
+    buttons = "".join(
+        f'<button type="button" id="{name}" aria-disabled="{"false" if possible else "true"}"{_act(act)}'
+        f'{f""" aria-label="{labels[name]}" """ if name in labels else ""}>{sign}</button>\n'
+        for name, sign, act, possible in moves
+    )
+    steps = sum(len(each.steps) for each in here.path)
+    return f'{buttons}<span id="where">after {counted(steps, "step", "steps")}: {text(named_at(here))}</span>'
+
+
+def _picture(here: Here) -> str:
+    story, ahead = here.story, here.ahead
+    labels = labels_by_step(story)
+    nexts = [each for each, _ in ahead.nexts]
+    lanes = diagram.lanes_of(story, nexts)
+    decision = decided(story)
+    rows = "".join(
+        step_row(
+            moment,
+            labels,
+            decision is not None and moment.step == decision.step,
+            _act(Go(here.positions[moment.step].number)),
+        )
+        for moment in story.moments
+    )
+    offers = "".join(_next_row(offer, number) for number, (_, offer) in enumerate(ahead.nexts))
+    if not ahead.nexts:
+        offers = '<li class="next"><span class="n"></span><span class="said">no process has anything to do</span></li>'
+    style = " ".join(f"--{name}: {value};" for name, value in measures(lanes).items())
+    return f"""<div class="inner" style="{style}">
+<div class="heads">{_heads(lanes)}</div>
+<div class="drawn">
+<svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
+  viewBox="0 0 {lanes.across} {lanes.height}" preserveAspectRatio="none" aria-hidden="true">
+{diagram.draw(story, labels, {}, nexts)}
+</svg>
+<ol class="steps" aria-label="Steps">
+{rows}</ol>
+<ol class="steps nexts" aria-label="Steps that may come next">
+{offers}</ol>
+</div>
+</div>
+{signs(story)}"""
+
+
+def _next_row(offer: Offer, number: int) -> str:
+    why = f' <span class="phase">{text(offer.why_not)}</span>' if offer.why_not else ""
+    act = ' aria-disabled="true"' if offer.why_not else _act(Do(offer.choice))
+    return (
+        f'<li class="next{" impossible" if offer.why_not else ""}"><button type="button" id="next-{number}"{act}>'
+        f'<span class="n">{"" if offer.why_not else "▸"}</span><span class="said">{text(offer.words)}{why}</span>'
+        "</button></li>\n"
+    )
+
+
+def _heads(lanes: Lanes) -> str:
+    """Draw the buttons above the lanes, and between them: each opens a menu."""
+    menus = [
+        f'<button type="button" class="lane-menu" popovertarget="at-{process}" style="--x: {lanes.x(process):g}px" '
+        f'aria-label="p{process}: elections and faults">p{process} ▾</button>'
+        for process in range(1, lanes.processes + 1)
+    ]
+    links = [
+        f'<button type="button" class="link-menu" popovertarget="between-{process}" '
+        f'style="--x: {(lanes.x(process) + lanes.x(process + 1)) / 2:g}px" title="cut links" '
+        f'aria-label="links between p{process} and p{process + 1}">⇄</button>'
+        for process in range(1, lanes.processes)
+    ]
+    return "".join((*menus, *links))
+
+
+def _menus(here: Here) -> str:
+    return "".join(
+        [
+            *(_menu(f"at-{process}", name(process), offers) for process, offers in here.ahead.at.items()),
+            *(
+                _menu(f"between-{process}", f"links between p{process} and p{process + 1}", offers)
+                for process, offers in here.ahead.between.items()
+            ),
+        ]
+    )
+
+
+def _menu(id: str, title: str, offers: Sequence[Offer]) -> str:
+    buttons = "".join(f"<li>{_button(offer)}</li>" for offer in offers) or "<li>nothing</li>"
+    return f'<div popover="auto" id="{id}" class="menu"><h3>{text(title)}</h3><ul>{buttons}</ul></div>\n'
+
+
+def _state(story: Story) -> str:
+    """Draw the table of the variables, a row each and a column a process; what the last step changed is marked."""
+    last = len(story.moments) - 1
+    states = states_after(story, last)
+    changed = {
+        (process, change.variable)
+        for process, changes in (story.moments[last].changes.items() if story.moments else ())
+        for change in changes
+    }
+    legend = f"<p><small>{text('; '.join(meanings(story)))}</small></p>" if story.legend else ""
+    return _table(states, changed) + legend
+
+
+def _table(states: Mapping[int, Mapping[str, str | tuple[str, ...]]], marked: set[tuple[int, str]]) -> str:
+    variables = list(dict.fromkeys(variable for state in states.values() for variable in state))
+    heads = "".join(f'<th scope="col">{name(process)}</th>' for process in states)
+    rows = "".join(
+        f'<tr><th scope="row">{text(variable) or "does"}</th>'
+        + "".join(
+            f"<td{_changed((process, variable) in marked)}>{_value(state.get(variable, ''))}</td>"
+            for process, state in states.items()
+        )
+        + "</tr>\n"
+        for variable in variables
+    )
+    return f"<table><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+
+
+def _value(value: str | tuple[str, ...]) -> str:
+    if isinstance(value, str):
+        return text(cut(value, LONGEST_VALUE))
+    if not value:
+        return "empty"
+    more = f"… {len(value) - MOST_ENTRIES} more " if len(value) > MOST_ENTRIES else ""
+    return text(more + " ".join(cut(each, LONGEST_VALUE) for each in value[-MOST_ENTRIES:]))
+
+
+_RANK = {"violated": 0, "holds": 1, "inconclusive": 2, "not exercised": 3}
+
+
+def _properties(session: Session, verdicts: Iterable[Verdict]) -> str:
+    items = []
+    for each in sorted(verdicts, key=lambda verdict: _RANK.get(verdict.status, 2)):
+        new = " in the last step" if each.property in session.here.breaks else ""
+        items.append(
+            f'<li class="{each.status.replace(" ", "-")}">{text(each.property)}: {text(each.status)}{new}</li>\n'
+        )
+    return f"<ul>{''.join(items)}</ul>"
+
+
+# Other runs.
+
+
+def _branches(desk: Desk) -> str:
+    """Draw the tree of what was tried: a line for each run, by where it parts from one before it."""
+    session = desk.session
+    on_path, seen, items = {*map(id, session.here.path)}, set[int](), []
+    for leaf in session.branches():
+        path = leaf.path
+        own = [position for position in path if id(position) not in seen]
+        first = own[0] if own else leaf
+        depth = 0 if first.before is None else 1 + sum(len(each.after) > 1 for each in first.path[:-2])
+        title = f"parts after {named_at(first.before)}: {named_at(first)}" if first.before is not None else "first run"
+        seen |= {id(position) for position in path}
+        is_here = id(leaf) in on_path or (session.here in path and session.here.latest in path)
+        here = ' aria-current="true"' if is_here or leaf is session.here else ""
+        broken = f"{', '.join(leaf.broken)} violated" if leaf.broken else "nothing violated"
+        said = "the code raised" if leaf.raised is not None else broken
+        bad = ' class="bad"' if leaf.broken or leaf.raised is not None else ""
+        steps = counted(sum(len(each.steps) for each in path), "step", "steps")
+        compare = ""
+        if len(session.positions) > 1 and session.here not in path:
+            compare = (
+                f'<button type="button"{_act(Compare(leaf.number))} aria-label="compare with here: {text(title)}">'
+            )
+            compare += "compare</button>"
+        items.append(
+            f'<li style="--depth: {min(depth, 6)}"><button type="button"{here}{_act(Go(leaf.number))}>{text(title)}'
+            f"</button> <span{bad}>{steps}, {text(said)}</span> {compare}</li>\n"
+        )
+    return f"<ol>{''.join(items)}</ol>"
+
+
+def _beside(session: Session, beside: Beside) -> str:
+    """Lay two runs side by side: the choices from where they part, and the variables that differ at their ends."""
+    one, other = beside.here.path, beside.other.path
+    same = parting(one, other)
+    left, right = one[same : same + MOST_COMPARED], other[same : same + MOST_COMPARED]
+    rows = []
+    for number in range(max(len(left), len(right))):
+        cells = "".join(_compared(run[number] if number < len(run) else None, number == 0) for run in (left, right))
+        rows.append(f'<tr><th scope="row">{same + number}</th>{cells}</tr>\n')
+    choices = (
+        f'<table><thead><tr><th scope="col">choice</th><th scope="col">here</th><th scope="col">{text(beside.title)}'
+        f"</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        if rows
+        else "<p>Both have the same choices.</p>"
+    )
+    scroll = f'<div class="scroll" role="group" aria-label="Choices compared" tabindex="0">{choices}</div>'
+    same_choices = counted(same - 1, "choice is", "choices are")
+    return f"""<h3>Here, and {text(beside.title)}</h3>
+<p>The first {same_choices} the same. Here {text(_ended(beside.here))}; there {text(_ended(beside.other))}.</p>
+{scroll}
+{_differing(session, beside)}
+<p><button type="button"{_act(Compare())}>close</button></p>"""
+
+
+def _ended(position: Position) -> str:
+    if position.raised is not None:
+        return "the protocol's own code raised"
+    return f"{', '.join(position.broken)} violated" if position.broken else "nothing is violated"
+
+
+def _compared(position: Position | None, is_first: bool) -> str:
+    """Draw a choice of one of two runs; where they part it is marked."""
+    if position is None:
+        return "<td>the run ends</td>" if is_first else "<td></td>"
+    new = f" <strong>{text(', '.join(position.breaks))} violated</strong>" if position.breaks else ""
+    return f"<td{_changed(is_first)}>{text(named_at(position))}{new}</td>"
+
+
+def _changed(is_changed: bool) -> str:
+    return ' class="changed"' if is_changed else ""
+
+
+def _differing(session: Session, beside: Beside) -> str:
+    """Draw the variables whose values differ between the ends of two runs."""
+    one = variables_of(session.simulator_at(beside.here))
+    other = variables_of(beside.session.simulator_at(beside.other))
+    rows = []
+    for process in one:
+        mine, theirs = (each[process] or {"": "down"} for each in (one, other))
+        for variable in dict.fromkeys((*mine, *theirs)):
+            values = [_value(_plain(each.get(variable, ""))) for each in (mine, theirs)]
+            if values[0] != values[1]:
+                cells = "".join(f'<td class="changed">{value}</td>' for value in values)
+                rows.append(f'<tr><th scope="row">{name(process)} {text(variable) or "does"}</th>{cells}</tr>\n')
+    if not rows:
+        return "<p>Every process has the same variables in both.</p>"
+    heads = f'<th scope="col">variable</th><th scope="col">here</th><th scope="col">{text(beside.title)}</th>'
+    return (
+        '<div class="scroll" role="group" aria-label="Variables that differ" tabindex="0">'
+        f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _plain(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    return str(value) if isinstance(value, str) else value
+
+
+# Questions.
+
+
+def _questions(session: Session) -> str:
+    protocol = session.protocol
+    properties = _options(session.properties, next(iter(session.here.broken), ""))
+    if protocol.mutant is not None:
+        twin = (
+            f'<button type="button"{_act(Ask("right step"))}>What if {text(protocol.mutant)} were not there?</button>'
+        )
+    else:
+        bugs = [bug for bug, mutant in CATALOGUE.items() if mutant.protocol == protocol.name] or list(protocol.bugs)
+        twin = _chosen("right step", "bug", "What if this bug were there?", _options(bugs, "")) if bugs else ""
+    return f"""<p>{twin}</p>
+<p><button type="button"{_act(Ask("violation"))}>Is there a violation from here?</button>
+<small>1,000 random continuations; the shortest becomes a branch</small></p>
+<p><button type="button"{_act(Ask("decided"))}>Which step decided?</button></p>
+<p>{_chosen("chances", "property", "How likely from each step?", properties)}</p>"""
+
+
+def _options(names: Iterable[str], chosen: str) -> str:
+    return "".join(
+        f'<option{" selected" if each == chosen else ""} value="{text(each)}">{text(each)}</option>' for each in names
+    )
+
+
+def _chosen(question: str, what: str, words: str, options: str) -> str:
+    """Draw a question about something that is chosen from a list."""
+    id = question.replace(" ", "-")
+    return (
+        f'<button type="button" data-ask="{question}" data-with="{id}">{words}</button> '
+        f'<label for="{id}">{what}</label> <select id="{id}">{options}</select>'
+    )
+
+
+def _answer(session: Session, answer: Answer | None) -> str:
+    match answer:
+        case Said(words):
+            return f"<p>{text(words)}</p>"
+        case Curve():
+            return _curve(answer)
+        case Beside():
+            return _beside(session, answer)
+        case _:
+            return ""
+
+
+BAR = 12
+"""The width of a bar of the curve, in pixels."""
+HIGH = 100
+
+
+def _curve(curve: Curve) -> str:
+    """Draw a bar for each position, and the same as a list."""
+    bars, jump = [], _jump(curve)
+    for place, (position, number) in enumerate(curve.found):
+        height = max(1.0, HIGH * number / curve.tries)
+        kind = "bar jump" if position is jump else "bar"
+        bars.append(
+            f'<rect class="{kind}" x="{place * BAR + 1}" y="{HIGH - height:g}" width="{BAR - 2}" height="{height:g}"/>'
+        )
+    wide = len(curve.found) * BAR
+    rows = "".join(
+        f"<li>{number} of {curve.tries} after {text(named_at(position))}</li>" for position, number in curve.found
+    )
+    where = "" if jump is None else f" It jumps at <em>{text(named_at(jump))}</em>."
+    said = f"Of {curve.tries} random continuations from each position, so many break {text(curve.property)}.{where}"
+    return f"""<p>{said}</p>
+<div class="scroll" role="group" aria-label="The curve" tabindex="0"><svg class="curve" width="{wide}" height="{HIGH}"
+  viewBox="0 0 {wide} {HIGH}" aria-hidden="true">{"".join(bars)}</svg></div>
+<details><summary>In numbers</summary><ol start="0">{rows}</ol></details>"""
+
+
+def _jump(curve: Curve) -> Position | None:
+    """Return where the number rises most; None if it nowhere rises by a tenth of the tries."""
+    rises = [
+        (number - before, -place, position)
+        for place, ((_, before), (position, number)) in enumerate(pairwise(curve.found))
+    ]
+    most = max(rises, default=None, key=lambda each: each[:2])
+    return most[2] if most is not None and most[0] * 10 >= curve.tries else None
