@@ -241,6 +241,7 @@ LIBRARIES: list[tuple[str, list[str]]] = [
             "zabcheck.invariants.columns",
             "zabcheck.zookeeper.campaign",
             "zabcheck.zookeeper.clients.parquet",
+            "zabcheck.zookeeper.clients.screen.parquet",
         ],
     ),
     (

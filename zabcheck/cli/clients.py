@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from shutil import copyfileobj, which
 from tempfile import TemporaryFile
-from typing import Annotated, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
 import typer
@@ -38,6 +38,9 @@ from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
 from zabcheck.zookeeper.report.clients import Shown, page, render
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.screen import Gathering  # loads numpy, which not every command needs
 
 _AS_THEY_ARE: Mapping[str, str] = {}
 """Renamed functions by default: none, as all have their names in Jepsen."""
@@ -267,22 +270,21 @@ def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] = _AS_T
             return _with_lines(shown, judge(read(lines, shown), promises), lines, is_jepsen)
         start, lines = source.tell(), []
 
+        def gather(gathering: "Gathering") -> None:
+            with _needs_parquet(shown):
+                forms.gather(source, shown, gathering)
+
         def again() -> Exchange:
             source.seek(start)
             lines.extend(_lines(source, shown, meant))
             return read(lines, shown)
 
-        return _with_lines(shown, judge_columns(_blocks(source, shown), again, promises), lines, is_jepsen)
+        return _with_lines(shown, judge_columns(gather, again, promises), lines, is_jepsen)
 
 
 def _lines(source: BinaryIO, name: str, meant: Mapping[str, str]) -> list[HistoryLine]:
     with _needs_parquet(name):
         return [*forms.load(source, name, meant)]
-
-
-def _blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
-    with _needs_parquet(name):
-        yield from forms.blocks(source, name)
 
 
 @contextmanager

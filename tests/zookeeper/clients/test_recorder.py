@@ -90,7 +90,7 @@ def test_a_sound_service_breaks_nothing_and_each_promise_is_exercised(served: Se
     lines = recorded(served.ports, 2500)
     judged = judge(read(lines, "history"))
     assert [each for each in judged if each.breach is not None] == []
-    assert judge_columns([lines], lambda: pytest.fail("it is read again")) == judged
+    assert judge_columns(lambda gathering: gathering.add(lines), lambda: pytest.fail("it is read again")) == judged
     assert {each.promise.name for each in judged if each.judged} == {*PROMISES} - {"one order"}
     assert [*served.tree.nodes] == ["/"]
 
@@ -106,7 +106,7 @@ def is_found(fault: Fault, requests: int, seed: int) -> bool:
     service.close()
     exchange = read(lines, "history")
     judged = {each.promise.name: each for each in judge(exchange)}
-    assert judge_columns([lines], lambda: exchange) == [*judged.values()]
+    assert judge_columns(lambda gathering: gathering.add(lines), lambda: exchange) == [*judged.values()]
     return judged[fault.promise].breach is not None
 
 

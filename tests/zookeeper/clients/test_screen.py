@@ -1,6 +1,8 @@
 """What is said at a glance is what is proved: the same verdicts, counts and witnesses, however a history is judged."""
 
 from collections.abc import Callable
+from functools import partial
+from io import BytesIO
 from random import Random
 from typing import Any
 
@@ -10,6 +12,7 @@ from msgspec.structs import replace
 from tests.zookeeper.clients.histories import History
 from tests.zookeeper.clients.service import World
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
+from zabcheck.zookeeper.clients import parquet
 from zabcheck.zookeeper.clients.exchange import Exchange, read
 from zabcheck.zookeeper.clients.history import (
     Answer,
@@ -23,6 +26,7 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import Judgement, judge, judge_columns
+from zabcheck.zookeeper.clients.screen.parquet import gather
 
 
 def ended(lines: list[HistoryLine]) -> list[HistoryLine]:
@@ -30,7 +34,7 @@ def ended(lines: list[HistoryLine]) -> list[HistoryLine]:
 
 
 def is_judged_alike(lines: list[HistoryLine]) -> bool:
-    """Judge in both ways, and return True if the history was not read again."""
+    """Judge in each way, and return True if the history was not read again."""
     again: list[Exchange] = []
 
     def reread() -> Exchange:
@@ -38,7 +42,10 @@ def is_judged_alike(lines: list[HistoryLine]) -> bool:
         return again[0]
 
     proved = outcome(lambda: judge(read(lines, "history")))
-    assert outcome(lambda: judge_columns([lines], reread)) == proved
+    assert outcome(lambda: judge_columns(lambda gathering: gathering.add(lines), reread)) == proved
+    columns = BytesIO()
+    parquet.dump(lines, columns)
+    assert outcome(lambda: judge_columns(partial(gather, columns, "history"), reread)) == proved
     return not again and not isinstance(proved, str)
 
 

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from io import BufferedReader, BytesIO
-from itertools import chain
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from zabcheck.zookeeper.clients import edn, history
 from zabcheck.zookeeper.clients.history import HistoryLine
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.screen.columns import Gathering  # loads numpy, which not every command needs
 
 _PARQUET = b"PAR1"
 _EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
@@ -25,18 +27,26 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
     """
     if is_jepsen(source):
         yield from edn.load(source, name, meant)
-    else:
-        yield from chain.from_iterable(blocks(source, name))
-
-
-def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
-    """Yield the lines of a file that is none of Jepsen, many at once. HistoryError and ImportError as for `load`."""
-    if _begins(source).startswith(_PARQUET):
+    elif _begins(source).startswith(_PARQUET):
         from zabcheck.zookeeper.clients import parquet
 
-        yield from parquet.blocks(source if source.seekable() else BytesIO(source.read()), name)
+        yield from parquet.load(source if source.seekable() else BytesIO(source.read()), name)
     else:
-        yield from history.blocks(source, name)
+        yield from history.load(source, name)
+
+
+def gather(source: BinaryIO, name: str, gathering: "Gathering") -> None:
+    """Take the lines of a file that is none of Jepsen into columns. HistoryError and ImportError as for `load`.
+
+    Unusual as for `Gathering.add`.
+    """
+    if _begins(source).startswith(_PARQUET):
+        from zabcheck.zookeeper.clients.screen import parquet
+
+        parquet.gather(source, name, gathering)
+    else:
+        for lines in history.blocks(source, name):
+            gathering.add(lines)
 
 
 def _begins(source: BinaryIO) -> bytes:

@@ -1,12 +1,12 @@
 """Judges a history of clients by all promises."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients.exchange import Exchange
-from zabcheck.zookeeper.clients.history import HistoryHeader, HistoryLine
+from zabcheck.zookeeper.clients.history import HistoryHeader
 from zabcheck.zookeeper.clients.lives import LIVES
 from zabcheck.zookeeper.clients.orders import ORDERS
 from zabcheck.zookeeper.clients.promise import Breach, Found, Promise
@@ -14,6 +14,9 @@ from zabcheck.zookeeper.clients.registers import REGISTERS
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.clients.values import VALUES
 from zabcheck.zookeeper.clients.watches import WATCHES
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.screen import Gathering  # loads numpy, which not every command needs
 
 PROMISES: dict[str, Promise] = {each.name: each for each in (*ORDERS, *VALUES, *LIVES, *WATCHES, *REGISTERS)}
 """The promises by name, in the order of reports."""
@@ -39,17 +42,17 @@ def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
 
 
 def judge_columns(
-    blocks: Iterable[Sequence[HistoryLine]], again: Callable[[], Exchange], names: Collection[str] = ()
+    gather: "Callable[[Gathering], None]", again: Callable[[], Exchange], names: Collection[str] = ()
 ) -> list[Judgement]:
-    """Judge as `judge` does, a history whose lines come once: `again` reads it again if anything may be broken.
+    """Judge as `judge` does, a history that `gather` takes into columns; `again` reads it if anything may be broken.
 
-    A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError as for `again`.
+    A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError as for both.
     """
     from zabcheck.zookeeper.clients.screen import Screened, Unusual
 
     proof = _Proof(again)
     try:
-        screened = Screened(blocks)
+        screened = Screened(gather)
     except Unusual:
         return [proof.judged(each) for each in _asked(proof.exchange.header, names)]
     judgements = []

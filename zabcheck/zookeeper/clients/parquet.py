@@ -1,7 +1,8 @@
 """Histories of clients as Parquet: a row for each line, in the order of the file, which `seq` numbers.
 
-Some fields have a column of their own, so that tools can select by them; `rest` has all others as a JSON object.
-`mzxid` is that of the Stat in an answer, once more. A row is read as the line that it was made of.
+Fields that most lines have, and those of a Stat, have a column of their own, so that tools can select by them, and the
+checker can compare whole columns; `rest` has all others as a JSON object. The fields of a Stat have the names that
+ZooKeeper's own shell gives them. A row is read as the line that it was made of.
 
 Needs pyarrow: the extra `parquet`.
 """
@@ -17,27 +18,54 @@ import pyarrow.parquet as pq
 
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryLine, decoded_lines
 
-_COLUMNS = {
+COLUMNS = {
     "record": pa.string(),
     "client": pa.int64(),
     "connection": pa.int64(),
     "xid": pa.int64(),
     "op": pa.string(),
+    "type": pa.string(),
     "path": pa.string(),
     "zxid": pa.int64(),
     "time": pa.int64(),
+    "version": pa.int64(),
+    "mode": pa.string(),
+    "watch": pa.string(),
+    "data": pa.string(),
+    "error": pa.string(),
 }
-"""The columns that are fields of a line."""
+"""The columns that are fields of a line; several modes are divided by spaces, and data that is no text is in `rest`."""
+STAT = {
+    "czxid": "czxid",
+    "mzxid": "mzxid",
+    "pzxid": "pzxid",
+    "dataVersion": "version",
+    "cversion": "cversion",
+    "aclVersion": "aversion",
+    "ctime": "ctime",
+    "mtime": "mtime",
+    "ephemeralOwner": "ephemeralOwner",
+    "dataLength": "dataLength",
+    "numChildren": "numChildren",
+}
+"""The columns that are fields of a Stat, with the names that they have there. Without a Stat `czxid` is null."""
 SCHEMA = pa.schema(
     [
         pa.field("seq", pa.int64(), nullable=False),
-        *(pa.field(name, kind) for name, kind in _COLUMNS.items()),
-        pa.field("mzxid", pa.int64()),
+        *(pa.field(name, kind) for name, kind in COLUMNS.items()),
+        *(pa.field(name, pa.string() if name == "ephemeralOwner" else pa.int64()) for name in STAT),
         pa.field("rest", pa.string()),
     ]
 )
 """The columns of a history."""
-_READ = pa.schema([SCHEMA.field(name) for name in (*_COLUMNS, "rest")])
+_STRINGS = [field.name for field in SCHEMA if field.type == pa.string()]
+_READ = pa.schema(
+    [
+        pa.field(field.name, pa.dictionary(pa.int32(), pa.string()) if field.name in _STRINGS[:-1] else field.type)
+        for field in SCHEMA
+        if field.name != "seq"
+    ]
+)
 """The columns that a line is made of."""
 BATCH = 1 << 16
 """Rows that are read or written at once."""
@@ -48,7 +76,7 @@ _fields = msgspec.json.Decoder(dict[str, Any]).decode
 
 def dump(lines: Iterable[HistoryLine], target: BinaryIO) -> None:
     """Write the lines of a history. O(lines) time, O(1) memory."""
-    with pq.ParquetWriter(target, SCHEMA, compression="zstd") as writer:
+    with pq.ParquetWriter(target, SCHEMA, compression="zstd", use_dictionary=_STRINGS) as writer:
         numbers = count()
         for some in _batches(lines):
             rows = [_row(line) for line in some]
@@ -69,8 +97,13 @@ def _batches(lines: Iterable[HistoryLine]) -> Iterator[list[HistoryLine]]:
 
 def _row(line: HistoryLine) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.to_builtins(line)
-    row = {name: fields.pop(name) for name in _COLUMNS if name in fields}
-    row["mzxid"] = fields["stat"]["mzxid"] if "stat" in fields else None
+    row = {name: fields.pop(name) for name in COLUMNS if name in fields}
+    if "mode" in row:
+        row["mode"] = " ".join(row["mode"])
+    if isinstance(row.get("data"), dict):
+        fields["data"] = row.pop("data")
+    stat = fields.pop("stat", {})
+    row |= {column: stat[name] for column, name in STAT.items() if name in stat}
     return row | {"rest": _encode(fields).decode() if fields else None}
 
 
@@ -81,17 +114,38 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
 
 def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
     """Yield the lines as `load` does, many at once. HistoryError as for `load`."""
+    number = 0
+    for batch in batches(source, name):
+        yield lines_of(batch, name, number)
+        number += len(batch)
+
+
+def batches(source: BinaryIO, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file, many at once, without `seq`. HistoryError, if it is no history.
+
+    Columns of strings come as dictionaries, but for `rest`.
+    """
     try:
-        file = pq.ParquetFile(source)
-        if missing := [column for column in SCHEMA.names if column not in file.schema_arrow.names]:
+        found = pq.read_metadata(source)
+        if missing := [column for column in SCHEMA.names if column not in found.schema.names]:
             raise HistoryError(f"{name}: expected the columns of a history, `{missing[0]}` is not there")
-        number = 0
-        for batch in file.iter_batches(BATCH, columns=_READ.names):
-            yield decoded_lines(_text(batch.select(_READ.names).cast(_READ)), name, number)
-            number += len(batch)
-        if not number:
+        file = pq.ParquetFile(source, metadata=found, read_dictionary=_STRINGS[:-1])
+        is_empty = True
+        for batch in file.iter_batches(BATCH, columns=_READ.names, use_threads=False):
+            is_empty = False
+            yield batch.select(_READ.names).cast(_READ)
+        if is_empty:
             raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
     except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        why = " ".join(str(error).split())
+        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
+
+
+def lines_of(batch: pa.RecordBatch, name: str, before: int) -> list[HistoryLine]:
+    """Return rows, which follow `before` others, as lines. HistoryError, with its number, at the first that is none."""
+    try:
+        return decoded_lines(_text(batch), name, before)
+    except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError) as error:
         why = " ".join(str(error).split())
         raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
 
@@ -99,25 +153,42 @@ def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
 def _text(batch: pa.RecordBatch) -> bytes:
     """Return rows as JSON Lines."""
     rest = batch.column("rest")
-    strings = [batch.column(name).unique() for name, kind in _COLUMNS.items() if kind == pa.string()]
-    is_escaped = any(pc.any(pc.match_substring_regex(each, r'["\\\x00-\x1f]')).as_py() for each in strings)
-    if is_escaped or pc.all(pc.starts_with(rest, '{"')).as_py() is False:
+    if pc.all(pc.starts_with(rest, '{"')).as_py() is False:
         return b"".join(map(_line, batch.to_pylist()))
-    fields = [_field(name, batch.column(name)) for name in _COLUMNS]
-    others = pc.coalesce(pc.binary_replace_slice(rest.cast(pa.binary()), 0, 1, b",").cast(pa.string()), "}")
-    lines = pc.binary_join_element_wise("{", *fields, others, "\n", "", null_handling="replace")
+    fields = [_field(name, batch.column(name)) for name in COLUMNS]
+    counters = _joined(*(_field(name, batch.column(column)) for column, name in STAT.items()))
+    stats = pc.if_else(pc.not_equal(counters, ""), _joined(_begun(counters, ',"stat":{'), "}"), "")
+    others = pc.coalesce(_begun(rest, ","), "}")
+    lines = _joined("{", _begun(_joined(*fields), ""), stats, others, "\n")
     return bytes(lines.buffers()[2])[: pc.sum(pc.binary_length(lines)).as_py()]
 
 
+def _joined(*texts: pa.Array | str) -> pa.Array:
+    """Return texts one after the other, in each row; null is the empty text."""
+    return pc.binary_join_element_wise(*texts, "", null_handling="replace")
+
+
+def _begun(text: pa.Array, begin: str) -> pa.Array:
+    """Return texts with another first character."""
+    return pc.binary_replace_slice(text.cast(pa.binary()), 0, 1, begin.encode()).cast(pa.string())
+
+
 def _field(name: str, column: pa.Array) -> pa.Array:
-    """Return a field of each row as JSON; null where there is none. Equal values are made once."""
-    values = column.dictionary_encode()
-    quote = '"' if column.type == pa.string() else ""
-    begin = f'{"" if name == "record" else ","}"{name}":{quote}'
-    return pc.binary_join_element_wise(begin, values.dictionary.cast(pa.string()), quote, "").take(values.indices)
+    """Return a field of each row as JSON, after a comma; null where there is none. Equal values are made once."""
+    if isinstance(column, pa.DictionaryArray) and len(column.dictionary) > len(column):
+        column = column.dictionary_decode()
+    values = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()
+    texts = values.dictionary.to_pylist()
+    if name == "mode":
+        texts = [text.split(" ") for text in texts]
+    fields = [f',"{name}":{_encode(text).decode()}' for text in texts]
+    return pa.array(fields, pa.string()).take(values.indices)
 
 
 def _line(row: dict[str, Any]) -> bytes:
     rest = row.pop("rest")
+    stat = {name: value for column, name in STAT.items() if (value := row.pop(column)) is not None}
     fields = {key: value for key, value in row.items() if value is not None}
-    return _encode(fields | (_fields(rest) if rest else {})) + b"\n"
+    if "mode" in fields:
+        fields["mode"] = fields["mode"].split(" ")
+    return _encode(fields | ({"stat": stat} if stat else {}) | (_fields(rest) if rest else {})) + b"\n"

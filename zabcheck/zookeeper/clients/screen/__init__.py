@@ -5,10 +5,9 @@ compared at once, which takes a fraction of the time, and is all that there is t
 If anything may be wrong, the promise is judged by its own module.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from functools import partial
 
-from zabcheck.zookeeper.clients.history import HistoryLine
 from zabcheck.zookeeper.clients.screen import lives, orders, registers, values, watches
 from zabcheck.zookeeper.clients.screen.columns import Columns, Gathering, Unusual
 from zabcheck.zookeeper.clients.screen.nodes import Nodes
@@ -47,11 +46,10 @@ SCREENS: dict[str, Callable[[Columns, Nodes], int | None]] = {
 class Screened:
     """A history that is looked at, whose lines are not kept."""
 
-    def __init__(self, blocks: Iterable[Sequence[HistoryLine]]) -> None:
-        """Read the lines. Unusual, if they have to be judged in another way. HistoryError as for `history.load`."""
+    def __init__(self, gather: Callable[[Gathering], None]) -> None:
+        """Have the lines gathered. Unusual, if they have to be judged in another way; any error of `gather`."""
         gathering = Gathering()
-        for lines in blocks:
-            gathering.add(lines)
+        gather(gathering)
         self._columns = Columns(gathering)
         self._nodes = Nodes(self._columns)
         self.header, self.is_whole = self._columns.header, self._columns.is_whole
@@ -64,4 +62,4 @@ class Screened:
             return None
 
 
-__all__ = ["SCREENS", "Screened", "Unusual"]
+__all__ = ["SCREENS", "Gathering", "Screened", "Unusual"]

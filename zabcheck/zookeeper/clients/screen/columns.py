@@ -4,7 +4,7 @@ A path, a session and an error is a number here; data is its CRC and length, a l
 `NONE` where a field has no value.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import Any, get_args
@@ -25,8 +25,10 @@ from zabcheck.zookeeper.clients.history import (
     HistoryLine,
     Lost,
     Operation,
+    Part,
     Record,
     Request,
+    Result,
     Stat,
     WatchEvent,
     content_of,
@@ -56,6 +58,7 @@ DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART = range(5)
 _ERRORS = ("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency", *UNKNOWN)
 _UNKNOWN = [_ERRORS.index(error) for error in UNKNOWN]
 _NEVER = (1 << 63) - 1
+_MOST_CONNECTIONS = 1 << 26
 STAT = ("czxid", "mzxid", "pzxid", "version", "cversion", "mtime", "owner", "length", "count")
 """The columns of a Stat; `czxid` is `NONE` where there is none."""
 
@@ -140,6 +143,11 @@ def _given(values: Sequence[int | None]) -> Ints:
         return _ints([NONE if value is None else value for value in values])
 
 
+def hash_of(children: Iterable[str]) -> int:
+    """Return a number for a list of children, the same for each order; others have it once in 2**63 times."""
+    return hash(frozenset(children)) >> 1
+
+
 class Gathering:
     """Takes the lines of a history, and makes columns of them."""
 
@@ -161,18 +169,20 @@ class Gathering:
         self.others: list[tuple[int, int, int | None]] = []
         """The line, connection and time of each other line of a connection."""
         self._numbers: dict[int, int] = {}
-        self._contents, self._modes = _Contents(), _Modes()
+        self.contents, self.modes = _Contents(), _Modes()
         self._clients = np.zeros(0, np.int64)
         """The client of each connection."""
+        self._table = np.full(1, -1, np.int32)
+        """The number of each connection, by the one that it has in the file; the last is that of none."""
 
     def add(self, lines: Sequence[HistoryLine]) -> None:
         """Take the next lines. Unusual."""
-        kinds = _ints([_KINDS[type(line)] for line in lines], np.int8)
-        self.add_at(np.arange(self.length, self.length + len(lines)), lines, kinds)
-
-    def add_at(self, places: Ints, lines: Sequence[HistoryLine], kinds: npt.NDArray[np.int8]) -> None:
-        """Take some of the next lines, which have these places in the file."""
+        self.add_at(np.arange(self.length, self.length + len(lines)), lines)
         self.length += len(lines)
+
+    def add_at(self, places: Ints, lines: Sequence[HistoryLine]) -> None:
+        """Take lines that have these places in the file, without those between. Unusual."""
+        kinds = _ints([_KINDS[type(line)] for line in lines], np.int8)
         for kind, take in enumerate((self._other, self._request, self._answer, self._event)):
             chosen = kinds == kind
             if chosen.any():
@@ -220,16 +230,28 @@ class Gathering:
     def _of_records(
         self, places: Ints, connections: Sequence[int], clients: Sequence[int], times: Sequence[int | None]
     ) -> Table:
-        try:
-            connection = _ints([self._numbers[each] for each in connections], np.int32)
-        except KeyError:
-            raise Unusual from None
+        return {
+            "line": places,
+            "connection": self.connections(_ints(connections), _ints(clients)),
+            "time": _given(times),
+        }
+
+    def connections(self, connections: Ints, clients: Ints) -> npt.NDArray[np.int32]:
+        """Return the numbers of connections that were opened by these clients. Unusual, if one was not."""
         if len(self._clients) < len(self.connects):
-            new = [each.client for each in self.connects[len(self._clients) :]]
-            self._clients = np.concatenate([self._clients, _ints(new)])
-        if not np.array_equal(self._clients[connection], _ints(clients)):
+            new = self.connects[len(self._clients) :]
+            self._clients = np.concatenate([self._clients, _ints([each.client for each in new])])
+            highest = max(each.connection for each in new)
+            if highest >= _MOST_CONNECTIONS:
+                raise Unusual
+            grown = np.full(max(highest + 2, len(self._table)), -1, np.int32)
+            grown[: len(self._table)] = self._table
+            self._table = grown
+            self._table[[each.connection for each in new]] = [self._numbers[each.connection] for each in new]
+        connection = self._table[np.minimum(connections, len(self._table) - 1)]
+        if (connection < 0).any() or not np.array_equal(self._clients[connection], clients):
             raise Unusual
-        return {"line": places, "connection": connection, "time": _given(times)}
+        return connection
 
     def _request(self, places: Ints, lines: Sequence[Request]) -> None:
         columns = self._of_records(
@@ -251,10 +273,10 @@ class Gathering:
                 for path in paths:
                     self.paths[path]
         of_parts = np.flatnonzero((op == OPS["multi"]) | (op == OPS["multiRead"])).tolist()
-        self._several(self.parts, [(int(places[number]), lines[number].parts) for number in of_parts], self._asked)
+        self.take_parts([(int(places[number]), lines[number].parts) for number in of_parts])
 
     def _asked(self, asked: Sequence[Any]) -> Table:
-        paths, modes, contents = self.paths, self._modes, self._contents
+        paths, modes, contents = self.paths, self.modes, self.contents
         return {
             "op": _ints([OPS[each.op] for each in asked], np.int8),
             "path": _ints([paths[each.path] for each in asked], np.int32),
@@ -280,10 +302,10 @@ class Gathering:
         with_results = [number for number, each in enumerate(lines) if each.results]
         of_lines = places[with_results].tolist()
         some = [(place, lines[number].results) for place, number in zip(of_lines, with_results, strict=True)]
-        self._several(self.results, some, self._result)
+        self.take_results(some)
 
     def _result(self, results: Sequence[Any]) -> Table:
-        paths, errors, contents = self.paths, self.errors, self._contents
+        paths, errors, contents = self.paths, self.errors, self.contents
         children = [each.children for each in results]
         listed = [number for number, names in enumerate(children) if names is not None]
         columns = {
@@ -293,7 +315,7 @@ class Gathering:
             "children": np.full(len(results), NONE),
             "names": np.full(len(results), NONE),
         }
-        columns["children"][listed] = [hash(frozenset(children[number])) >> 1 for number in listed]
+        columns["children"][listed] = [hash_of(children[number]) for number in listed]
         columns["names"][listed] = [len(children[number]) for number in listed]
         return columns | self._stats([each.stat for each in results])
 
@@ -315,6 +337,14 @@ class Gathering:
             fields[name] = np.full(len(stats), NONE)
             fields[name][has] = values
         return fields
+
+    def take_parts(self, parts: Sequence[tuple[int, Sequence[Part]]]) -> None:
+        """Take the parts of multis, each with its line."""
+        self._several(self.parts, parts, self._asked)
+
+    def take_results(self, results: Sequence[tuple[int, Sequence[Result]]]) -> None:
+        """Take the results of multis, each with its line."""
+        self._several(self.results, results, self._result)
 
     def _several(
         self, target: _Columns, of: Sequence[tuple[int, Sequence[Any]]], columns: Callable[[Sequence[Any]], Table]
