@@ -22,16 +22,24 @@ from zabcheck.protocols import adapter
 from zabcheck.text.nodes import is_class
 
 QUICK, BLOCK = 60, 2000
-NUMBERS = {"recording": 15, "explain": 160, "arguments": 70, "configuration": 70, "columns": 160, "checkpoint": 15}
+NUMBERS = {
+    "recording": 15,
+    "explain": 160,
+    "arguments": 70,
+    "configuration": 70,
+    "columns": 160,
+    "checkpoint": 15,
+    "play": 40,
+}
 """Few, where a case takes ten times as long as others; many, where few cases are inconclusive, or a bug."""
 CODES = {"checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 8600,
+    "check": 8800,
     "merge": 5000,
     "replay": 6000,
     "explain": 2000,
-    "play": 400,
+    "play": 200,
     "recording": 2000,
     "configuration": 8000,
     "gate": 2000,
