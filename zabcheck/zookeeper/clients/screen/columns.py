@@ -19,6 +19,7 @@ from zabcheck.zookeeper.clients.history import (
     Answer,
     Connect,
     Connected,
+    Content,
     Data,
     HistoryEnd,
     HistoryHeader,
@@ -86,26 +87,21 @@ class _Paths(Numbers):
         return number
 
 
-class _Contents(dict[Any, int]):
-    """The CRC and length of data as one number, by the field `data`."""
+def contents_of(data: Sequence[str | Data | None]) -> list[int]:
+    """Return the CRC and length of data as one number, by the fields `data`. Unusual, for other digests."""
+    try:
+        return [NONE if each is None else crc32(raw := each.encode()) << 31 | len(raw) for each in data]  # type: ignore[union-attr]
+    except AttributeError:
+        return [_content_number(content_of(each)) for each in data]
 
-    def __missing__(self, data: str | Data | None) -> int:
-        if isinstance(data, str):
-            raw = data.encode()
-            found = crc32(raw) << 31 | len(raw)
-        elif data is None:
-            found = NONE
-        else:
-            content = content_of(data)
-            assert content is not None
-            kind, _, digest = content.digest.partition(":")
-            if kind != "crc32" or len(digest) != 8 or content.length >= 1 << 31:
-                raise Unusual
-            found = int(digest, 16) << 31 | content.length
-        if len(self) > 1 << 16:
-            self.clear()
-        self[data] = found
-        return found
+
+def _content_number(content: Content | None) -> int:
+    if content is None:
+        return NONE
+    kind, _, digest = content.digest.partition(":")
+    if kind != "crc32" or len(digest) != 8 or content.length > LENGTH:
+        raise Unusual
+    return int(digest, 16) << 31 | content.length
 
 
 class _Modes(dict[tuple[str, ...], int]):
@@ -169,7 +165,7 @@ class Gathering:
         self.others: list[tuple[int, int, int | None]] = []
         """The line, connection and time of each other line of a connection."""
         self._numbers: dict[int, int] = {}
-        self.contents, self.modes = _Contents(), _Modes()
+        self.modes = _Modes()
         self._clients = np.zeros(0, np.int64)
         """The client of each connection."""
         self._table = np.full(1, -1, np.int32)
@@ -190,32 +186,27 @@ class Gathering:
 
     def _other(self, places: Ints, lines: Sequence[Any]) -> None:
         for place, line in zip(places.tolist(), lines, strict=True):
-            if isinstance(line, HistoryHeader):
-                if place:
-                    raise Unusual
-                self.header = line
-            elif isinstance(line, HistoryEnd):
-                if line.count != place - 1 or self.is_whole:
-                    raise Unusual
-                self.is_whole, self.end = True, place
-            elif isinstance(line, Connect):
+            kind = type(line)
+            if kind is Connect:
                 if line.connection in self._numbers:
                     raise Unusual
                 self._numbers[line.connection] = number = len(self.connects)
                 self.connects.append(line)
                 self.opened.append(place)
                 self.others.append((place, number, line.time or 0))
-            elif isinstance(line, Connected):
+            elif kind is Connected or kind is Lost:
                 number = self._number(line)
-                if number in self.connected:
-                    raise Unusual
-                self.connected[number] = line
-                self.others.append((place, number, line.time))
-            elif isinstance(line, Lost):
-                number = self._number(line)
-                if self.lost.setdefault(number, place) != place:
+                if kind is Lost:
+                    is_new = self.lost.setdefault(number, place) == place
+                else:
+                    is_new = self.connected.setdefault(number, line) is line
+                if not is_new:
                     raise Unusual
                 self.others.append((place, number, line.time))
+            elif kind is HistoryHeader and not place:
+                self.header = line
+            elif kind is HistoryEnd and line.count == place - 1 and not self.is_whole:
+                self.is_whole, self.end = True, place
             else:
                 raise Unusual
 
@@ -276,13 +267,13 @@ class Gathering:
         self.take_parts([(int(places[number]), lines[number].parts) for number in of_parts])
 
     def _asked(self, asked: Sequence[Any]) -> Table:
-        paths, modes, contents = self.paths, self.modes, self.contents
+        paths, modes = self.paths, self.modes
         return {
             "op": _ints([OPS[each.op] for each in asked], np.int8),
             "path": _ints([paths[each.path] for each in asked], np.int32),
             "expected": _ints([each.version for each in asked]),
             "mode": _ints([modes[each.mode] for each in asked], np.int8),
-            "content": _ints([contents[each.data] for each in asked]),
+            "content": _ints(contents_of([each.data for each in asked])),
             "ttl": _ints([each.ttl for each in asked]),
         }
 
@@ -305,13 +296,13 @@ class Gathering:
         self.take_results(some)
 
     def _result(self, results: Sequence[Any]) -> Table:
-        paths, errors, contents = self.paths, self.errors, self.contents
+        paths, errors = self.paths, self.errors
         children = [each.children for each in results]
         listed = [number for number, names in enumerate(children) if names is not None]
         columns = {
             "error": _ints([errors[each.error] for each in results], np.int32),
             "created": _ints([paths[each.path] for each in results], np.int32),
-            "shown": _ints([contents[each.data] for each in results]),
+            "shown": _ints(contents_of([each.data for each in results])),
             "children": np.full(len(results), NONE),
             "names": np.full(len(results), NONE),
         }

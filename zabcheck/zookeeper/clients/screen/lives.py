@@ -72,7 +72,7 @@ def sessions(columns: Columns, nodes: Nodes) -> int | None:
     """Look at what each connection was given, and at what came of a session after its end."""
     heard = _heard(columns)
     closed = {*columns.connection[(columns.op == OPS["closeSession"]) & columns.is_done].tolist()}
-    served = {*columns.connection[columns.is_done].tolist()}
+    served = np.bincount(columns.connection[columns.is_done], minlength=len(columns.connects)).tolist()
     holders: set[str] = set()
     ended: set[str] = set()
     timeouts: dict[str, int] = {}
@@ -99,19 +99,21 @@ def sessions(columns: Columns, nodes: Nodes) -> int | None:
         if given.session != NOBODY:
             holders.add(given.session)
             timeouts[given.session] = given.timeout
-        elif number in served:
+        elif served[number]:
             return None
-        if number in heard:
+        if heard[number] != NONE:
             last[given.session] = heard[number]
         if number in closed:
             ended.add(given.session)
     return cases
 
 
-def _heard(columns: Columns) -> dict[int, int]:
-    """Return for each connection the time of its last request that was answered."""
+def _heard(columns: Columns) -> list[int]:
+    """Return for each connection the time of its last request that was answered; `NONE` if there is none."""
     rows = np.flatnonzero((columns.answer >= 0) & (columns.time != NONE))
-    return dict(zip(columns.connection[rows].tolist(), columns.time[rows].tolist(), strict=True))
+    last = np.full(len(columns.connects), NONE)
+    last[columns.connection[rows]] = columns.time[rows]
+    return last.tolist()
 
 
 def containers(columns: Columns, nodes: Nodes) -> int | None:

@@ -29,6 +29,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Gathering,
     Ints,
     Table,
+    contents_of,
     hash_of,
 )
 
@@ -200,7 +201,7 @@ class _Batch:
         """Put in the data that is no text."""
         for place, each in zip(lines.tolist(), rest, strict=True):
             if each.data is not None:
-                content[place] = self.gathering.contents[each.data]
+                [content[place]] = contents_of([each.data])
 
     # Columns.
 
@@ -223,11 +224,14 @@ class _Batch:
 
     def _looked_up(self, name: str, number: Callable[[str], int | None], missing: int) -> Ints:
         """Return the number of each string, `missing` where there is none. Equal strings are looked up once."""
-        column = self.batch.column(name)
-        found = [number(each) for each in column.dictionary.to_pylist()]
-        numbers = np.array([*(missing if each is None else each for each in found), missing], np.int64)
-        looked_up: Ints = numbers[pc.fill_null(column.indices, len(found)).to_numpy()]
-        return looked_up
+        found = [number(each) for each in self.batch.column(name).dictionary.to_pylist()]
+        return self._at(name, [missing if each is None else each for each in found], missing)
+
+    def _at(self, name: str, numbers: Sequence[int], missing: int) -> Ints:
+        """Return numbers, which are those of the dictionary of a column, by row."""
+        indices = self.batch.column(name).indices
+        found: Ints = np.array([*numbers, missing], np.int64)[pc.fill_null(indices, len(numbers)).to_numpy()]
+        return found
 
     @cached_property
     def _paths(self) -> npt.NDArray[np.int32]:
@@ -235,7 +239,7 @@ class _Batch:
 
     @cached_property
     def _contents(self) -> Ints:
-        return self._looked_up("data", self.gathering.contents.__getitem__, NONE)
+        return self._at("data", contents_of(self.batch.column("data").dictionary.to_pylist()), NONE)
 
     def _mode(self, text: str) -> int:
         return self.gathering.modes[tuple(text.split(" "))]

@@ -256,12 +256,13 @@ class _Stream:
         self.watched, self.connection = watched, connection
         self.arms: dict[int, _Arm] = {}
         self.resumed: dict[int, list[_Arm]] = {}
+        self.has_recursive = False
         self.last = -1
         self.told: set[tuple[int, int, int]] = set()
         self.alike: dict[tuple[int, int], int] = {}
 
     def end(self) -> None:
-        if any(arm.deadline != NEVER for arm in self.arms.values()):
+        if [True for arm in self.arms.values() if arm.deadline != NEVER]:
             raise _Broken
 
     def resume(self, row: int, again: dict[int, list[_Again]]) -> None:
@@ -270,6 +271,7 @@ class _Stream:
             arm = _Arm(each.key % _KINDS, each.relative, NEVER, NEVER, is_set_again=True, is_resuming=True)
             self.arms[each.key] = arm
             self.resumed[row].append(arm)
+            self.has_recursive |= arm.kind == RECURSIVE
 
     def answer(self, line: int, row: int, again: dict[int, list[_Again]]) -> None:
         columns, cases = self.watched.columns, self.watched.cases
@@ -290,6 +292,7 @@ class _Stream:
         path = int(columns.path[row]) * _KINDS
         if op == OPS["addWatch"]:
             kind, zxid = RECURSIVE if request.watch == "recursive" else PERSISTENT, int(columns.zxid[row])
+            self.has_recursive |= kind == RECURSIVE
             standing = self.arms.get(path + kind)
             if standing is None or standing.due == NEVER:
                 arm = self.arms[path + kind] = _Arm(kind, zxid, NEVER, NEVER, False)
@@ -313,7 +316,7 @@ class _Stream:
         arms, cases = self.arms, self.watched.cases
         own = path * _KINDS
         found = [(own + each, arms[own + each]) for each in (*_TOLD_BY[kind], PERSISTENT) if own + each in arms]
-        if kind != _CHANGED_BELOW:
+        if self.has_recursive and kind != _CHANGED_BELOW:
             found += self._above(path)
         if not found:
             left = self.alike.get((path, kind), 0)
@@ -322,13 +325,13 @@ class _Stream:
             self.alike[path, kind] = left - 1
             return
         cases["cause"] += 1
-        resuming = sum(arm.is_resuming for _, arm in found)
+        resuming = len([arm for _, arm in found if arm.is_resuming])
         self.alike[path, kind] = resuming - 1
-        due = min(arm.due for _, arm in found)
+        due = min([arm.due for _, arm in found])
         is_clear = self.watched.is_clear[path]
         change = zxid if zxid > 0 else due if is_clear and not resuming else NEVER
         is_caused = due != NEVER and not (zxid > self.last and 0 < zxid < due)
-        if is_clear and not is_caused and all(arm.since and not arm.is_set_again for _, arm in found):
+        if not is_caused and is_clear and all(arm.since and not arm.is_set_again for _, arm in found):
             raise _Broken
         if change != NEVER:
             if self.last >= 0:
