@@ -4,8 +4,8 @@ import asyncio
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -61,7 +61,7 @@ class JudgedHistory(NamedTuple):
     judgements: list[Judgement]
     lines: dict[Record | InitialNode, int]
     """Empty for a history of Jepsen, whose operations are numbered."""
-    records: Sequence[HistoryLine]
+    records: Iterable[HistoryLine]
     """All lines; none if nothing is broken."""
 
 
@@ -88,6 +88,13 @@ def check(
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="With --engine spark: the master, as spark-submit takes it.")
     ] = None,
+    divide: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="With --engine spark: divide each history among tasks, which hand on through this folder.",
+        ),
+    ] = None,
 ) -> int:
     """Judge histories: what clients asked, were answered and heard (docs/clients.md)."""
     for name in promise or ():
@@ -99,9 +106,13 @@ def check(
     check_out(out)
     meant = dict(map(_meant, functions or ()))
     if engine is Engine.spark:
-        return _tell("clients check", _judged_by_spark(histories, promise or (), meant, master), out, format)
-    if master is not None:
-        raise BadInput("--master: only with --engine spark")
+        if divide is not None and not divide.is_dir():
+            raise BadInput(f"--divide: expected a folder, found none: {as_text(divide)}")
+        judged = _judged_by_spark(histories, promise or (), meant, master, divide)
+        return _tell("clients check", judged, out, format)
+    for option, value in (("--master", master), ("--divide", divide)):
+        if value is not None:
+            raise BadInput(f"{option}: only with --engine spark")
     return _tell("clients check", [_judged(name, promise or (), meant) for name in histories], out, format)
 
 
@@ -296,13 +307,18 @@ def _needs_parquet(name: str) -> Iterator[None]:
         raise BadInput(f"{name}: for Parquet files, {pip_install('parquet')}") from None
 
 
-def _with_lines(name: str, judgements: list[Judgement], lines: list[HistoryLine], is_jepsen: bool) -> JudgedHistory:
+def _with_lines(name: str, judgements: list[Judgement], lines: Iterable[HistoryLine], is_jepsen: bool) -> JudgedHistory:
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
-    return JudgedHistory(name, judgements, {} if is_jepsen else _found(lines, wanted), lines if wanted else [])
+    found = _found(lines, wanted) if wanted and not is_jepsen else {}
+    return JudgedHistory(name, judgements, found, lines if wanted else [])
 
 
 def _judged_by_spark(
-    histories: Sequence[str], promises: Sequence[str], meant: Mapping[str, str], master: str | None
+    histories: Sequence[str],
+    promises: Sequence[str],
+    meant: Mapping[str, str],
+    master: str | None,
+    divide: Path | None = None,
 ) -> list[JudgedHistory]:
     """Judge histories on Spark. A history that breaks a promise is read here, too, to be drawn."""
     from zabcheck.cli.campaign.report import needed
@@ -314,17 +330,33 @@ def _judged_by_spark(
         from zabcheck.zookeeper.campaign import histories as stored
 
         with doing("reading what is stored") as say:
-            found = stored.judge_stored(histories, promises, meant, master, say)
+            if divide is None:
+                found = stored.judge_stored(histories, promises, meant, master, say)
+            else:
+                found = stored.judge_in_parts(histories, promises, meant, divide, master, say)
         for file, judgements in found:
-            name, lines, is_jepsen = as_text(file), [], False
-            if any(each.breach is not None for each in judgements):
-                with stored.opened(file) as source:
-                    is_jepsen, lines = forms.is_jepsen(source), _lines(source, name, meant)
+            name = as_text(file)
+            with stored.opened(file) as source:
+                is_jepsen = forms.is_jepsen(source)
+            lines = _Stored(partial(stored.opened, file), name, meant)
             judged.append(_with_lines(name, judgements, lines, is_jepsen))
     return judged
 
 
-def _found(lines: list[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:
+class _Stored:
+    """The lines of a file, which is read anew each time: it may be too long for the memory."""
+
+    def __init__(self, opened: Callable[[], AbstractContextManager[BinaryIO]], name: str, meant: Mapping[str, str]):
+        self._opened = opened
+        self._name = name
+        self._meant = meant
+
+    def __iter__(self) -> Iterator[HistoryLine]:
+        with self._opened() as source, _needs_parquet(self._name):
+            yield from forms.load(source, self._name, self._meant)
+
+
+def _found(lines: Iterable[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:
     """Return the first line of each of these records."""
     kinds = {type(record) for record in wanted}
     found: dict[Record | InitialNode, int] = {}

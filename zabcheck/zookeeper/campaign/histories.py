@@ -1,6 +1,7 @@
-"""Judges histories of clients on Spark: each by one task, by the judge of `zabcheck clients check`.
+"""Judges histories of clients on Spark: each by one task, by the judge of `zabcheck clients check`, or divided.
 
-Small files are put together until a task has enough to do.
+Small files are put together until a task has enough to do. What `zabcheck.zookeeper.clients.division` does with one
+history is done by tasks that read and write files in a folder.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,7 +9,9 @@ from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
 from itertools import starmap
-from typing import BinaryIO, NamedTuple
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -17,32 +20,25 @@ from zabcheck.campaign.judging.checking import results_of
 from zabcheck.campaign.judging.shares import found_at, grouped
 from zabcheck.invariants import TraceError
 from zabcheck.invariants.base import Status
-from zabcheck.zookeeper.clients import forms
+from zabcheck.zookeeper.clients import forms, history
+from zabcheck.zookeeper.clients.division import FoundBreach, NotDivided, judge_divided
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import (
-    Answer,
-    Connect,
-    Connected,
     HistoryError,
-    InitialNode,
-    Lost,
-    Request,
-    WatchEvent,
+    HistoryLine,
 )
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
-from zabcheck.zookeeper.clients.promise import Breach, Kind
+from zabcheck.zookeeper.clients.promise import Breach
+
+BYTES_OF_A_PART = 128 * 2**20
+"""The bytes of JSON Lines in a part of a history that is divided: some 500,000 operations."""
+GROUPS_OF_A_PART = 16
+"""The row groups of a Parquet file in a part: as `clients record` writes it, some 500,000 operations."""
+P = TypeVar("P")
+R = TypeVar("R")
 
 
-class _Sent(NamedTuple):
-    """A breach as a task sends it, with the kinds of records named, so that msgspec can decode it."""
-
-    zxid: int
-    summary: str
-    witness: tuple[InitialNode | Connect | Connected | Request | Answer | WatchEvent | Lost, ...]
-    kind: Kind
-
-
-_Judged = tuple[str, Status, int, _Sent | None]
+_Judged = tuple[str, Status, int, FoundBreach | None]
 
 
 def judge_stored(
@@ -62,6 +58,78 @@ def judge_stored(
     results = results_of([each.files for each in pieces], work, HistoryError, master, say)
     found = (msgspec.msgpack.decode(each, type=list[tuple[str, list[_Judged]]]) for each in results)
     return [(file, [*starmap(_judgement, each)]) for histories in found for file, each in histories]
+
+
+class _Piece(NamedTuple):
+    """The lines of a file that begin within these bytes, or that are in these row groups of a Parquet file."""
+
+    file: str
+    is_parquet: bool
+    begin: int
+    end: int
+
+
+def judge_in_parts(
+    paths: Sequence[str],
+    promises: Sequence[str],
+    meant: Mapping[str, str],
+    folder: Path,
+    master: str | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[tuple[str, list[Judgement]]]:
+    """Judge the histories at these paths as `judge_stored` does, one after the other, each by many tasks.
+
+    They hand on what they have read through `folder`, which each machine has to see under this name. A history that
+    cannot be divided is judged by one task.
+    """
+
+    def run(work: Callable[[P], R], items: Sequence[P], kind: Any) -> list[R]:
+        found = results_of(items, work, NotDivided, master, say) if items else []
+        return [msgspec.msgpack.decode(each, type=kind) for each in found]
+
+    judged = []
+    with _told():
+        sizes = {file: size for path in paths for file, size in found_at(path, "a history")}
+    for file, size in sizes.items():
+        pieces = _pieces(file, size)
+        with TemporaryDirectory(dir=folder) as through:
+            try:
+                if len(pieces) < 2:
+                    raise NotDivided
+                judgements = judge_divided(_lines_of, pieces, len(pieces), through, run, promises)
+                judged.append((file, judgements))
+            except NotDivided:
+                judged += judge_stored([file], promises, meant, master, say)
+    return judged
+
+
+def _pieces(file: str, size: int) -> list[_Piece]:
+    """Divide a file. One that is small, or is of Jepsen, is one piece. HistoryError if it cannot be read."""
+    with opened(file) as source:
+        if forms.is_jepsen(source):
+            return []
+        is_parquet = forms.is_parquet(source)
+        if is_parquet:
+            from zabcheck.zookeeper.clients import parquet
+
+            size = parquet.row_groups(source, name_of(file))
+    step = GROUPS_OF_A_PART if is_parquet else BYTES_OF_A_PART
+    return [_Piece(file, is_parquet, begin, min(begin + step, size)) for begin in range(0, size, step)]
+
+
+def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
+    """Yield the lines of a piece. NotDivided if they are none: the whole file has to be read to say where."""
+    name = name_of(piece.file)
+    try:
+        with opened(piece.file) as source:
+            if piece.is_parquet:
+                from zabcheck.zookeeper.clients import parquet
+
+                yield from parquet.blocks(source, name, range(piece.begin, piece.end))
+            else:
+                yield from history.blocks_within(source, name, piece.begin, piece.end)
+    except HistoryError:
+        raise NotDivided from None
 
 
 @contextmanager
@@ -94,5 +162,5 @@ def _judged(
     return judged
 
 
-def _judgement(name: str, status: Status, judged: int, breach: _Sent | None) -> Judgement:
-    return Judgement(PROMISES[name], status, judged, None if breach is None else Breach(*breach))
+def _judgement(name: str, status: Status, judged: int, breach: FoundBreach | None) -> Judgement:
+    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach())

@@ -150,6 +150,10 @@ def _effect(asked: Request | Part, result: Answer | Result | None) -> Effect:
     return Effect(asked.op, path, created, asked.version, content_of(asked.data), asked.mode, result)
 
 
+def _every(path: str) -> bool:
+    return True
+
+
 @dataclass(eq=False)
 class Exchange:
     """A whole history. `operations` are in the order of their requests in the file."""
@@ -160,6 +164,8 @@ class Exchange:
     operations: list[Exchanged] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
     is_whole: bool = False
+    owns: Callable[[str], bool] = _every
+    """True for the nodes of which it has all operations: of every one, unless it is a part of a history."""
 
     @cached_property
     def writes(self) -> list[Exchanged]:

@@ -27,7 +27,7 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
     """
     if is_jepsen(source):
         yield from edn.load(source, name, meant)
-    elif _begins(source).startswith(_PARQUET):
+    elif is_parquet(source):
         from zabcheck.zookeeper.clients import parquet
 
         yield from parquet.load(source if source.seekable() else BytesIO(source.read()), name)
@@ -40,13 +40,18 @@ def gather(source: BinaryIO, name: str, gathering: "Gathering") -> None:
 
     Unusual as for `Gathering.add`.
     """
-    if _begins(source).startswith(_PARQUET):
+    if is_parquet(source):
         from zabcheck.zookeeper.clients.screen import parquet
 
         parquet.gather(source, name, gathering)
     else:
         for lines in history.blocks(source, name):
             gathering.add(lines)
+
+
+def is_parquet(source: BinaryIO) -> bool:
+    """Return True if a file is Parquet."""
+    return _begins(source).startswith(_PARQUET)
 
 
 def _begins(source: BinaryIO) -> bytes:

@@ -314,6 +314,24 @@ def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
         raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
 
 
+def blocks_within(source: BinaryIO, name: str, begin: int, end: int) -> Iterator[list[HistoryLine]]:
+    """Yield the lines that begin from one byte of a file on and before another, many at once.
+
+    HistoryError, with the number of a line counted from there, for anything that is no line of a history.
+    """
+    source.seek(max(0, begin - 1))
+    if begin:
+        source.readline()
+    number, place = 0, source.tell()
+    while place < end and (block := source.read(min(BLOCK, end - place))):
+        if not block.endswith(b"\n"):
+            block += source.readline(MAX_LINE + 1)
+        place += len(block)
+        lines = decoded_lines(block, name, number)
+        number += len(lines)
+        yield lines
+
+
 def decoded_lines(block: bytes, name: str, before: int) -> list[HistoryLine]:
     """Decode lines, which follow `before` others. HistoryError, with number and field, at the first that is none."""
     lines = decode_block(_DECODER, block) if len(block) <= MAX_LINE else None

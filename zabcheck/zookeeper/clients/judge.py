@@ -29,7 +29,7 @@ class Judgement(NamedTuple):
     status: Status
     judged: int
     breach: Breach | None = None
-    """The least one, by zxid."""
+    """The least one (`Breach.place`)."""
 
 
 def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
@@ -38,7 +38,7 @@ def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
     ValueError for a name that is none. O(lines · log lines) time, O(lines) memory.
     """
     proof = _Proof(lambda: exchange)
-    return [proof.judged(each) for each in _asked(exchange.header, names)]
+    return [proof.judged(each) for each in asked(exchange.header, names)]
 
 
 def judge_columns(
@@ -54,18 +54,18 @@ def judge_columns(
     try:
         screened = Screened(gather)
     except Unusual:
-        return [proof.judged(each) for each in _asked(proof.exchange.header, names)]
+        return [proof.judged(each) for each in asked(proof.exchange.header, names)]
     judgements = []
-    for promise in _asked(screened.header, names):
+    for promise in asked(screened.header, names):
         cases = screened.cases(promise.name)
         if cases is None:
             judgements.append(proof.judged(promise))
         else:
-            judgements.append(_judgement(promise, cases, None, is_decided=screened.is_whole))
+            judgements.append(judgement_on(promise, cases, None, is_decided=screened.is_whole))
     return judgements
 
 
-def _asked(header: HistoryHeader, names: Collection[str]) -> list[Promise]:
+def asked(header: HistoryHeader, names: Collection[str]) -> list[Promise]:
     """Return the promises by which a history is judged."""
     promises = [PROMISES[name] for name in names] or [*PROMISES.values()]
     return [each for each in promises if each.kind == "documented" or header.profile == "zookeeper"]
@@ -90,12 +90,13 @@ class _Proof:
         promise.check(self.exchange, self.tree, found)
         by_code = self.exchange.header.profile == "zookeeper"
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
-        breach = min(breaches, key=lambda each: each.zxid, default=None)
+        breach = min(breaches, key=lambda each: each.place, default=None)
         is_decided = self.exchange.is_whole and not found.is_undecided
-        return _judgement(promise, found.judged, breach, is_decided=is_decided)
+        return judgement_on(promise, found.judged, breach, is_decided=is_decided)
 
 
-def _judgement(promise: Promise, judged: int, breach: Breach | None, *, is_decided: bool) -> Judgement:
+def judgement_on(promise: Promise, judged: int, breach: Breach | None, *, is_decided: bool) -> Judgement:
+    """Return the verdict on a promise with so many cases, and its least breach, if there is one."""
     status: Status = "violated" if breach is not None else "holds" if judged else "not exercised"
     if breach is None and not is_decided:
         status = "inconclusive"

@@ -4,13 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
+from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Connection, Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY
 from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Seen, Tree, parent
+from zabcheck.zookeeper.clients.tree import Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
+_PLACE = itemgetter(0, 1)
 _MS = 1_000_000
 """Nanoseconds in a millisecond."""
 
@@ -26,7 +29,8 @@ class Life:
 
 
 @lru_cache(maxsize=1)
-def _lives(exchange: Exchange) -> dict[str, Life]:
+def lives_of(exchange: Exchange) -> dict[str, Life]:
+    """Return the sessions of a history, as far as they wrote or connected. O(operations)."""
     lives: dict[str, Life] = defaultdict(Life)
     for connection in exchange.connections.values():
         if connection.session != NOBODY:
@@ -38,7 +42,7 @@ def _lives(exchange: Exchange) -> dict[str, Life]:
         elif life.last_write is None or operation.zxid > life.last_write.zxid:
             life.last_write = operation
         for effect in effects_of(operation):
-            if effect.op == "create" and "ephemeral" in effect.mode:
+            if effect.op == "create" and "ephemeral" in effect.mode and exchange.owns(effect.created):
                 life.ephemerals[effect.created] = operation
     return lives
 
@@ -60,49 +64,69 @@ def _may_be_deleted(deleted: Mapping[str, int], path: str, zxid: int) -> bool:
     return path in deleted and deleted[path] <= zxid
 
 
-def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[tuple[str, Exchanged, Seen]]:
-    """Yield the nodes of a session that were seen gone though nobody deleted them, with their creation."""
+class Gone(NamedTuple):
+    """A node that was seen gone as of `zxid`, though nobody had deleted it."""
+
+    zxid: int
+    path: str
+    created: Exchanged
+    by: Exchanged
+
+
+def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[Gone]:
+    """Yield the nodes of a session that were seen gone though nobody deleted them."""
     for path, created in sorted(life.ephemerals.items()):
         if not tree.is_complete(path):
             continue
         gone = tree.absences(path).next(created.zxid)
         if gone is not None and not _may_be_deleted(deleted, path, gone.start):
-            yield path, created, gone
+            assert isinstance(gone.by, Exchanged)
+            yield Gone(gone.start, path, created, gone.by)
 
 
 def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for nodes of sessions that had ended: by the zxid of their close, or since other nodes of them were gone."""
-    lives, deleted = _lives(exchange), _deleted(exchange)
-    ends: dict[str, tuple[int, Exchanged | Seen]] = {}
+    nodes_after_ends(exchange, tree, first_gone(exchange, tree), found)
+
+
+def first_gone(exchange: Exchange, tree: Tree) -> dict[str, Gone]:
+    """Return for each session that was not closed the node that was seen gone as of the least zxid, if there is one."""
+    deleted = _deleted(exchange)
+    found = ((session, [*_vanished(life, tree, deleted)]) for session, life in lives_of(exchange).items())
+    return {session: min(gone, key=_PLACE) for session, gone in found if gone}
+
+
+def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, Gone], found: Found) -> None:
+    """Look for nodes of sessions that were closed, or nodes of which were `gone`."""
+    lives = lives_of(exchange)
+    ends: dict[str, tuple[int, Exchanged]] = {}
     for session, life in lives.items():
-        gone = min((seen for _, _, seen in _vanished(life, tree, deleted)), key=lambda seen: seen.start, default=None)
         if life.closed is not None:
             ends[session] = life.closed.zxid, life.closed
-        elif gone is not None:
-            ends[session] = gone.start, gone
+        elif session in gone:
+            ends[session] = gone[session].zxid, gone[session].by
         found.case(len(life.ephemerals) if session in ends else 0)
     for path in sorted(tree.data):
         for seen in tree.data[path]:
             owner = seen.stat.ephemeral_owner if seen.stat is not None else NOBODY
             end = ends.get(owner)
             if end is not None and seen.until >= end[0]:
-                by = end[1] if isinstance(end[1], Exchanged) else end[1].by
                 text = f"session {owner} ended with {shown(end[0])}, and its {path} is there as of {shown(seen.until)}"
-                found.breach(seen.until, text, lives[owner].ephemerals.get(path), by, seen.by)
+                found.breach(seen.until, text, lives[owner].ephemerals.get(path), end[1], seen.by)
 
 
 def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for nodes that were gone while their session lived on, and that nobody deleted."""
     deleted = _deleted(exchange)
-    for session, life in sorted(_lives(exchange).items()):
+    for session, life in sorted(lives_of(exchange).items()):
         found.case(len(life.ephemerals))
-        for path, created, gone in _vanished(life, tree, deleted):
-            if life.last_write is not None and life.last_write.zxid > gone.start:
+        for gone in _vanished(life, tree, deleted):
+            if life.last_write is not None and life.last_write.zxid > gone.zxid:
                 text = (
-                    f"session {session} lives as of {shown(life.last_write.zxid)}, and its {path} is gone as of "
-                    f"{shown(gone.start)}"
+                    f"session {session} lives as of {shown(life.last_write.zxid)}, and its {gone.path} is gone as of "
+                    f"{shown(gone.zxid)}"
                 )
-                found.breach(gone.start, text, created, life.last_write, gone.by)
+                found.breach(gone.zxid, text, gone.created, life.last_write, gone.by)
 
 
 def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -186,6 +210,11 @@ def _expired(
         found.breach(0, text, heard[session][1], connection.connect, told)
 
 
+def is_deleted_by_the_service(effect: Effect) -> bool:
+    """Return True if a container or a node with a time to live is created."""
+    return effect.op == "create" and bool(effect.mode) and not {"container", "ttl"}.isdisjoint(effect.mode)
+
+
 def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for containers that were deleted with a child in them, and for nodes that were deleted before their time."""
     made: dict[str, tuple[Exchanged, bool, int]] = {}
@@ -194,7 +223,7 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
         if operation.is_done:
             for effect in effects_of(operation):
                 written[effect.created] = operation
-                if effect.op == "create" and effect.mode and {"container", "ttl"} & set(effect.mode):
+                if is_deleted_by_the_service(effect) and exchange.owns(effect.created):
                     ttl = max((operation.request.ttl, *(part.ttl for part in operation.request.parts)))
                     made[effect.created] = operation, "container" in effect.mode, ttl
     deleted = _deleted(exchange)

@@ -1,7 +1,7 @@
 """Promises about orders: of answers, of views, of writes, and of what was answered before something was asked."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
@@ -12,7 +12,8 @@ from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, 
 from zabcheck.zookeeper.clients.tree import Sightings, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
-_TIME = itemgetter(0)
+TIME = itemgetter(0)
+"""Orders operations by the time that stands with each."""
 
 
 def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -92,6 +93,12 @@ def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each read with the writes that its session had sent before it."""
+    own_writes_by_zxid(exchange, tree, found)
+    own_writes_in_nodes(exchange, tree, found)
+
+
+def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the zxid of each read with those of the writes that its session had sent before it."""
     latest: dict[str, Exchanged] = {}
     stale: list[tuple[Exchanged, Exchanged]] = []
     cases = 0
@@ -115,10 +122,9 @@ def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
             f"{shown(operation.zxid)}"
         )
         found.breach(operation.zxid, text, write, operation)
-    _own_writes_in_nodes(tree, found)
 
 
-def _own_writes_in_nodes(tree: Tree, found: Found) -> None:
+def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for a node that was read, on the connection of a write, as it was before that."""
     for conflict in tree.conflicts:
         change, stale = conflict.change.by, conflict.stale.by
@@ -134,6 +140,14 @@ def _own_writes_in_nodes(tree: Tree, found: Found) -> None:
 
 def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxids of each session's writes, and look for those of unknown outcome where they must not be."""
+    order_of_zxids(exchange, tree, found)
+    given_up = [*given_up_in(exchange)]
+    found.case(len(given_up))
+    effects_of_given_up(given_up, exchange, tree, found)
+
+
+def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the zxids of each session's writes."""
     latest: dict[str, Exchanged] = {}
     for operation in exchange.done:
         before = latest.get(operation.session)
@@ -146,16 +160,29 @@ def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
                 )
                 found.breach(operation.zxid, text, before, operation)
         latest[operation.session] = operation
-    given_up = [*_given_up(exchange)]
-    found.case(len(given_up))
-    elsewhere = [(unknown, later) for unknown, later in given_up if unknown.connection is not later.connection]
-    effects = [effect for unknown, _ in elsewhere for effect in effects_of(unknown)]
+
+
+class GivenUp(NamedTuple):
+    """A write of unknown outcome, and the next one of its session that was done.
+
+    `least` is the highest zxid that its connection had told before it was sent.
+    """
+
+    unknown: Exchanged
+    later: Exchanged
+    least: int
+
+
+def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for writes of unknown outcome that took effect where they must not, or were passed over."""
+    elsewhere = [each.unknown for each in given_up if each.unknown.connection is not each.later.connection]
+    effects = [effect for unknown in elsewhere for effect in effects_of(unknown)]
     shown_to = tree.with_content({(each.path, each.content): [] for each in effects if each.content is not None})
-    for unknown, later in given_up:
-        if unknown.connection is later.connection:
-            _look_for_a_hole(unknown, later, tree, found)
+    for each in given_up:
+        if each.unknown.connection is each.later.connection:
+            _look_for_a_hole(each, exchange, tree, found)
         else:
-            _look_for_a_late_one(unknown, later, exchange, shown_to, found)
+            _look_for_a_late_one(each.unknown, each.later, exchange, shown_to, found)
 
 
 @lru_cache(maxsize=1)
@@ -169,24 +196,26 @@ def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
     return writers
 
 
-def _given_up(exchange: Exchange) -> Iterator[tuple[Exchanged, Exchanged]]:
+def given_up_in(exchange: Exchange) -> Iterator[GivenUp]:
     """Yield each write of unknown outcome with the next one of its session that was done."""
     waiting: dict[str, list[Exchanged]] = defaultdict(list)
     for operation in exchange.writes:
         if not operation.is_known:
             waiting[operation.session].append(operation)
         elif operation.is_done and operation.zxid:
-            yield from ((unknown, operation) for unknown in waiting.pop(operation.session, ()))
+            for unknown in waiting.pop(operation.session, ()):
+                answers = unknown.connection.answers if unknown.connection is operation.connection else ()
+                least = max((each.zxid for each in answers if (each.answered or 0) < unknown.sent), default=0)
+                yield GivenUp(unknown, operation, least)
 
 
-def _look_for_a_hole(unknown: Exchanged, later: Exchanged, tree: Tree, found: Found) -> None:
+def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: Found) -> None:
     """Tell a write that was passed over: a later one on its connection was done, and its node has not changed."""
-    answers = unknown.connection.answers
-    least = max((each.zxid for each in answers if (each.answered or 0) < unknown.sent), default=0)
+    unknown, later, least = given_up
     for effect in effects_of(unknown):
         if effect.op != "setData" or effect.version >= 0 or unknown.request.op == "multi":
             continue
-        seen = tree.state_at(effect.path, least)
+        seen = tree.state_at(effect.path, least) if exchange.owns(effect.path) else None
         if seen is not None and seen.stat is not None and seen.until >= later.zxid:
             text = (
                 f"{later.name} was done as {shown(later.zxid)}, and {unknown.name}, sent before it on the same "
@@ -200,7 +229,7 @@ def _look_for_a_late_one(
 ) -> None:
     """Tell a write that took effect after a later one of its session, on another connection."""
     for effect in effects_of(unknown):
-        if effect.content is None:
+        if effect.content is None or not exchange.owns(effect.path):
             continue
         what = effect.path, effect.content
         for seen in shown_to[what]:
@@ -245,11 +274,23 @@ def _by_clock(exchange: Exchange) -> Iterator[Earlier]:
             asked.append((each.request.time, each))
         if each.answer.time is not None:
             told.append((each.answer.time + exchange.header.clock_error, each))
-    asked.sort(key=_TIME)
-    told.sort(key=_TIME)
+    asked.sort(key=TIME)
+    told.sort(key=TIME)
+    yield from merged(asked, told)
+
+
+Timed = tuple[int, Exchanged]
+"""An operation with the time at which it was sent, or answered."""
+
+
+def merged(
+    asked: Iterable[Timed], told: Sequence[Timed], best: Exchanged | None = None, best_write: Exchanged | None = None
+) -> Iterator[Earlier]:
+    """Yield for each operation of `asked` the best of `told` before. Both are in order.
+
+    `best` and `best_write` are the best of what was told before all of these.
+    """
     place = 0
-    best: Exchanged | None = None
-    best_write: Exchanged | None = None
     for sent, operation in asked:
         while place < len(told) and told[place][0] < sent:
             answered = told[place][1]
@@ -266,11 +307,22 @@ def _told(exchange: Exchange) -> Iterator[Earlier]:
     for told in exchange.told:
         after, before = latest.get((told.from_, told.after)), latest.get((told.to, told.before))
         if after is not None and before is not None and after.zxid:
-            yield Earlier(before, after, after if after.is_write and after.is_done else None)
+            yield earlier(before, after)
+
+
+def earlier(operation: Exchanged, answered: Exchanged) -> Earlier:
+    """Return an operation with the one that is known to have been answered before it was sent."""
+    return Earlier(operation, answered, answered if answered.is_write and answered.is_done else None)
 
 
 def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxids of writes with each other, and with those of all that was answered before they were sent."""
+    zxids_of_their_own(exchange, tree, found)
+    writes_in_real_time(in_real_time(exchange), found)
+
+
+def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for writes that have one zxid."""
     holders: dict[int, Exchanged] = {}
     for operation in exchange.done:
         other = holders.setdefault(operation.zxid, operation)
@@ -281,7 +333,11 @@ def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
                 other,
                 operation,
             )
-    for earlier in in_real_time(exchange):
+
+
+def writes_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+    """Compare the zxid of each write with that of what was answered before it was sent."""
+    for earlier in known:
         write, before = earlier.operation, earlier.any
         if before is None or not (write.is_write and write.is_done and write.zxid):
             continue
@@ -296,7 +352,12 @@ def linearizable(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def sync(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare each sync with the writes that were answered before it was sent."""
-    for earlier in in_real_time(exchange):
+    syncs_in_real_time(in_real_time(exchange), found)
+
+
+def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+    """Compare the zxid of each sync with that of what was answered before it was sent."""
+    for earlier in known:
         if earlier.operation.request.op != "sync" or earlier.write is None or not earlier.operation.zxid:
             continue
         found.case()

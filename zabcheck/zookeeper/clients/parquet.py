@@ -7,7 +7,7 @@ ZooKeeper's own shell gives them. A row is read as the line that it was made of.
 Needs pyarrow: the extra `parquet`.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any, BinaryIO
 
@@ -112,16 +112,16 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     return chain.from_iterable(blocks(source, name))
 
 
-def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
-    """Yield the lines as `load` does, many at once. HistoryError as for `load`."""
+def blocks(source: BinaryIO, name: str, groups: Sequence[int] | None = None) -> Iterator[list[HistoryLine]]:
+    """Yield the lines as `load` does, many at once, or those of some row groups. HistoryError as for `load`."""
     number = 0
-    for batch in batches(source, name):
+    for batch in batches(source, name, groups):
         yield lines_of(batch, name, number)
         number += len(batch)
 
 
-def batches(source: BinaryIO, name: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file, many at once, without `seq`. HistoryError, if it is no history.
+def batches(source: BinaryIO, name: str, groups: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a file, or of some row groups, many at once, without `seq`. HistoryError, if it is no history.
 
     Columns of strings come as dictionaries, but for `rest`.
     """
@@ -131,12 +131,21 @@ def batches(source: BinaryIO, name: str) -> Iterator[pa.RecordBatch]:
             raise HistoryError(f"{name}: expected the columns of a history, `{missing[0]}` is not there")
         file = pq.ParquetFile(source, metadata=found, read_dictionary=_STRINGS[:-1])
         is_empty = True
-        for batch in file.iter_batches(BATCH, columns=_READ.names, use_threads=False):
+        for batch in file.iter_batches(BATCH, row_groups=groups, columns=_READ.names, use_threads=False):
             is_empty = False
             yield batch.select(_READ.names).cast(_READ)
         if is_empty:
             raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
     except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
+        why = " ".join(str(error).split())
+        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
+
+
+def row_groups(source: BinaryIO, name: str) -> int:
+    """Return the number of row groups of a file. HistoryError if it is no Parquet."""
+    try:
+        return int(pq.ParquetFile(source).num_row_groups)
+    except (pa.ArrowException, OSError) as error:
         why = " ".join(str(error).split())
         raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
 

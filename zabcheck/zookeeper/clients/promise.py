@@ -23,19 +23,36 @@ class Breach(NamedTuple):
     witness: tuple[Record | InitialNode, ...]
     kind: Kind = "documented"
 
+    @property
+    def place(self) -> tuple[object, ...]:
+        """What breaches are ordered by: the zxid, and then the places of the witness, so that one is the least."""
+        return self.zxid, [_place(each) for each in self.witness], self.summary
+
+
+def _place(record: Record | InitialNode) -> tuple[int, int, int, str]:
+    """Return the place of a record, as far as it does not depend on the order in which histories are written."""
+    if isinstance(record, InitialNode):
+        return 0, 0, 0, record.path
+    return record.connection, record.time or 0, getattr(record, "xid", 0), type(record).__name__
+
 
 class Found:
     """The cases of a promise in a history, and its breaches."""
 
     def __init__(self) -> None:
-        self.judged = 0
+        self.cases = 0
         self.is_undecided = False
         """True if a search was given up."""
         self.breaches: list[Breach] = []
 
+    @property
+    def judged(self) -> int:
+        """The number of cases; a breach is one, too."""
+        return max(self.cases, min(1, len(self.breaches)))
+
     def case(self, count: int = 1) -> None:
         """Note that the history could have broken the promise `count` times more."""
-        self.judged += count
+        self.cases += count
 
     def breach(
         self,
@@ -48,7 +65,6 @@ class Found:
         records: list[Record | InitialNode] = []
         for each in witness:
             records += each.witness if isinstance(each, Exchanged) else [] if each is None else [each]
-        self.judged = max(self.judged, 1)
         self.breaches.append(Breach(zxid, summary, tuple(dict.fromkeys(records)), kind))
 
 

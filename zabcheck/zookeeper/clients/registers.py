@@ -118,7 +118,7 @@ def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
     with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
     for operation in accesses:
         request, answer = operation.request, operation.answer
-        if request.path is None or request.path in with_zxids:
+        if request.path is None or request.path in with_zxids or not exchange.owns(request.path):
             continue
         sees, writes = content_of(request.expects), content_of(request.data)
         if request.op == "getData":

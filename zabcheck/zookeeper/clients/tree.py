@@ -90,6 +90,7 @@ class Tree:
         """By path, by the transaction that last created or deleted a child."""
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
+        self._owns = exchange.owns
         self.complete = exchange.header.complete
         self._complete = tuple(top.rstrip("/") + "/" for top in self.complete)
         for node in exchange.nodes:
@@ -126,7 +127,8 @@ class Tree:
         if op not in _READS or result is None:
             return
         if result.error == "NoNode" and by.zxid:
-            self.data[path].append(Seen(by.zxid, by.zxid, None, None, None, by, False))
+            if self._owns(path):
+                self.data[path].append(Seen(by.zxid, by.zxid, None, None, None, by, False))
         elif result.error == "" and result.stat is not None:
             content = content_of(result.data) if op == "getData" else None
             self._look(path, result.stat, by.zxid, content, result.children, by)
@@ -148,11 +150,12 @@ class Tree:
         if not start:
             self.unsettled.add(path)  # nobody knows when
             return
-        if effect.op == "delete":
-            self.data[path].append(Seen(start, start, None, None, None, operation, True))
-        elif stat is not None:
-            self.data[path].append(Seen(start, start, stat, effect.content, None, operation, True))
-        if effect.op in ("create", "delete"):
+        if self._owns(path):
+            if effect.op == "delete":
+                self.data[path].append(Seen(start, start, None, None, None, operation, True))
+            elif stat is not None:
+                self.data[path].append(Seen(start, start, stat, effect.content, None, operation, True))
+        if effect.op in ("create", "delete") and self._owns(parent(path)):
             self.children[parent(path)].append(Seen(start, start, None, None, None, operation, True))
 
     def _look(
@@ -164,6 +167,8 @@ class Tree:
         children: tuple[str, ...] | None,
         by: Exchanged | InitialNode,
     ) -> None:
+        if not self._owns(path):
+            return
         changed, below = stat.mzxid, stat.pzxid
         self.data[path].append(Seen(changed, zxid if zxid > changed else changed, stat, content, children, by, False))
         self.children[path].append(Seen(below, zxid if zxid > below else below, stat, None, children, by, False))

@@ -124,14 +124,25 @@ def _difference(first: Seen, second: Seen) -> str:
 
 def multi(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at the results of each multi, and for views that have a part of it only."""
-    refused: dict[tuple[str, Content | None], Exchanged] = {}
+    results_of_multis(exchange, tree, found)
+    views_of_multis(exchange, tree, found)
+
+
+def results_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look at the results of each multi."""
     for operation in exchange.writes:
         if operation.request.op == "multi":
             found.case()
             if operation.answer is not None and operation.answer.error == "":
                 _look_at_results(operation, operation.answer, found)
-            if operation.is_known and not operation.is_done:
-                refused |= dict.fromkeys(_written(operation), operation)
+
+
+def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for views that have a part of a multi only, or of one that was refused."""
+    refused: dict[tuple[str, Content | None], Exchanged] = {}
+    for operation in exchange.writes:
+        if operation.request.op == "multi" and operation.is_known and not operation.is_done:
+            refused |= dict.fromkeys(_written(operation), operation)
     paths = {path for path, _ in refused}
     suspicious = [
         (source, path, seen)
@@ -185,9 +196,18 @@ def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None
 
 def multi_read(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for a multi whose reads are of different trees."""
+    count_multi_reads(exchange, tree, found)
+    if found.judged:
+        views_of_multi_reads(exchange, tree, found)
+
+
+def count_multi_reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Count the multis that read, and were answered."""
     found.case(sum(each.is_known and each.request.op == "multiRead" for each in exchange.operations))
-    if not found.judged:
-        return
+
+
+def views_of_multi_reads(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look for reads of a multi that no one tree explains."""
     for path, seen in ((path, seen) for path, sightings in tree.reads for seen in sightings):
         if _is_multi_read(seen) and seen.stat is not None and 0 < seen.by.zxid < seen.stat.mzxid:
             text = f"{_name(seen.by)}, as of {shown(seen.by.zxid)}, shows {path} as of {shown(seen.stat.mzxid)}"
@@ -214,7 +234,8 @@ def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
         touched: set[str] = set()
         for effect in effects_of(operation):
             error = effect.result.error if effect.result is not None else ""
-            if effect.created not in touched and error != _OF_NO_PART and effect.op != "closeSession":
+            is_first = effect.created not in touched and exchange.owns(effect.created)
+            if is_first and error != _OF_NO_PART and effect.op != "closeSession":
                 _judge_condition(operation, effect, error, tree, found)
             touched.add(effect.created)
 
@@ -357,7 +378,7 @@ def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
                     below[parent(effect.created)].append((operation.zxid, effect, operation))
                 elif not operation.is_known:
                     uncertain.add(parent(effect.path))
-    for top in sorted(below):
+    for top in filter(exchange.owns, sorted(below)):
         creates = sorted(below[top], key=lambda create: create[0])
         numbers = [index for index, (_, effect, _) in enumerate(creates) if "sequential" in effect.mode]
         for first, second in pairwise(numbers):

@@ -327,7 +327,7 @@ def watched(exchange: Exchange, tree: Tree) -> Watched:
 
 def _judge(name: str, exchange: Exchange, tree: Tree, found: Found) -> None:
     mine: Found = getattr(watched(exchange, tree), name)
-    found.judged, found.breaches = mine.judged, mine.breaches
+    found.cases, found.breaches = mine.cases, mine.breaches
 
 
 WATCHES = (

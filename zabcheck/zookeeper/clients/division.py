@@ -1,0 +1,810 @@
+"""Judges one history in parts, so that no process needs all of it; each stage reads what the one before has written.
+
+The verdicts, the counts and the witnesses are those of one process.
+
+1. `deal`: the lines of a piece of the file go by client into buckets.
+2. `judge_sessions`: buckets that share sessions, together. The promises to one session are judged, and each operation
+   goes on: by the nodes that it concerns, by its zxid, and by the times at which it was sent and answered.
+3. `judge_nodes`: the promises about nodes, those of a share of all paths at a time. Operations on nodes that are
+   watched go on to the buckets of the sessions that watch them.
+4. `judge_ends`, of nodes that go with their sessions and of containers; `judge_zxids`, `judge_times`, `judge_watches`.
+
+Besides, stages tell each other which nodes are watched, which sessions end, and the best zxid of each range of time.
+"""
+
+import zlib
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from zabcheck.zookeeper.clients import lives, orders, registers, values
+from zabcheck.zookeeper.clients.exchange import WRITES, Connection, Exchange, Exchanged, effects_of, read
+from zabcheck.zookeeper.clients.history import (
+    NOBODY,
+    Answer,
+    Connect,
+    Connected,
+    HistoryEnd,
+    HistoryError,
+    HistoryHeader,
+    HistoryLine,
+    InitialNode,
+    Lost,
+    Record,
+    Request,
+    Told,
+    WatchEvent,
+)
+from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, asked, judgement_on
+from zabcheck.zookeeper.clients.promise import Breach, Found, Kind
+from zabcheck.zookeeper.clients.tree import Tree, ancestors, parent
+from zabcheck.zookeeper.clients.watches import WATCHES, lists_of
+
+_Check = Callable[[Exchange, Tree, Found], None]
+_OF_SESSIONS: dict[str, _Check] = {
+    "answer order": orders.answer_order,
+    "rising view": orders.rising_view,
+    "single system image": orders.system_image,
+    "own writes": orders.own_writes_by_zxid,
+    "writes in the order sent": orders.order_of_zxids,
+    "multi": values.results_of_multis,
+    "multi read": values.count_multi_reads,
+    "session": lives.sessions,
+}
+"""The parts of promises that are about one session."""
+_OF_NODES: dict[str, _Check] = {
+    "own writes": orders.own_writes_in_nodes,
+    "reads as of one zxid": values.reads,
+    "reliability": values.reliability,
+    "agreement": values.agreement,
+    "multi": values.views_of_multis,
+    "multi read": values.views_of_multi_reads,
+    "conditions": values.conditions,
+    "Stat": values.counters,
+    "sequential nodes": values.sequential,
+    "one order": registers.one_order,
+}
+"""The parts of promises that are about one node, or one and its children."""
+_READS = frozenset(("getData", "exists", "getChildren", "getACL", "multiRead"))
+_CONCERN_NODES = WRITES | _READS
+
+
+class NotDivided(Exception):
+    """The history has to be judged by one process: it is one of Jepsen's lists, or it contradicts itself."""
+
+
+# What is written between stages, and told.
+
+
+class Op(Struct, frozen=True, array_like=True, gc=False):
+    """An operation, on its own. `place` is that of its request in the file."""
+
+    place: int
+    client: int
+    connection: int
+    session: str
+    server: str | None
+    request: Request
+    sent: int
+    answer: Answer | None
+    answered: int | None
+
+
+class Vanished(Struct, frozen=True, array_like=True, gc=False):
+    """A node of a session that was seen gone though nobody had deleted it (`lives.Gone`)."""
+
+    zxid: int
+    path: str
+    created: Op
+    by: Op
+
+
+class Best(Struct, frozen=True, array_like=True, gc=False):
+    """Of what was answered in a range of time, the first with the highest zxid."""
+
+    zxid: int
+    time: int
+    op: Op
+
+
+class GivenUpOp(Struct, frozen=True, array_like=True, gc=False):
+    """A write of unknown outcome, and the next one of its session that was done (`orders.GivenUp`)."""
+
+    unknown: Op
+    later: Op
+    least: int
+
+
+class FoundBreach(Struct, frozen=True, array_like=True):
+    """A breach, with the kinds of records named, so that it can be decoded."""
+
+    zxid: int
+    summary: str
+    witness: tuple[InitialNode | Connect | Connected | Request | Answer | WatchEvent | Lost, ...]
+    kind: Kind
+
+    def as_breach(self) -> Breach:
+        return Breach(self.zxid, self.summary, self.witness, self.kind)
+
+
+class FoundPart(Struct, frozen=True, array_like=True):
+    """What a part of a history comes to by one promise: its cases, and the least breach, if there is one."""
+
+    promise: str
+    cases: int
+    is_undecided: bool
+    is_broken: bool
+    """True also if the profile leaves all breaches out."""
+    breach: FoundBreach | None
+
+
+class Common(Struct, frozen=True):
+    """What all stages know: the header, how many shares there are, and the folder in which they write.
+
+    `edges` are where ranges of time begin, from the second on.
+    """
+
+    header: HistoryHeader
+    shares: int
+    folder: str
+    edges: tuple[int, ...] = ()
+
+    def share_of(self, path: str) -> int:
+        """Return the share that has a node."""
+        return zlib.crc32(path.encode()) % self.shares
+
+    def range_of(self, time: int) -> int:
+        """Return the range that a time is in."""
+        return bisect_right(self.edges, time)
+
+
+class Dealt(Struct, frozen=True):
+    """What stage 1 tells: the `told` lines, sessions with their buckets, and the first and last time."""
+
+    lines: int
+    told: list[Told]
+    sessions: list[tuple[str, int]]
+    first: int | None
+    last: int | None
+    header: HistoryHeader | None
+    end: int | None
+
+
+class OfSessions(Struct, frozen=True):
+    """What stage 2 tells: besides what it has found, what later stages look for."""
+
+    found: list[FoundPart]
+    given_up: list[GivenUpOp]
+    lives: list[Op]
+    """The ends of sessions, and the last writes of those that have nodes."""
+    made: list[str]
+    """Containers, and nodes with a time to live."""
+    watched: list[str]
+    recursively: list[str]
+    best: list[tuple[int, Best | None, Best | None]]
+    """By range of time: of all operations, and of writes."""
+    told: list[tuple[int, int, Op]]
+    """Operations that `told` lines name: client, xid."""
+
+
+class OfNodes(Struct, frozen=True):
+    """What stage 3 tells."""
+
+    found: list[FoundPart]
+    gone: list[tuple[str, Vanished]]
+    unsettled: list[str]
+    """Watched nodes that may change, or below which one may, and nobody knows."""
+
+
+class Wanted(Struct, frozen=True):
+    """What stages 3 and 4 have to know of all sessions; written to the folder once.
+
+    `watched` and `recursively` have the groups that watch a node, `told` the operations that `told` lines are about.
+    """
+
+    given_up: list[GivenUpOp]
+    lives: list[Op]
+    made: list[str]
+    watched: dict[str, list[int]]
+    recursively: dict[str, list[int]]
+
+
+class Later(Struct, frozen=True):
+    """What stage 4 has to know of stage 3."""
+
+    gone: list[tuple[str, Vanished]]
+    unsettled: list[str]
+
+
+_ENCODE = msgspec.msgpack.Encoder().encode
+_OPS = msgspec.msgpack.Decoder(list[Op])
+_BY_PLACE = itemgetter(0)
+
+
+class Files:
+    """The files of a folder through which stages hand on: `kind` and share say to whom, `by` who wrote it."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def write(self, kind: str, share: int, by: str, content: object) -> None:
+        target = self._folder / f"{kind}-{share}"
+        target.mkdir(exist_ok=True)
+        (target / by).write_bytes(_ENCODE(content))
+
+    def read(self, kind: str, share: int, decode: Callable[[bytes], list[Any]]) -> Iterator[Any]:
+        """Yield what was written for a share, in the order of the writers' names."""
+        target = self._folder / f"{kind}-{share}"
+        for file in sorted(target.iterdir()) if target.is_dir() else ():
+            yield from decode(file.read_bytes())
+
+    def ops(self, kind: str, share: int) -> list[Op]:
+        """Return operations, each once, in the order of the history."""
+        by_place = {each.place: each for each in self.read(kind, share, _OPS.decode)}
+        return [by_place[place] for place in sorted(by_place)]
+
+
+class _Out:
+    """Operations that go on, by kind and share; each once."""
+
+    def __init__(self) -> None:
+        self._ops: dict[tuple[str, int], dict[int, Op]] = defaultdict(dict)
+
+    def add(self, kind: str, share: int, op: Op) -> None:
+        self._ops[kind, share][op.place] = op
+
+    def write(self, files: Files, by: str) -> None:
+        for (kind, share), ops in self._ops.items():
+            files.write(kind, share, by, [*ops.values()])
+
+
+class _Operations:
+    """Operations that are made of what was written, and their connections, which have no stream."""
+
+    def __init__(self, header: HistoryHeader, ops: Iterable[Op], owns: Callable[[str], bool] | None = None) -> None:
+        self.exchange = Exchange(header) if owns is None else Exchange(header, owns=owns)
+        self._made: dict[int, Exchanged] = {}
+        self.exchange.operations.extend(map(self.made, ops))
+
+    def made(self, op: Op) -> Exchanged:
+        """Return an operation, the same for the same request."""
+        if op.place not in self._made:
+            connections = self.exchange.connections
+            if op.connection not in connections:
+                connect = Connect(client=op.client, connection=op.connection, session=op.session, server=op.server)
+                connections[op.connection] = Connection(connect, op.client, op.session, 0)
+            request = op.request
+            made = Exchanged(connections[op.connection], request, op.sent, request.op in WRITES)
+            if op.answer is not None:
+                assert op.answered is not None
+                made.take(op.answer, op.answered)
+            self._made[op.place] = made
+        return self._made[op.place]
+
+    def with_others(self, others: Iterable[Op]) -> Exchange:
+        """Return the exchange with further operations of other parts, in their order."""
+        made = {**self._made, **{each.place: self.made(each) for each in others}}
+        return replace(self.exchange, operations=[made[place] for place in sorted(made)])
+
+
+def _found_parts(
+    checks: Mapping[str, Callable[[Found], None]], header: HistoryHeader, names: Sequence[str]
+) -> list[FoundPart]:
+    """Look at parts of promises. Breaches that the profile leaves out are left out."""
+    parts = []
+    for name, check in checks.items():
+        if name in names:
+            found = Found()
+            check(found)
+            by_code = header.profile == "zookeeper"
+            breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
+            least = min(breaches, key=lambda each: each.place, default=None)
+            breach = None if least is None else FoundBreach(*least)  # type: ignore[arg-type]
+            parts.append(FoundPart(name, found.cases, found.is_undecided, bool(found.breaches), breach))
+    return parts
+
+
+def _bound(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> dict[str, Callable[[Found], None]]:
+    def bind(check: _Check) -> Callable[[Found], None]:
+        return lambda found: check(exchange, tree, found)
+
+    return {name: bind(check) for name, check in checks.items()}
+
+
+def _concerned(operation: Exchanged) -> set[str]:
+    """Return the nodes of which an operation may say something, and those whose children it may change."""
+    if operation.request.op not in _CONCERN_NODES:
+        return set()
+    paths = {path for effect in effects_of(operation) for path in (effect.path, effect.created)}
+    return paths | {parent(path) for path in paths}
+
+
+# Stage 1.
+
+
+_Placed = tuple[int, HistoryLine]
+_LINES = msgspec.msgpack.Decoder(list[_Placed])
+_NODES = msgspec.msgpack.Decoder(list[tuple[int, InitialNode]])
+_PIECE = 1 << 40
+"""More lines than a piece has."""
+
+
+def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folder: str) -> Dealt:
+    """Deal out the lines of a piece of a file. NotDivided if they are in no order of a history.
+
+    O(lines) time and memory.
+    """
+    buckets: dict[int, list[_Placed]] = defaultdict(list)
+    nodes: dict[int, list[tuple[int, InitialNode]]] = defaultdict(list)
+    told: list[Told] = []
+    sessions: dict[tuple[str, int], None] = {}
+    times: list[int] = []
+    header: HistoryHeader | None = None
+    end: int | None = None
+    common = Common(HistoryHeader(version=1), shares, folder)
+    place = 0
+    for place, line in enumerate((line for block in blocks for line in block), 1):
+        if end is not None or (isinstance(line, HistoryHeader) and (piece, place) != (0, 1)):
+            raise NotDivided
+        if isinstance(line, Record):
+            bucket = line.client % shares
+            buckets[bucket].append((piece * _PIECE + place, line))
+            if line.time is not None:
+                times.append(line.time)
+            if isinstance(line, Connect | Connected) and line.session != NOBODY:
+                sessions[line.session, bucket] = None
+        elif isinstance(line, InitialNode):
+            nodes[common.share_of(line.path)].append((piece * _PIECE + place, line))
+        elif isinstance(line, Told):
+            told.append(line)
+        elif isinstance(line, HistoryHeader):
+            header = line
+        else:
+            end = line.count
+    files, by = Files(folder), f"{piece:06}"
+    for bucket, some in buckets.items():
+        files.write("lines", bucket, by, some)
+    for share, placed in nodes.items():
+        files.write("nodes", share, by, placed)
+    return Dealt(place, told, [*sessions], min(times, default=None), max(times, default=None), header, end)
+
+
+def _streams(common: Common, buckets: Iterable[int]) -> tuple[Exchange, list[int]]:
+    """Return what the clients of some buckets asked and heard, and the places of the requests. NotDivided."""
+    files = Files(common.folder)
+    placed = sorted((each for bucket in buckets for each in files.read("lines", bucket, _LINES.decode)), key=_BY_PLACE)
+    lines = [line for _, line in placed]
+    try:
+        exchange = read([common.header, *lines, HistoryEnd(count=len(lines))], "a part")
+    except HistoryError:
+        raise NotDivided from None
+    return exchange, [place for place, line in placed if isinstance(line, Request)]
+
+
+# Stage 2.
+
+
+def judge_sessions(
+    common: Common, group: int, buckets: Sequence[int], told: Sequence[Told], names: Sequence[str]
+) -> OfSessions:
+    """Judge the sessions of some buckets, and send their operations on. NotDivided as for `deal`."""
+    exchange, places = _streams(common, buckets)
+    if any(each.request.op == "txn" for each in exchange.operations):
+        raise NotDivided
+    ops = {each: _op(each, place) for each, place in zip(exchange.operations, places, strict=True)}
+    out = _Out()
+    made: dict[str, None] = {}
+    for operation, op in ops.items():
+        for share in {common.share_of(path) for path in _concerned(operation)}:
+            out.add("ops", share, op)
+        if operation.is_write and operation.is_done:
+            if operation.zxid:
+                out.add("zxids", operation.zxid % common.shares, op)
+            effects = effects_of(operation)
+            made |= {each.created: None for each in effects if lives.is_deleted_by_the_service(each)}
+    best = [*_answered_in_time(common, ops, out)] if common.header.clock == "one" else []
+    out.write(Files(common.folder), f"{group:06}")
+    given_up = [GivenUpOp(ops[each.unknown], ops[each.later], each.least) for each in orders.given_up_in(exchange)]
+    checks = _bound(_OF_SESSIONS, exchange, Tree(Exchange(common.header)))
+
+    def order_sent(found: Found) -> None:
+        orders.order_of_zxids(exchange, Tree(Exchange(common.header)), found)
+        found.case(len(given_up))
+
+    found = _found_parts(checks | {"writes in the order sent": order_sent}, common.header, names)
+    watched, recursively = _watched(exchange) if any(each.name in names for each in WATCHES) else ({}, {})
+    wanted = {key for each in told for key in ((each.from_, each.after), (each.to, each.before))}
+    latest = {(each.client, each.request.xid): each for each in ops.values()} if wanted else {}
+    named = [(*key, latest[key]) for key in sorted(wanted & latest.keys())]
+    return OfSessions(found, given_up, [*_lives(exchange, ops)], [*made], [*watched], [*recursively], best, named)
+
+
+def _op(operation: Exchanged, place: int) -> Op:
+    connection = operation.connection
+    return Op(
+        place,
+        connection.client,
+        connection.connect.connection,
+        connection.session,
+        connection.connect.server,
+        operation.request,
+        operation.sent,
+        operation.answer,
+        operation.answered,
+    )
+
+
+def _answered_in_time(
+    common: Common, ops: Mapping[Exchanged, Op], out: _Out
+) -> Iterator[tuple[int, Best | None, Best | None]]:
+    """Send on what real time orders, by ranges of time, and yield the best of each range.
+
+    Of what was answered only that can be the best which is better than all that this part had been told before.
+    """
+    told: list[tuple[int, int, Exchanged]] = []
+    for operation, op in ops.items():
+        request, answer = operation.request, operation.answer
+        if not operation.zxid or answer is None:
+            continue
+        if request.time is not None and (request.op == "sync" or (operation.is_write and operation.is_done)):
+            out.add("asked", common.range_of(request.time), op)
+        if answer.time is not None:
+            told.append((answer.time + common.header.clock_error, op.place, operation))
+    told.sort(key=lambda each: each[:2])
+    best: dict[int, Best] = {}
+    best_writes: dict[int, Best] = {}
+    high = high_write = 0
+    for time, _, operation in told:
+        op, within = ops[operation], common.range_of(time)
+        if operation.zxid > high:
+            high = operation.zxid
+            best[within] = Best(high, time, op)
+            out.add("told", within, op)
+        if operation.is_write and operation.is_done and operation.zxid > high_write:
+            high_write = operation.zxid
+            best_writes[within] = Best(high_write, time, op)
+            out.add("told", within, op)
+    yield from ((within, best.get(within), best_writes.get(within)) for within in sorted({*best, *best_writes}))
+
+
+def _watched(exchange: Exchange) -> tuple[dict[str, None], dict[str, None]]:
+    """Return the nodes that these sessions watch or hear of, and those that they watch with all below."""
+    watched: dict[str, None] = {}
+    recursively: dict[str, None] = {}
+    for connection in exchange.connections.values():
+        for operation in connection.operations:
+            request = operation.request
+            if request.path is not None and (request.watch or request.op == "addWatch"):
+                watched[request.path] = None
+                if request.watch == "recursive":
+                    recursively[request.path] = None
+            if request.op == "setWatches":
+                for kind, paths in lists_of(request):
+                    watched |= dict.fromkeys(paths)
+                    if kind == "recursive":
+                        recursively |= dict.fromkeys(paths)
+        watched |= {each.path: None for each in connection.received if isinstance(each, WatchEvent)}
+    return watched, recursively
+
+
+def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
+    """Yield the operations that closed sessions, and the last writes of those that have nodes."""
+    for life in lives.lives_of(exchange).values():
+        if life.closed is not None:
+            yield ops[life.closed]
+        if life.ephemerals and life.last_write is not None:
+            yield ops[life.last_write]
+
+
+# Stage 3.
+
+
+class _Share:
+    """What there is of the nodes of a share."""
+
+    def __init__(self, common: Common, share: int, wanted: Wanted) -> None:
+        self.common = common
+        self.files = Files(common.folder)
+        self.ops = self.files.ops("ops", share)
+        self.nodes: list[tuple[int, InitialNode]] = [*self.files.read("nodes", share, _NODES.decode)]
+        self.owns: Callable[[str], bool] = lambda path: common.share_of(path) == share
+        self.made = _Operations(common.header, self.ops, self.owns)
+        self.made.exchange.nodes.extend(node for _, node in sorted(self.nodes, key=_BY_PLACE))
+        self.tree = Tree(self.made.exchange)
+        owners = {
+            seen.stat.ephemeral_owner for some in self.tree.data.values() for seen in some if seen.stat is not None
+        }
+        self.owners = (owners | {op.session for op in self.ops}) - {NOBODY}
+        self.lives = self.made.with_others(each for each in wanted.lives if each.session in self.owners)
+
+
+def judge_nodes(common: Common, share: int, wanted: Wanted, names: Sequence[str]) -> OfNodes:
+    """Judge the nodes of a share, and send on what sessions that watch them, and containers, need."""
+    here = _Share(common, share, wanted)
+    exchange, tree = here.made.exchange, here.tree
+    given_up = [
+        orders.GivenUp(here.made.made(each.unknown), here.made.made(each.later), each.least) for each in wanted.given_up
+    ]
+    given_up = [each for each in given_up if any(here.owns(effect.path) for effect in effects_of(each.unknown))]
+    checks = _bound(_OF_NODES, exchange, tree) | {
+        "writes in the order sent": lambda found: orders.effects_of_given_up(given_up, exchange, tree, found),
+        "ephemeral nodes stay": lambda found: lives.ephemeral_stays(here.lives, tree, found),
+    }
+    found = _found_parts(checks, common.header, names)
+    by_operation = {id(operation): op for operation, op in zip(exchange.operations, here.ops, strict=True)}
+    gone = [
+        (session, Vanished(each.zxid, each.path, by_operation[id(each.created)], by_operation[id(each.by)]))
+        for session, each in lives.first_gone(here.lives, tree).items()
+    ]
+    _send_on(here, wanted, f"{share:06}")
+    above = {up for path in tree.unsettled for up in (path, *ancestors(path))}
+    return OfNodes(found, gone, sorted(above & wanted.watched.keys()))
+
+
+def _send_on(here: _Share, wanted: Wanted, by: str) -> None:
+    out, made = _Out(), {*wanted.made}
+    nodes: dict[tuple[str, int], dict[int, InitialNode]] = defaultdict(dict)
+
+    def to(path: str) -> Iterator[tuple[str, int]]:
+        """Yield to whom goes what concerns a node."""
+        yield from (("watched", group) for group in wanted.watched.get(path, ()))
+        for above in (path, *ancestors(path)) if wanted.recursively else ():
+            yield from (("watched", group) for group in wanted.recursively.get(above, ()))
+        if parent(path) in made:
+            yield "below", here.common.share_of(parent(path))
+
+    for operation, op in zip(here.made.exchange.operations, here.ops, strict=True):
+        for kind, share in {each for path in _concerned(operation) if here.owns(path) for each in to(path)}:
+            out.add(kind, share, op)
+    for place, node in here.nodes:
+        for kind, share in to(node.path):
+            nodes[f"nodes-{kind}", share][place] = node
+    out.write(here.files, by)
+    for (kind, share), some in nodes.items():
+        here.files.write(kind, share, by, [*some.items()])
+
+
+# Stage 4.
+
+
+def judge_ends(common: Common, share: int, wanted: Wanted, later: Later, names: Sequence[str]) -> list[FoundPart]:
+    """Judge the nodes of a share that end with their sessions, or that the service deletes."""
+    here = _Share(common, share, wanted)
+    gone = {
+        session: lives.Gone(each.zxid, each.path, here.made.made(each.created), here.made.made(each.by))
+        for session, each in later.gone
+        if session in here.owners
+    }
+    checks: dict[str, Callable[[Found], None]] = {
+        "ephemeral nodes end": lambda found: lives.nodes_after_ends(here.lives, here.tree, gone, found)
+    }
+    if any(map(here.owns, wanted.made)):
+        exchange = here.made.with_others(here.files.ops("below", share))
+        below = [node for _, node in here.files.read("nodes-below", share, _NODES.decode)]
+        every = Exchange(common.header, [*exchange.nodes, *below], operations=exchange.operations)
+        checks["containers and TTL"] = lambda found: lives.containers(exchange, Tree(every), found)
+    return _found_parts(checks, common.header, names)
+
+
+def judge_zxids(common: Common, share: int, names: Sequence[str]) -> list[FoundPart]:
+    """Judge whether writes have zxids of their own, those of a share."""
+    exchange = _Operations(common.header, Files(common.folder).ops("zxids", share)).exchange
+    checks = {"linearizable writes": orders.zxids_of_their_own}
+    return _found_parts(_bound(checks, exchange, Tree(Exchange(common.header))), common.header, names)
+
+
+def judge_times(
+    common: Common,
+    within: int,
+    before: tuple[Best | None, Best | None],
+    told: Sequence[tuple[Op, Op]],
+    names: Sequence[str],
+) -> list[FoundPart]:
+    """Judge the order in real time of what was asked in a range of time.
+
+    `before` is the best of all that was answered before, and of the writes; `told` has operations with one that is
+    known to have been answered before.
+    """
+    files, made = Files(common.folder), _Operations(common.header, ())
+    asked = [(each.request.time or 0, made.made(each)) for each in files.ops("asked", within)]
+    answered = [(_told_at(common, each), made.made(each)) for each in files.ops("told", within)]
+    best, best_write = (None if each is None else made.made(each.op) for each in before)
+    known = [
+        *orders.merged(sorted(asked, key=orders.TIME), sorted(answered, key=orders.TIME), best, best_write),
+        *(orders.earlier(made.made(after), made.made(first)) for first, after in told),
+    ]
+    checks: dict[str, Callable[[Found], None]] = {
+        "linearizable writes": lambda found: orders.writes_in_real_time(known, found),
+        "sync": lambda found: orders.syncs_in_real_time(known, found),
+    }
+    return _found_parts(checks, common.header, names)
+
+
+def _told_at(common: Common, op: Op) -> int:
+    assert op.answer is not None
+    assert op.answer.time is not None
+    return op.answer.time + common.header.clock_error
+
+
+def judge_watches(
+    common: Common, group: int, buckets: Sequence[int], later: Later, names: Sequence[str]
+) -> list[FoundPart]:
+    """Judge the watches of the sessions of some buckets. NotDivided as for `deal`."""
+    exchange, _ = _streams(common, buckets)
+    files = Files(common.folder)
+    changes = _Operations(common.header, files.ops("watched", group)).exchange
+    nodes = dict(files.read("nodes-watched", group, _NODES.decode))
+    changes.nodes.extend(nodes[place] for place in sorted(nodes))
+    tree = Tree(changes)
+    tree.unsettled.update(later.unsettled)
+    return _found_parts(_bound({each.name: each.check for each in WATCHES}, exchange, tree), common.header, names)
+
+
+# All stages.
+
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+
+class Run(Protocol):
+    """Does a piece of work for each of some items, anywhere; returns the results in their order, decoded."""
+
+    def __call__(self, work: Callable[[P], R], items: Sequence[P], kind: Any) -> list[R]: ...
+
+
+def judge_divided(
+    read_piece: Callable[[P], Iterable[Sequence[HistoryLine]]],
+    pieces: Sequence[P],
+    shares: int,
+    folder: str,
+    run: Run,
+    names: Sequence[str] = (),
+) -> list[Judgement]:
+    """Judge a history as `judge` does, whose lines are in these pieces, in `shares` parts and through this folder.
+
+    NotDivided if one process has to judge it. O(lines · log lines) time; each part has its share of the memory.
+    """
+    numbered = [*enumerate(pieces)]
+    dealt: list[Dealt] = run(lambda each: deal(read_piece(each[1]), each[0], shares, folder), numbered, Dealt)
+    header, is_whole = _read_as_one(dealt)
+    asked_for = asked(header, names)
+    named = [each.name for each in asked_for]
+    told = [each for some in dealt for each in some.told]
+    common = Common(header, shares, folder, _edges(dealt, shares))
+    groups = [*enumerate(_groups(shares, [each for some in dealt for each in some.sessions]))]
+    of_sessions: list[OfSessions] = run(
+        lambda each: judge_sessions(common, each[0], each[1], told, named), groups, OfSessions
+    )
+    wanted = _wanted(of_sessions)
+    numbers = range(shares)
+    of_nodes: list[OfNodes] = run(lambda share: judge_nodes(common, share, wanted, named), numbers, OfNodes)
+    later = _later(of_nodes)
+    found = [each for some in ([one.found for one in of_sessions] + [one.found for one in of_nodes]) for each in some]
+    stages: list[tuple[Callable[[Any], list[FoundPart]], Sequence[Any], tuple[str, ...]]] = [
+        (
+            lambda share: judge_ends(common, share, wanted, later, named),
+            numbers,
+            ("ephemeral nodes end", "containers and TTL"),
+        ),
+        (lambda share: judge_zxids(common, share, named), numbers, ("linearizable writes",)),
+        (
+            lambda each: judge_times(common, each[0], each[1], each[2], named),
+            [*_ranges(common, of_sessions, told)],
+            ("linearizable writes", "sync"),
+        ),
+        (
+            lambda each: judge_watches(common, each[0], each[1], later, named),
+            [group for group, some in zip(groups, of_sessions, strict=True) if some.watched],
+            tuple(each.name for each in WATCHES),
+        ),
+    ]
+    for work, items, promises in stages:
+        if not {*promises}.isdisjoint(named):
+            found += [each for some in run(work, items, list[FoundPart]) for each in some]
+    return [_judgement(name, found, is_whole) for name in named]
+
+
+def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgement:
+    mine = [each for each in found if each.promise == name]
+    judged = max(sum(each.cases for each in mine), int(any(each.is_broken for each in mine)))
+    breaches = [each.breach.as_breach() for each in mine if each.breach is not None]
+    least = min(breaches, key=lambda each: each.place, default=None)
+    is_decided = is_whole and not any(each.is_undecided for each in mine)
+    return judgement_on(PROMISES[name], judged, least, is_decided=is_decided)
+
+
+def _read_as_one(dealt: Sequence[Dealt]) -> tuple[HistoryHeader, bool]:
+    """Return the header of a history, and whether it has an end. NotDivided if it does not fit together."""
+    header = dealt[0].header
+    lines = sum(each.lines for each in dealt)
+    ends = [each.end for each in dealt if each.end is not None]
+    if header is None or any(each.end is not None for each in dealt[:-1]) or ends not in ([], [lines - 2]):
+        raise NotDivided
+    return header, bool(ends)
+
+
+def _edges(dealt: Sequence[Dealt], shares: int) -> tuple[int, ...]:
+    """Divide the time of a history into ranges of one length."""
+    first = min((each.first for each in dealt if each.first is not None), default=0)
+    last = max((each.last for each in dealt if each.last is not None), default=0)
+    return tuple(first + (last - first) * number // shares for number in range(1, shares))
+
+
+def _groups(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[int]]:
+    """Put buckets together that have parts of one session."""
+    leader = [*range(buckets)]
+
+    def find(bucket: int) -> int:
+        while leader[bucket] != bucket:
+            bucket = leader[bucket]
+        return bucket
+
+    first: dict[str, int] = {}
+    for session, bucket in sessions:
+        one, other = sorted((find(first.setdefault(session, bucket)), find(bucket)))
+        leader[other] = one
+    groups: dict[int, list[int]] = defaultdict(list)
+    for bucket in range(buckets):
+        groups[find(bucket)].append(bucket)
+    return [*groups.values()]
+
+
+def _wanted(parts: Sequence[OfSessions]) -> Wanted:
+    watched: dict[str, list[int]] = defaultdict(list)
+    recursively: dict[str, list[int]] = defaultdict(list)
+    for group, part in enumerate(parts):
+        for path in part.watched:
+            watched[path].append(group)
+        for path in part.recursively:
+            recursively[path].append(group)
+    return Wanted(
+        [each for part in parts for each in part.given_up],
+        [each for part in parts for each in part.lives],
+        [path for part in parts for path in part.made],
+        watched,
+        recursively,
+    )
+
+
+def _later(parts: Sequence[OfNodes]) -> Later:
+    gone: dict[str, Vanished] = {}
+    for part in parts:
+        for session, each in part.gone:
+            other = gone.setdefault(session, each)
+            gone[session] = min(each, other, key=lambda one: (one.zxid, one.path))
+    return Later([*gone.items()], sorted({path for part in parts for path in part.unsettled}))
+
+
+def _ranges(
+    common: Common, parts: Sequence[OfSessions], told: Sequence[Told]
+) -> Iterator[tuple[int, tuple[Best | None, Best | None], list[tuple[Op, Op]]]]:
+    """Yield each range of time, with the best that was answered before; the first also with what `told` lines say."""
+    ops = {(client, xid): op for part in parts for client, xid, op in part.told}
+    pairs = [(ops.get((each.from_, each.after)), ops.get((each.to, each.before))) for each in told]
+    known = [(first, after) for first, after in pairs if first is not None and after is not None and _has_zxid(first)]
+    best: Best | None = None
+    best_write: Best | None = None
+    for within in range(common.shares):
+        yield within, (best, best_write), known if not within else []
+        for part in parts:
+            for number, one, write in part.best:
+                if number == within:
+                    best, best_write = _better(best, one), _better(best_write, write)
+
+
+def _has_zxid(op: Op) -> bool:
+    return op.answer is not None and op.answer.zxid > 0
+
+
+def _better(one: Best | None, other: Best | None) -> Best | None:
+    """Return the one with the higher zxid, or that came first."""
+    both = [each for each in (one, other) if each is not None]
+    return max(both, key=lambda each: (each.zxid, -each.time, -each.op.place), default=None)
