@@ -121,6 +121,7 @@ RECORDED: dict[str, dict[str, str]] = {
     "snapshot-digest": {},
     "unlogged-voter": {},
     "pending-config": {},
+    "unwritten-config": {},
     "stale-sync": {},
     "eager-refusal": {},
 }

@@ -26,7 +26,7 @@ from zabcheck.zookeeper.run.choices.points import (
     Step,
     Stop,
 )
-from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
+from zabcheck.zookeeper.run.choices.reconfigure import Readonly, Reconfigure, Writable
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import WAYS, Forbidden, SessionChoice, Sync, Watch
 from zabcheck.zookeeper.run.choices.writes import Write
@@ -102,7 +102,9 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
     of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
     reconfigurations = (Reconfigure("A", ("D",)), Reconfigure("A", observers=("D",)), Reconfigure("A", leaving=("B",)))
-    not_drawn_yet = (StartAll(), Sync("A"), Forbidden("A"), *of_disk, *reconfigurations, *AT_POINTS, *IN_STEP)
+    of_configuration = (Readonly("A"), Writable("A"))
+    by_name = (StartAll(), Sync("A"), Forbidden("A"))
+    not_drawn_yet = (*by_name, *of_disk, *reconfigurations, *of_configuration, *AT_POINTS, *IN_STEP)
     by_hand = {type(choice).__name__ for choice in not_drawn_yet}
     assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
@@ -122,6 +124,7 @@ def test_a_reconfiguration_survives_its_json_form_and_names_servers_that_are_the
         ({"observers": 0}, "choices[0].voters: expected one of A, B, C, leader, found D"),
         ({"choices": (Reconfigure("A", leaving=("E",)),)}, "choices[0].leaving: expected one of"),
         ({"version": 1, "observers": 0}, "expected version 2 of a schedule with sessions"),
+        ({"version": 1, "observers": 0, "choices": (Readonly("A"),)}, "with unwritten configurations, found"),
     ):
         with pytest.raises(EnsembleScheduleError) as refused:
             decode(encode(structs.replace(schedule, **changed)), "x.json")

@@ -37,7 +37,7 @@ from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
-from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
+from zabcheck.zookeeper.run.choices.reconfigure import Readonly, Reconfigure, Writable
 from zabcheck.zookeeper.run.choices.servers import (
     BackUp,
     Elected,
@@ -386,6 +386,36 @@ def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: D
     a, b, c, d = (reads[roles[role]] for role in "ABCD")
     assert (len(a), len(b), a & b) == (3, 3, set())
     assert (a, b) == (d, c)
+
+
+def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
+    reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """{B, C} and {A, D, E} both elect and serve after a restart, though no link was cut."""
+    tried = attempt(named("unwritten-config").schedule(), reconfigured, tmp_path / "run")
+    assert "epoch uniqueness" in tried.judged.violated
+    assert [match.issue.name for match in tried.judged.known] == ["unwritten-config"]
+    records = list(read(tmp_path / "run"))
+    assert [each for each in records if isinstance(each, Chose) and each.note] == []
+    reads = {each.server: len(each.nodes) for each in records if isinstance(each, Read)}
+    roles = next(each.roles for each in records if isinstance(each, Cast))
+    assert {role: reads[server] for role, server in roles.items()} == {"A": 10, "B": 9, "C": 9, "D": 10, "E": 10}
+    assert sum(isinstance(each, Acknowledged) for each in records) == 13
+
+
+def test_a_server_writes_its_configuration_once_it_can_again(reconfigured: Distribution, tmp_path: Path) -> None:
+    ask = Reconfigure("A", voters=("D",)), Settle(5), Wait(0.5)
+    ask_again = Reconfigure("A", observers=("D",)), Settle(5), Wait(0.5)
+    choices = (Writable("B"), Readonly("B"), Readonly("B"), *ask, Writable("B"), Readonly("C"), *ask_again)
+    attempt(EnsembleSchedule(2, "zookeeper", 3, choices, observers=1), reconfigured, tmp_path / "run", keep_data=True)
+    records = list(read(tmp_path / "run"))
+    undone = {each.number: each.note for each in records if isinstance(each, Chose) and each.note}
+    assert undone == {0: "passed over: it can write it as it is", 2: "passed over: it cannot write it as it is"}
+    roles = next(each.roles for each in records if isinstance(each, Cast))
+    said = {role: (tmp_path / f"run/server-{server}/zoo.cfg").read_text() for role, server in roles.items()}
+    named_last = {role: text.rpartition("dynamicConfigFile=")[2].rpartition(".")[2] for role, text in said.items()}
+    assert named_last["B"] == named_last["A"]
+    assert int(named_last["C"], 16) < int(named_last["B"], 16)
 
 
 @pytest.mark.parametrize(

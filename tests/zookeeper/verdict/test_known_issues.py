@@ -387,7 +387,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 11
+    assert len(keys) == len(ISSUES) - 12
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -535,6 +535,16 @@ def test_two_ensembles_of_one_epoch_one_with_a_learner_whose_part_has_changed() 
     assert "server 4 says 'changes proposed in reconfig'" in told[NO_NUMBER]
     assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, findings=(found,)).values())
     assert not any("reconfig" in why for why in looks_like("3.9.5", *once, *again, *other).values())
+
+
+def test_a_server_that_goes_on_without_writing_its_configuration() -> None:
+    """3.5 logs the reason of the exception as a parameter that no place is left for."""
+    full = "java.io.IOException: No space left on device"
+    for message in ("Error writing next dynamic config file to disk", "Error closing file", "Error closing file: "):
+        [found] = recognise("3.9.5", (), (said(3, message, full),))
+        assert found.issue.name == "unwritten-config"
+        assert found.why == f"server 3 says {message.removesuffix(': ')!r}"
+    assert recognise("3.9.5", (), (said(3, "Error reading file", full),)) == []
 
 
 def test_a_sync_that_is_answered_as_of_what_its_server_has() -> None:

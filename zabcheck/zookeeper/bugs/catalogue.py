@@ -361,6 +361,16 @@ BUGS = (
         "none is known; reconfigure only while every server, old and new, is connected and up to date",
     ),
     Bug(
+        "unwritten-config",
+        "zookeeper-unwritten-config",
+        "servers cannot write to the folder of their configuration (it is read-only, or full), and are started again "
+        "after a reconfiguration that they are no part of",
+        "agreement: those servers are a quorum of the configuration before, which they elect a leader in, beside the "
+        "leader of the present one; both acknowledge writes",
+        "watch the logs for `Error writing next dynamic config file to disk` and `Error closing file`; before the "
+        "server is started again, let zoo.cfg name the list of the other servers (not tried)",
+    ),
+    Bug(
         "stale-sync",
         "zookeeper-stale-sync",
         "a client of the leader asks for a sync, and then reads, when a follower has answered a write that the leader "

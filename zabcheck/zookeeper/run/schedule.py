@@ -23,7 +23,7 @@ from zabcheck.zookeeper.run.choices import AnyChoice
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES
 from zabcheck.zookeeper.run.choices.in_step import InStepChoice, OpenedGate
 from zabcheck.zookeeper.run.choices.points import PowerLoss
-from zabcheck.zookeeper.run.choices.reconfigure import Reconfigure
+from zabcheck.zookeeper.run.choices.reconfigure import OfConfiguration, Reconfigure
 from zabcheck.zookeeper.run.choices.servers import OfDisk
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 
@@ -179,6 +179,7 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
         (schedule.observers, "observers"),
         (schedule.properties, "properties"),
         (any(isinstance(choice, OfDisk) for choice in schedule.choices), "wiped or restored disks"),
+        (any(isinstance(choice, OfConfiguration) for choice in schedule.choices), "unwritten configurations"),
     ):
         if schedule.version == 1 and newer:
             yield f"expected version {SCHEDULE_VERSION} of a schedule with {what}, found 1"

@@ -316,6 +316,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "unwritten-config",
+        "a server that cannot write a configuration acknowledges and activates it, and has it in memory only",
+        (("3.5.0", None),),
+        signatures.goes_on_without_writing_its_configuration,
+        has_number=False,
+    ),
+    KnownIssue(
         "stale-sync",
         "a leader answers a sync as a read, which passes by what it has committed and not applied",
         (("3.6.0", None),),

@@ -439,6 +439,12 @@ def activates_what_is_not_committed(evidence: Evidence) -> str | None:
     return _said(evidence, "has a later activated configuration") or _first(parted)
 
 
+def goes_on_without_writing_its_configuration(evidence: Evidence) -> str | None:
+    """QuorumPeer logs that it cannot write the proposed, or the active, configuration, and has it in memory only."""
+    said = "Error writing next dynamic config file to disk", "Error closing file"
+    return _first(why for each in said if (why := _said(evidence, each)) is not None)
+
+
 def a_deposed_leader_answers_a_sync(evidence: Evidence) -> str | None:
     """A leader answers a sync of its own client without asking anybody, until it notices that it leads no more."""
     return _first(_stale(each) for each in _syncs(evidence) if each.told.epoch < each.done.epoch)

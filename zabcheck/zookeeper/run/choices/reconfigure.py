@@ -1,11 +1,14 @@
-"""The choice that changes the configuration of an ensemble while it runs: who votes, who observes, who has left."""
+"""The choices that change the configuration of an ensemble while it runs, and that keep a server from storing it."""
 
+import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zabcheck.zookeeper.run.choices.choice import Role
+from zabcheck.zookeeper.run.choices.choice import Choice, Role
 from zabcheck.zookeeper.run.choices.sessions import NO_CONNECTION, SessionChoice
-from zabcheck.zookeeper.run.undone import OnlySome
+from zabcheck.zookeeper.run.server import CONFIGURATION, DYNAMIC
+from zabcheck.zookeeper.run.undone import NotApplicable, OnlySome
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
@@ -46,3 +49,50 @@ class Reconfigure(SessionChoice, frozen=True):
         if client is None or not run.sessions.reconfigure(client, voters, observers, leaving):
             run.sessions.check()
             raise OnlySome(0, NO_CONNECTION)
+
+
+_WRITTEN_FIRST = f"{CONFIGURATION}.tmp", f"{DYNAMIC}.next.tmp"
+"""The files that a server writes and then renames: to its configuration, and to the list of servers proposed last."""
+
+
+class OfConfiguration(Choice, frozen=True):
+    """Base of the choices that decide whether a server can write its configuration."""
+
+    server: Role
+
+
+class Readonly(OfConfiguration, frozen=True):
+    """From here on a server cannot write its configuration, as if the folder were read-only, or the disk full.
+
+    Folders take the names that it writes first, so that opening them fails: an IOException as for any other cause, and
+    for root, too, whom no permission stops. The list of an activated configuration can still be written, under a name
+    that has its version; nothing reads it, as zoo.cfg goes on naming the one before.
+    """
+
+    def words(self) -> str:
+        return f"{self.server} cannot write its configuration any more"
+
+    def apply(self, run: "Running") -> None:
+        in_the_way = _in_the_way(run.server(self.server).data)
+        if in_the_way[0].is_dir():
+            raise NotApplicable("it cannot write it as it is")
+        for each in in_the_way:
+            (each / "kept").mkdir(parents=True)  # in an empty folder's place Java would put its file
+
+
+class Writable(OfConfiguration, frozen=True):
+    """The end of `readonly`."""
+
+    def words(self) -> str:
+        return f"{self.server} can write its configuration again"
+
+    def apply(self, run: "Running") -> None:
+        in_the_way = _in_the_way(run.server(self.server).data)
+        if not in_the_way[0].is_dir():
+            raise NotApplicable("it can write it as it is")
+        for each in in_the_way:
+            shutil.rmtree(each)
+
+
+def _in_the_way(data: Path) -> list[Path]:
+    return [data / name for name in _WRITTEN_FIRST]
