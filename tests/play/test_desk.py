@@ -1,5 +1,7 @@
 """What a person does at a desk, and what the page then shows."""
 
+from html import escape
+from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
@@ -7,9 +9,13 @@ import msgspec
 import pytest
 
 from tests.play.sessions import led
+from tests.tiers import sweep
+from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refused, Said
 from zabcheck.play.link import linked
 from zabcheck.play.regions import regions
+from zabcheck.play.session import Session
+from zabcheck.protocols import PROTOCOLS
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
 
@@ -162,3 +168,17 @@ def test_an_exercise_is_told_and_recognised_when_it_is_done() -> None:
     assert "Done." not in regions(desk)["exercise"]
     act(desk, act="do", choice=SYNC)
     assert "<strong>Done.</strong> So. b" in regions(desk)["exercise"]
+
+
+@pytest.mark.parametrize("name", sweep(PROTOCOLS, normal=("zookeeper", "zab-reconfiguration", "db19")))
+def test_a_run_of_any_protocol_is_shown_at_each_step(name: str) -> None:
+    """Threads, elections by messages, configurations that change and connections without order have a place, too."""
+    desk, rng = Desk(Session(mutated(name), 3)), Random(name)
+    for _ in range(12):
+        possible = [option.choice for option in desk.session.options()]
+        shown = regions(desk)
+        for choice in possible:
+            assert (
+                escape(msgspec.json.encode(Do(choice)).decode()) in shown["picture"] + shown["menus"] + shown["whole"]
+            )
+        desk.act(msgspec.json.encode(Do(rng.choice(possible))))

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from msgspec import structs
 
-from tests.play.sessions import led, served
+from tests.play.sessions import LED, led, served
+from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.server import MOST_BYTES, TOKEN, Server
+from zabcheck.play.session import Session
+from zabcheck.protocols.base import Effect, Request
 
 SYNC = b'{"act":"do","choice":{"choice":"sync","process":1}}'
 
@@ -99,3 +103,19 @@ def test_acts_are_done_and_two_tabs_see_the_same(tmp_path: Path) -> None:
         assert (refused.status, refused.json) == (409, {"said": "not possible: p1 has nothing to do for it"})
         assert asked(server, "/act", token(server), "POST", b"x" * (MOST_BYTES + 1)).status == 413
         assert asked(server, "/take/run.schedule.json", token(server)).content.startswith(b'{"version":1')
+
+
+def test_a_step_that_never_returns_ends_the_run_there_and_the_desk_goes_on() -> None:
+    def for_ever(*_: object) -> list[Effect]:
+        while True:
+            pass
+
+    protocol = mutated("zab")
+    steps = {**protocol.steps, Request: for_ever}
+    session = Session(structs.replace(protocol, steps=steps, step_seconds=0.05), 3)
+    session.follow(LED[:-1])
+    with served(session) as server:  # the step is taken in the thread of the server, not in the main one
+        done = asked(server, "/act", token(server), "POST", b'{"act":"do","choice":{"choice":"request","process":1}}')
+        assert "the protocol&#x27;s own code raised an exception" in done.json["regions"]["verdict"]
+        back = asked(server, "/act", token(server), "POST", b'{"act":"undo"}')
+        assert "no property is violated" in back.json["regions"]["verdict"]

@@ -38,6 +38,25 @@ def test_what_a_run_has_shown_is_what_it_shows_when_it_is_executed_again() -> No
         assert shown == again
 
 
+@given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=12))
+def test_a_position_whose_state_is_not_kept_is_as_it_was(picks: list[tuple[int, int]]) -> None:
+    kept = led()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("zabcheck.play.session.LATEST", 1)
+        thrifty = led()
+        for back, pick in picks:
+            sides = []
+            for session, latest, every in ((kept, 999, 999), (thrifty, 1, 3)):
+                patch.setattr("zabcheck.play.session.LATEST", latest)
+                patch.setattr("zabcheck.play.session.EVERY", every)
+                session.go(back % len(session.positions))
+                possible = session.options()
+                session.do(possible[pick % len(possible)].choice)
+                sides.append((possible, session.here.events, session.here.broken, session.verdicts()))
+            assert sides[0] == sides[1]
+    assert len(thrifty._latest) <= 1
+
+
 def test_what_was_tried_stays_as_a_tree() -> None:
     session = led()
     parting = session.here

@@ -1,8 +1,8 @@
 """A session: a run that goes on by the choices of a person, who may go back and choose otherwise.
 
-What was tried is kept as a tree. Each position in it has the simulator and the judge as they were there, so that to go
-back costs nothing and no choice is executed twice. A session reads no input and shows nothing: a terminal, a notebook
-or a page does that.
+What was tried is kept as a tree. Its latest positions, and some of the others, have the simulator and the judge as they
+were there, so that to go back costs next to nothing; between those, some choices are executed again. A session reads
+no input and shows nothing: a terminal, a notebook or a page does that.
 """
 
 from collections.abc import Sequence
@@ -23,6 +23,11 @@ from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 
+LATEST = 256
+"""The positions, visited last, whose states are kept: one takes some ten kilobytes, and more in a long run."""
+EVERY = 64
+"""Of the others, one of this many has its state kept, so that at most as many choices are executed again."""
+
 
 class NotPossible(Exception):
     """A choice that cannot be made here. The message says why, in a few words."""
@@ -33,6 +38,8 @@ class Position:
     """The run after some choices. `number` counts positions in the order in which they were reached, from 0."""
 
     number: int
+    depth: int
+    """The number of choices that led here."""
     before: "Position | None"
     choice: Choice | None
     """The choice that led here; None at the beginning."""
@@ -122,8 +129,10 @@ class Session:
         for event in events:
             judge.observe(event)
         simulator.remember = False
-        self.positions = [Position(0, None, None, (), tuple(events), (), tuple(judge.all_violated()), None)]
-        self._states: list[tuple[Simulator, Judge]] = [(simulator, judge)]
+        self.positions = [Position(0, 0, None, None, (), tuple(events), (), tuple(judge.all_violated()), None)]
+        self._anchors = {0: (simulator, judge)}
+        self._latest: dict[int, tuple[Simulator, Judge]] = {}
+        """The states of positions by number, the one that was visited last at the end."""
         self.here = self.positions[0]
 
     @classmethod
@@ -160,8 +169,42 @@ class Session:
         return self.simulator_at(self.here)
 
     def simulator_at(self, position: Position) -> Simulator:
-        """Return the simulator as it was at a position, likewise."""
-        return self._states[position.number][0]
+        """Return the simulator as it was at a position, likewise. Cost: up to EVERY choices, if it is an old one."""
+        return self._state(position)[0]
+
+    def _state(self, position: Position) -> tuple[Simulator, Judge]:
+        """Return the simulator and the judge at a position; if they are not kept, by executing some choices again."""
+        number = position.number
+        if number in self._anchors:
+            return self._anchors[number]
+        state = self._latest.pop(number, None)
+        if state is None:
+            state = self._executed_again(position)
+        self._keep(position, *state)
+        return state
+
+    def _executed_again(self, position: Position) -> tuple[Simulator, Judge]:
+        again: list[Position] = []
+        at = position
+        while at.number not in self._anchors and at.number not in self._latest:
+            again.append(at)
+            assert at.before is not None, "the first position has its state"
+            at = at.before
+        simulator, judge = self._anchors.get(at.number) or self._latest[at.number]
+        simulator, judge = simulator.fork(lambda _: None), judge.fork()
+        for each in reversed(again):
+            assert each.choice is not None
+            simulator.execute(each.choice)
+            for event in each.events:
+                judge.observe(event)
+        return simulator, judge
+
+    def _keep(self, position: Position, simulator: Simulator, judge: Judge) -> None:
+        # A step that raised is not taken again.
+        is_anchor = position.raised is not None or position.depth % EVERY == 0
+        (self._anchors if is_anchor else self._latest)[position.number] = simulator, judge
+        if len(self._latest) > LATEST:
+            del self._latest[next(iter(self._latest))]
 
     def options(self) -> list[Option]:
         """Return the choices that are possible here, those of the protocol first, then elections, then faults.
@@ -203,7 +246,7 @@ class Session:
                 return self._be_at(known)
         if self.here.raised is not None or unknown(self.simulator, choice):
             raise NotPossible(self.why_not(choice))
-        simulator, judge = self._states[self.here.number]
+        simulator, judge = self._state(self.here)
         judge = judge.fork()
         events: list[Event] = []
 
@@ -227,12 +270,11 @@ class Session:
         starts = [0, *(end for _, end in ends)]
         steps = tuple((step, tuple(events[start:end])) for start, (step, end) in zip(starts, ends, strict=False))
         broken = tuple(judge.all_violated())
-        position = Position(
-            len(self.positions), self.here, choice, tuple(executed), tuple(events), steps, broken, raised
-        )
+        number, depth = len(self.positions), self.here.depth + 1
+        position = Position(number, depth, self.here, choice, tuple(executed), tuple(events), steps, broken, raised)
         self.here.after.append(position)
         self.positions.append(position)
-        self._states.append((simulator, judge))
+        self._keep(position, simulator, judge)
         return self._be_at(position)
 
     def undo(self) -> Position:
@@ -284,7 +326,7 @@ class Session:
 
     def verdicts(self) -> list[Verdict]:
         """Judge the run up to here as one that ends here. O(what the judge remembers)."""
-        return self._states[self.here.number][1].fork().finish(self.here.raised is None)
+        return self._state(self.here)[1].fork().finish(self.here.raised is None)
 
     def shown(self) -> Replay:
         """Return what `replay` returns, but from what the run has shown already: nothing is executed. O(events)."""
