@@ -80,11 +80,11 @@ def page(lesson: Lesson, before: str | None, after: str | None) -> str:
     links += [(f"{after}.html", f"next: {LESSONS[after].title}")] if after else []
     given = ""
     if lesson.given.choices:
-        given = _opening("The run up to here", _scrolled(picture(gone(lesson).story()), "the run up to here"))
+        given = _opening("The run up to here", _scrolled(picture(gone(lesson).story()), "the run up to here"), True)
     around = "".join(f'<a href="{link}">{text(title)}</a>' for link, title in links)
     body = (
         f"<header>\n<p class='source'>Lesson {number} of {len(LESSONS)}</p>\n<h1>{text(lesson.title)}</h1>\n"
-        f"<p class='source'>{text(lesson.source)}</p>\n</header>\n<main>\n<p>{text(lesson.teaches)}</p>\n{given}"
+        f"<p class='source'>{text(lesson.source)}</p>\n</header>\n<main>\n<p>{text(lesson.introduction)}</p>\n{given}"
         f"<h2>Predict</h2>\n<p>{text(lesson.question)}</p>\n"
         f"<h2>Then do</h2>\n<p>{text(lesson.task.sentence)} Which of these does it? Open one.</p>\n"
         f"{''.join(_ways(lesson))}"
@@ -112,8 +112,9 @@ def _ways(lesson: Lesson) -> Iterator[str]:
         )
 
 
-def _opening(title: str, content: str) -> str:
-    return f"<details>\n<summary>{text(title)}</summary>\n<div>{content}</div>\n</details>\n"
+def _opening(title: str, content: str, is_open: bool = False) -> str:
+    opened = ' open=""' if is_open else ""
+    return f"<details{opened}>\n<summary>{text(title)}</summary>\n<div>{content}</div>\n</details>\n"
 
 
 def _scrolled(svg: str, name: str) -> str:

@@ -27,7 +27,7 @@ def test_a_bug_is_found_by_hand_and_undone(zabcheck: Command) -> None:
     result = zabcheck(*BUG, stdin=lines)
     assert result.code == 0
     said = result.out
-    assert "expected request PROCESS VALUE: " in said
+    assert "expected request PROCESS VALUE, as in a schedule" in said
     assert "p1 delivered v1⟨1,1⟩, which only p1 had accepted in epoch 1: no quorum" in said
     assert "without commit-on-own-ack:" in said
     assert "it breaks nothing" in said
@@ -175,7 +175,7 @@ def test_without_its_extra_a_page_is_refused_with_what_installs_it(
         ("crush 1", "no choice `crush`; did you mean `crash`?; ?: help"),
         ("p", "expected p and a property, as in: p integrity"),
         ("p chosem", "no property `chosem`"),
-        ("crash x", "expected crash PROCESS KEEP: "),
+        ("crash x", "expected crash PROCESS KEEP, as"),
         ("heal 1", "expected heal alone"),
         ("cut 1 2 3", "expected cut SENDER RECEIVER"),
         ("receive 1 2", "not possible: no message from p2 to p1 is under way"),
@@ -257,11 +257,24 @@ def test_what_is_sent_and_handled_while_the_run_is_left_alone_is_not_on_its_way_
     assert "left alone: nothing is left to be done" in said.out.splitlines()[-3]
 
 
+def test_to_break_an_invariant_and_more_at_once_is_not_the_task(zabcheck: Command) -> None:
+    """All that a coarse choice broke is told, not only what broke first."""
+    said = zabcheck("play", "--lesson", "invariant-4", stdin=b"settle 9\n")
+    assert said.code == 3
+    assert "invariant 4, primary integrity, chosen, total order and 1 more are violated" in said.out
+
+
+def test_a_process_may_be_written_as_it_is_shown() -> None:
+    assert choice_of(["lead", "p1", "p2", "3"]) == choices.Lead(1, (2, 3))
+    assert choice_of(["cut", "p1", "p3"]) == choices.Cut(1, 3)
+
+
 def test_a_lesson_is_one_of_those_that_there_are(zabcheck: Command) -> None:
     assert "no lesson `quorun`; did you mean `quorum`?" in zabcheck("play", "--lesson", "quorun").err
     refused = zabcheck("play", "--lesson", "quorum", "--protocol", "zab")
     assert refused.code == 2
     assert "--protocol: only for a run that begins anew, quorum says it" in refused.err
+    assert zabcheck("play", "--lesson", "8").out.splitlines()[-1] == "INCONCLUSIVE: the task of quorum is not done"
     beside = zabcheck("play", "--lesson", "quorum", "--scenario", "zab-joining")
     assert "--lesson: expected nothing beside it to begin with, found zab-joining" in beside.err
     assert "h: only in a lesson" in zabcheck("play", stdin=b"h\n").out

@@ -1,6 +1,7 @@
 """`zabcheck play`: a run that goes on by hand, on a page in the browser or in the terminal."""
 
 import os
+import re
 import sys
 import webbrowser
 from collections.abc import Iterator, Sequence
@@ -187,7 +188,7 @@ def _serve(session: Session, console: Console, lesson: Lesson | None) -> None:
         exercise = Exercise(
             _titled(lesson),
             lesson.source,
-            lesson.teaches,
+            lesson.introduction,
             lesson.question,
             lesson.task.sentence,
             lambda position: _does(lesson, position),
@@ -261,6 +262,9 @@ def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
 
 
 def _lesson_of(name: str) -> Lesson:
+    """Return the lesson of this name or number. BadInput if there is none."""
+    if name.isdecimal() and 0 < int(name) <= len(LESSONS):
+        return [*LESSONS.values()][int(name) - 1]
     if name not in LESSONS:
         raise BadInput(f"no lesson `{clean(name, False, 99)}`; {like(name, LESSONS)}")
     return LESSONS[name]
@@ -420,9 +424,7 @@ class _Play:
 
 
 def _does(lesson: Lesson, position: Position) -> bool:
-    path = position.path
-    broken = {name for each in path for name in each.broken}
-    return lesson.task.is_done((event for each in path for event in each.events), broken)
+    return lesson.task.is_done((event for each in position.path for event in each.events), position.broken)
 
 
 def _titled(lesson: Lesson) -> str:
@@ -441,11 +443,15 @@ def _render_lesson(lesson: Lesson) -> RenderableType:
         yield pen.write(_titled(lesson), BOLD)
         yield pen.write(lesson.source, DIM)
         yield Text()
-        yield pen.write(lesson.teaches)
+        yield pen.write(lesson.introduction)
         yield Text()
         yield pen.write(f"Predict: {lesson.question}")
         yield pen.write(f"Then do: {lesson.task.sentence}", BOLD)
         yield Text()
+        yield pen.write(
+            "Type the number of a choice, or a choice: lead 1 2 (p1 leads p2), request 1, settle 9 (what is under way, "
+            "for at most nine rounds), … h tells a way to do it."
+        )
 
     return Drawing(draw)
 
@@ -462,6 +468,8 @@ def _show_step(console: Console, session: Session) -> None:
     elif here.broken and here.breaks == here.broken:
         console.print()
         console.print(terminal.render_heading(story), crop=False)
+        if len(here.broken) > 1:
+            print_path(console, are_violated(here.broken), "bold red")
     elif here.broken:
         print_path(console, are_violated(here.broken), "bold red")
 
@@ -487,9 +495,11 @@ def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Op
 def choice_of(words: Sequence[str]) -> Choice:
     """Return the choice that a line names: its kind, then the values of its fields; a last one may be several.
 
+    A process may be written as it is shown, "p1".
+
     BadInput, with what was expected.
     """
-    tag, *values = words
+    tag, *values = (re.sub(r"^p(\d+)$", r"\1", word) for word in words)
     kind = NAMES.get(tag)
     if kind is None:
         raise BadInput(f"no choice `{clean(tag)}`; {like(tag, NAMES)}; ?: help")
@@ -502,8 +512,8 @@ def choice_of(words: Sequence[str]) -> Choice:
         raise BadInput(f"expected {tag} alone")
     try:
         return msgspec.convert(given, AnyChoice, strict=False)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}: {error}") from None
+    except msgspec.ValidationError:
+        raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}, as in a schedule; ?: help") from None
 
 
 def _takes_several(kind: type[Choice], name: str) -> bool:

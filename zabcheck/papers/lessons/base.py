@@ -13,17 +13,19 @@ class Task:
     """A state of affairs that the reader has to bring about.
 
     Each pair of `events` is a kind of event and the process at which one has to happen; `breaks` is the property that
-    has to be violated, None if none has to.
+    has to be violated, None if none has to; the properties of `unless` must not be.
     """
 
     sentence: str
     events: tuple[tuple[type[Local], int], ...] = ()
     breaks: str | None = None
+    unless: tuple[str, ...] = ()
 
     def is_done(self, events: Iterable[Event], broken: Iterable[str]) -> bool:
         """Tell whether a run with these events, in which these properties are violated, does the task."""
         missing = set(self.events) - {(type(event), event.process) for event in events if isinstance(event, Local)}
-        return not missing and (self.breaks is None or self.breaks in broken)
+        broken = set(broken)
+        return not missing and (self.breaks is None or self.breaks in broken) and broken.isdisjoint(self.unless)
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,8 @@ class Way:
 class Lesson:
     """A lesson of a minute or two.
 
-    `teaches` is to be read first. The run `given` has been made already; the reader predicts the answer to `question`,
-    then does the `task`. Each of `ways` answers the question, and at least one does the task.
+    The `introduction` is to be read first. The run `given` has been made already; the reader predicts the answer to
+    `question`, then does the `task`. Each of `ways` answers the question, and at least one does the task.
     """
 
     name: str
@@ -52,6 +54,12 @@ class Lesson:
     question: str
     task: Task
     ways: tuple[Way, ...]
+
+    @property
+    def introduction(self) -> str:
+        """The text `teaches`, and whether the run has steps for the disk."""
+        at_once = " In this run each write is on the disk at once." if self.given.switches.sync == "atomic" else ""
+        return f"{self.teaches}{at_once}"
 
     @property
     def solution(self) -> Way:

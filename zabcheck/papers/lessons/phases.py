@@ -17,20 +17,20 @@ LESSONS = (
         "that it has promised. When a quorum has, the leader takes an epoch above all of these and asks for it with "
         "NEWEPOCH. A follower writes the promise to its disk, and only then answers with ACK-E.",
         scheduled("zab", 3),
-        "The oracle of p1 names p1. Can it take an epoch before anybody follows it?",
+        "The oracle of p1 names p1. How many of the two others have to follow it before it takes an epoch?",
         Task("Have p1 and p2 promise epoch 1.", ((Promise, 1), (Promise, 2))),
         (
             Way(
                 "Only p1 believes that it leads",
                 (Lead(1, ()),),
-                "No. p1 stays in discovery, for it alone is no quorum of three. Any two quorums share a process, and "
-                "no process promises an epoch twice: so an epoch has at most one leader.",
+                "Nobody is too few. p1 stays in discovery, for it alone is no quorum of three. Any two quorums share a "
+                "process, and no process promises an epoch twice: so an epoch has at most one leader.",
             ),
             Way(
                 "p2 follows p1",
                 _DISCOVERY,
-                "Yes, with p2: its CEPOCH makes two of three. p1 takes epoch 1. p2 has promised it as soon as its disk "
-                "has f.p = 1, and its ACK-E leaves after that.",
+                "One is enough: the CEPOCH of p2 makes two of three. p1 takes epoch 1. p2 has promised it as soon as "
+                "its disk has f.p = 1, and its ACK-E leaves after that.",
                 True,
             ),
         ),
@@ -39,11 +39,11 @@ LESSONS = (
         "synchronization",
         "One history before anything new",
         "DSN 2011, IV, phase 2, steps l.2.1 to f.2.2",
-        "Each ACK-E carries the history of its follower. The leader takes the best one as the initial history of its "
-        "epoch, and sends it with NEWLEADER. A follower replaces its own history by it, sets f.a to the epoch, forces "
-        "both to its disk, and answers with ACK-LD.",
+        "Each ACK-E carries the history of its follower (a run prints the last zxid of it, ⟨0,0⟩ if it is empty). The "
+        "leader takes the best one as the initial history of its epoch, and sends it with NEWLEADER. A follower "
+        "replaces its own history by it, sets f.a to the epoch, forces both to its disk, and answers with ACK-LD.",
         scheduled("zab", 3, *_DISCOVERY),
-        "p1 has the history of a quorum. May it broadcast as soon as it has sent NEWLEADER?",
+        "The history of p2 is on its way to p1. May p1 broadcast as soon as it has sent NEWLEADER?",
         Task("Have p1 established as the leader of epoch 1.", ((Ready, 1),)),
         (
             Way(
@@ -69,14 +69,14 @@ LESSONS = (
         "history, forces its disk and answers with ACK. When a quorum has, the leader delivers the transaction and "
         "sends COMMIT. That is a two-phase commit in which nobody can say no, and in which a quorum is enough.",
         scheduled("zab", 3, Lead(1, (2, 3)), Settle(9)),
-        "The link from p1 to p3 is cut. Is a transaction delivered nevertheless?",
+        "Suppose that the link from p1 to p3 is cut first (`cut 1 3`). Is a transaction delivered nevertheless?",
         Task("Have all three deliver a transaction.", ((Deliver, 1), (Deliver, 2), (Deliver, 3))),
         (
             Way(
                 "The link to p3 is cut first",
                 (Cut(1, 3), Request(1, "a"), Settle(9)),
-                "Yes, at p1 and p2: two of three have it on the disk. p3 gets it when the link is mended, for what was "
-                "sent waits in the channel.",
+                "Yes, at p1 and p2: two of three have it on the disk. p3 gets it when the link is mended: a cut "
+                "delays what was sent. Only a new election, which closes the connection, drops it.",
             ),
             Way(
                 "All links work",
