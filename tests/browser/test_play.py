@@ -66,6 +66,7 @@ def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> 
         assert "no property is violated" in verdict.inner_text()
         # The message is under way: its arrow is clicked where it ends.
         page.locator(".pt.next .hit").first.click()
+        page.locator("#where").get_by_text("receive 2 1").wait_for()
         page.get_by_role("button", name="◀ undo").click()
         branches.get_by_text("nothing violated").wait_for()
         nexts.get_by_role("button", name="p1 disk: sync").click()
@@ -74,8 +75,12 @@ def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> 
         hash_found = page.locator("#hash").inner_text()
         link = page.locator("#link").inner_text()
         # Going back mends it, and the two runs are compared.
+        [steps] = re.findall(r"after (\d+) steps", page.locator("#where").inner_text())
         page.keyboard.press("ArrowLeft")
-        verdict.get_by_text("no property is violated").wait_for()
+        page.keyboard.press("ArrowLeft")  # before the first one is done
+        page.get_by_text(f"after {int(steps) - 2} steps").wait_for()
+        assert "no property is violated" in verdict.inner_text()
+        page.keyboard.press("ArrowRight")
         page.keyboard.press("ArrowRight")
         verdict.get_by_text("chosen is violated").wait_for()
         branches.get_by_role("button", name="compare with here").click()
@@ -109,6 +114,7 @@ def test_everything_is_done_by_the_keyboard_alone(visited: Visited) -> None:
     with served(led()) as server, visited(server, 360) as page:
         page.get_by_label("p3: elections and faults").focus()
         page.keyboard.press("Enter")
+        page.wait_for_function("document.activeElement.closest('.menu')")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "p3 crash"
         page.keyboard.press("Enter")

@@ -7,7 +7,8 @@ const KEPT = "zabcheck token"; // this server's: its port is part of the origin
 
 document.documentElement.classList.add("live");
 let version = "";
-let isBusy = false;
+let waiting = 0; // acts that are not done yet: a key that is held down waits for its turn
+let last = Promise.resolve();
 let hasEnded = false;
 
 const fragment = new URLSearchParams(location.hash.slice(1));
@@ -53,9 +54,15 @@ function show(shown) {
 }
 
 /** @param {object} act */
-async function send(act) {
-  if (isBusy || hasEnded) return;
-  isBusy = true;
+function send(act) {
+  if (waiting > 8 || hasEnded) return last;
+  waiting++;
+  last = last.then(() => done(act));
+  return last;
+}
+
+/** @param {object} act */
+async function done(act) {
   document.documentElement.setAttribute("aria-busy", "true");
   const asks = /** @type {any} */ (act).act === "ask";
   if (asks) byId("answer").textContent = "Trying …";
@@ -69,8 +76,8 @@ async function send(act) {
   } catch {
     end();
   } finally {
-    isBusy = false;
-    document.documentElement.removeAttribute("aria-busy");
+    waiting--;
+    if (!waiting) document.documentElement.removeAttribute("aria-busy");
   }
 }
 
