@@ -19,11 +19,13 @@ from zabcheck.zookeeper.clients.judge import judge as judge_history
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import (
     Acknowledged,
+    Asked,
     Cast,
     Chose,
     Ended,
     Exited,
     Heard,
+    Killed,
     NotRead,
     Paused,
     PowerLost,
@@ -35,7 +37,7 @@ from zabcheck.zookeeper.recording.records import (
 )
 from zabcheck.zookeeper.run import execute as execute_module
 from zabcheck.zookeeper.run.choices.choice import Choice
-from zabcheck.zookeeper.run.choices.links import Delay, Hold, Isolate, KillAt, Release
+from zabcheck.zookeeper.run.choices.links import Await, Delay, Heal, Hold, Isolate, KillAt, Release, Reset
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, PowerLoss, ReadFields, Step, Stop
 from zabcheck.zookeeper.run.choices.reconfigure import Readonly, Reconfigure, Writable
 from zabcheck.zookeeper.run.choices.servers import (
@@ -401,6 +403,24 @@ def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
     roles = next(each.roles for each in records if isinstance(each, Cast))
     assert {role: reads[server] for role, server in roles.items()} == {"A": 10, "B": 9, "C": 9, "D": 10, "E": 10}
     assert sum(isinstance(each, Acknowledged) for each in records) == 13
+
+
+def test_an_ensemble_stands_still_behind_a_configuration_that_is_not_committed(
+    reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """C counts as synchronised before it is; then three of five are never there, and the leader does not give up."""
+    pending = (
+        *(Reconfigure("A", leaving=("C",)), Settle(5), Wait(1.0)),
+        *(Hold("A", "C", "NEWLEADER"), Reset("A", "C"), Await("A", "C", 3.0)),
+        *(Reconfigure("A", voters=("C", "D", "E")), Wait(10.0), Heal(), Wait(30.0), Write("B", 3), Settle(20.0)),
+    )
+    again = Kill("A"), Start("A"), Wait(10.0), Write("B", 3), Settle(10.0)
+    attempt(EnsembleSchedule(2, "zookeeper", 3, (*pending, *again), observers=2), reconfigured, tmp_path / "run")
+    records = list(read(tmp_path / "run"))
+    told = [type(each) for each in records if isinstance(each, Acknowledged | Asked | Killed)]
+    assert told[:4] == [Asked, Asked, Asked, Killed]
+    assert told.count(Acknowledged) == 3
+    assert [each.error for each in records if isinstance(each, Replied)] == ["", "ConnectionLoss"]
 
 
 def test_a_server_writes_its_configuration_once_it_can_again(reconfigured: Distribution, tmp_path: Path) -> None:
