@@ -27,6 +27,7 @@ CREATE, DELETE, SET, CHECK = (OPS[name] for name in ("create", "delete", "setDat
 _READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
 _SINGLE = ("op", "path", "expected", "mode", "content", "ttl")
 _ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
+_SHOWN_BELOW = ("path", "row", "start", "until", "children", "czxid", "cversion")
 _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT)
 
 
@@ -137,7 +138,7 @@ class Nodes:
         below = of | {"path": parents, "content": none, "children": none, "names": none} | dict.fromkeys(STAT, none)
         changes = start > 0
         of_children = changes & (op != SET)
-        return _only(data, changes, True), _only(below, of_children, True)
+        return _only(data, changes, True), {name: below[name][of_children] for name in _SHOWN_BELOW}
 
     def _reads(self) -> tuple[Table, Table]:
         """Return what reads show of nodes, and of their children."""
@@ -167,7 +168,7 @@ class Nodes:
         children = reads | {"start": below, "until": np.maximum(zxid, below), "content": none}
         data["children"] = np.where(there, data["children"], NONE)
         data["names"] = np.where(there, data["names"], NONE)
-        return _only(data, absent | there, False), _only(children, there, False)
+        return _only(data, absent | there, False), {name: children[name][there] for name in _SHOWN_BELOW}
 
     def _parents(self) -> Ints:
         numbers = self.columns.path_numbers
