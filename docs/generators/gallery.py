@@ -2,28 +2,54 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from docs.generators.output import ROOT
 from docs.generators.recorded import recorded
-from zabcheck.counterexample.explain import explain
+from zabcheck.counterexample.explain import explain, explain_replay
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.counterexample.forms.page import heading
-from zabcheck.counterexample.story import Story
+from zabcheck.counterexample.forms.page import Loss, heading
+from zabcheck.counterexample.forms.page import page as to_page
+from zabcheck.counterexample.story import Chances, Story
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.simulation.schedule import Schedule
+from zabcheck.play.chances import TRIES, chances
+from zabcheck.play.loss import lost_in
+from zabcheck.play.session import Session
+from zabcheck.search.run import named_by, replay
+from zabcheck.simulation.schedule import Schedule, dump
 from zabcheck.text.html import document, text
 
 FOLDER = ROOT / "reports/gallery"
 """Has nothing but what is made here."""
+CHANCES = ROOT / "docs/generators/chances.json"
+"""The estimates of `chances_of`, by bug."""
+
+
+class KeptChances(Struct, frozen=True):
+    """An estimate, and the hash of the schedule that it is of."""
+
+    schedule: str
+    chances: Chances
+
+
+KEPT_CHANCES = msgspec.json.decode(CHANCES.read_bytes(), type=dict[str, KeptChances])
 
 
 def made() -> dict[Path, str]:
     """Return the pages, schedules and the picture."""
     found = {FOLDER / name: content.decode() for mutant in CATALOGUE for name, content in files_of(mutant).items()}
-    return {**found, FOLDER / "index.html": index_page().decode()}
+    return {**found, FOLDER / "index.html": index_page().decode(), CHANCES: _chances_file()}
+
+
+def _chances_file() -> str:
+    runs = {name: first_run(name) for name in CATALOGUE}
+    kept = {name: KeptChances(hash_of(run), chances_of(name, run)) for name, run in runs.items()}
+    lines = ",\n".join(f'"{name}":{msgspec.json.encode(each).decode()}' for name, each in kept.items())
+    return f"{{\n{lines}\n}}\n"
 
 
 def first_run(name: str) -> Schedule:
@@ -35,6 +61,43 @@ def first_run(name: str) -> Schedule:
 def story_of(name: str) -> Story:
     """Return the run in which a bug breaks what it breaks first."""
     return explain(first_run(name), decisive=True)
+
+
+@cache
+def loss_of(name: str) -> Story | None:
+    """Return the shortest recorded run in which a user loses something by a bug that breaks something else first.
+
+    None if the first run shows that already, or if no run does.
+    """
+    breaks = CATALOGUE[name].breaks
+    if lost_in(breaks[:1]) or not lost_in(breaks):
+        return None
+    runs = [replay(recorded(name, each), [each]) for each in breaks if lost_in([each])]
+    return explain_replay(min(runs, key=lambda run: run.steps), decisive=True)
+
+
+def chances_of(name: str, schedule: Schedule) -> Chances:
+    """Return how likely a bug breaks what it breaks first, from each position of this run.
+
+    That takes a CPU second or two, so the numbers are kept, with a hash of the schedule; for another one they are made.
+    """
+    known = KEPT_CHANCES.get(name)
+    if known is not None and known.schedule == hash_of(schedule):
+        return known.chances
+    return estimated(schedule)
+
+
+def estimated(schedule: Schedule) -> Chances:
+    """Try random continuations from each position of a run that violates a property."""
+    assert schedule.violates is not None
+    session = Session.of(named_by(schedule), schedule, [schedule.violates])
+    steps = tuple(session.simulator_at(position).steps for position in session.here.path)
+    return Chances(schedule.violates, TRIES, steps, tuple(chances(session, schedule.violates)))
+
+
+def hash_of(schedule: Schedule) -> str:
+    """Return the start of the SHA-256 of a schedule's file."""
+    return sha256(dump(schedule)).hexdigest()[:16]
 
 
 @cache
@@ -102,7 +165,13 @@ def pages(mutant: str, schedule: Schedule) -> Iterator[tuple[str, bytes]]:
     story = explain(schedule, decisive=True)
     file = f"{mutant}.schedule.json"
     yield file, story.schedule
-    yield f"{mutant}.html", FORMS[".html"].make(story, file)
+    loss = loss_of(mutant)
+    page = Loss(f"{mutant}.loss.html", loss) if loss is not None else None
+    yield f"{mutant}.html", to_page(story, file, chances_of(mutant, schedule), page).encode()
+    if page is not None:
+        file = f"{mutant}.loss.schedule.json"
+        yield file, page.story.schedule
+        yield page.file, FORMS[".html"].make(page.story, file)
     if mutant in WITH_PICTURE:
         yield f"{mutant}.svg", FORMS[".svg"].make(story, file)
 

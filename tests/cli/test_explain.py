@@ -8,13 +8,13 @@ import pytest
 
 from invariants import Broadcast, Deliver, Event, Header, Zxid, trace
 from invariants.events import Txn
-from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, SENT, A, B, process, trace_of
+from tests.cli.command import BROKEN_SCHEDULE, CALM_SCHEDULE, DELIVERED, ROOT, SENT, A, B, process, trace_of
 from tests.cli.conftest import Command
 from tests.invariants.broken import BREAKS, Ensemble
 from zabcheck.cli import check, explain
 from zabcheck.cli.explain import FOLDED_FROM
 from zabcheck.counterexample.forms.exports import FORMS
-from zabcheck.search.run import replay, schedule_of
+from zabcheck.search.run import Replay, replay, schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Lead, Request, Settle
 
@@ -269,3 +269,33 @@ def test_in_a_trace_without_messages_a_broadcast_comes_before_its_deliveries(fil
     flights = msgspec.json.decode(data)["flights"]
     assert [1, 1, 2, 4] in flights
     assert [1, 2, 3, 6] in flights
+
+
+def test_the_loss_by_a_bug_is_explained_in_place_of_the_run(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, lost = (ROOT / f"reports/gallery/promise-not-durable.{each}schedule.json" for each in ("", "loss."))
+    asked = []
+
+    def find_loss(replayed: Replay) -> Replay:
+        asked.append(replayed.schedule)
+        return replay(schedules.load(lost.read_bytes(), "lost"))
+
+    monkeypatch.setattr(explain, "find_loss", find_loss)
+    result = zabcheck("explain", str(first), "--loss")
+    assert asked == [schedules.load(first.read_bytes(), "first")]
+    assert result.code == 1
+    told = zabcheck("explain", str(lost)).out
+    assert result.out.partition("\nreplay: ")[0] == told.partition("\nreplay: ")[0]
+    assert "replay: zabcheck replay FILE\n" in result.out
+    assert "--loss --write run.html" in result.out
+
+
+def test_the_loss_is_asked_for_of_a_schedule(files: Path, zabcheck: Command) -> None:
+    assert "expected a schedule, few.jsonl is a trace" in zabcheck("explain", "few.jsonl", "--loss").err
+    assert "--loss: does not go with" in zabcheck("explain", "broken.json", "--loss", "--property", "agreement").err
+
+
+def test_nothing_that_is_lost_is_inconclusive(files: Path, zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explain, "find_loss", lambda _: None)
+    result = zabcheck("explain", "broken.json", "--loss")
+    assert (result.code, result.out) == (3, "")
+    assert result.err == "INCONCLUSIVE: no run was found in which a user loses something by this bug\n"

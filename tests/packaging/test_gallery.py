@@ -2,9 +2,10 @@
 
 import pytest
 
-from docs.generators.gallery import FOLDER, files_of, story_of
+from docs.generators.gallery import FOLDER, KEPT_CHANCES, estimated, files_of, first_run, hash_of, loss_of, story_of
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
+from zabcheck.play.loss import lost_in
 from zabcheck.simulation import schedule as schedules
 
 LARGEST = 300_000
@@ -23,3 +24,30 @@ def test_each_shows_what_breaks_first_and_is_small(mutant: Mutant) -> None:
     assert story.violation.property == mutant.breaks[0]
     assert schedules.load(story.schedule, "schedule").mutant == mutant.name
     assert (FOLDER / f"{mutant.name}.html").stat().st_size < LARGEST
+
+
+@pytest.mark.parametrize("mutant", CATALOGUE.values(), ids=CATALOGUE.keys())
+def test_a_bug_that_breaks_an_invariant_first_also_shows_what_a_user_loses(mutant: Mutant) -> None:
+    loss, page = loss_of(mutant.name), (FOLDER / f"{mutant.name}.html").read_text(encoding="utf-8")
+    if lost_in(mutant.breaks[:1]) or not lost_in(mutant.breaks):
+        assert loss is None
+        assert "What a user loses" not in page
+        return
+    assert loss is not None
+    assert loss.violation is not None
+    assert lost_in([loss.violation.property])
+    assert f'<a href="{mutant.name}.loss.html">{loss.violation.property} is violated</a>' in page
+
+
+@pytest.mark.parametrize("name", ["promise-not-durable", "counter-wraps"])
+def test_the_chances_that_are_kept_are_those_of_the_run(name: str) -> None:
+    """Of the runs with few steps; another one takes up to two CPU seconds."""
+    assert KEPT_CHANCES[name].chances == estimated(first_run(name))
+
+
+def test_each_page_tells_how_likely_its_bug_is() -> None:
+    assert KEPT_CHANCES.keys() == CATALOGUE.keys()
+    for name, kept in KEPT_CHANCES.items():
+        assert kept.schedule == hash_of(first_run(name))
+        assert kept.chances.broken[-1] == kept.chances.tries
+        assert "How likely from here" in (FOLDER / f"{name}.html").read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.runs import is_parquet, open_parquet
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import asked_for, conclude, on_story
+from zabcheck.cli.verdict import INCONCLUSIVE, asked_for, conclude, conclude_on_standard_error, on_story
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import exports, terminal
 from zabcheck.counterexample.forms.story_json import fields
@@ -32,6 +32,7 @@ from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import End, Event, Header, TraceError, Verdict, check, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.diagnosis import NOT_DECODED
+from zabcheck.play.loss import find_loss
 from zabcheck.protocols.base import Protocol
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
@@ -68,6 +69,10 @@ Out = Annotated[
 ]
 
 
+class NothingLost(Exception):
+    """No run was found in which a user loses something."""
+
+
 @command
 def explain_(
     files: Files,
@@ -75,6 +80,12 @@ def explain_(
     run: RunNumber = None,
     property: Properties = None,
     step: Annotated[bool, typer.Option("--step", help="Walk through it step by step.")] = False,
+    loss: Annotated[
+        bool,
+        typer.Option(
+            "--loss", help="Go on to a run in which a user loses something by the same bug, and explain that one."
+        ),
+    ] = False,
     write: Out = None,
     protocol: ProtocolOfFile = None,
     exec: Exec = None,
@@ -86,8 +97,14 @@ def explain_(
     out = list(dict.fromkeys(write or []))
     for path in out:
         check_form(path, files)
-    story = story_of(files, merge, run, property, (protocol, exec))
-    schedule = files[0] if story.schedule and len(files) == 1 and files[0] != STDIN else "FILE"
+    if loss and property:
+        raise BadInput("--loss: does not go with --property")
+    try:
+        story = story_of(files, merge, run, property, (protocol, exec), loss)
+    except NothingLost:
+        return conclude_on_standard_error(INCONCLUSIVE, "no run was found in which a user loses something by this bug")
+    is_saved = story.schedule and len(files) == 1 and files[0] != STDIN and not loss
+    schedule = files[0] if is_saved else "FILE"
     wrote = write_forms(out, story, schedule)
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None if files[0] == STDIN else Path(files[0]), wrote)
@@ -182,8 +199,13 @@ def check_form(path: Path, files: list[str]) -> None:
             raise BadInput(f"--write {path}: expected another file than what is read")
 
 
-def story_of(names: list[str], merge: bool, run: int | None, properties: list[str] | None, named: Named) -> Story:
-    """Read the files, execute the schedule if there is one, and tell what happened."""
+def story_of(
+    names: list[str], merge: bool, run: int | None, properties: list[str] | None, named: Named, loss: bool = False
+) -> Story:
+    """Read the files, execute the schedule if there is one, and tell what happened.
+
+    With `loss` tell the run that `find_loss` finds instead. BadInput if there is no schedule; NothingLost.
+    """
     if len(names) > 1 and not merge:
         raise BadInput(f"{names[1]}: expected one file, or --merge, if they are one trace")
     for name in names:
@@ -192,6 +214,8 @@ def story_of(names: list[str], merge: bool, run: int | None, properties: list[st
     with ExitStack() as stack:
         sources = {name: stack.enter_context(opened(name)) for name in names}
         first, name = sources[names[0]], names[0]
+        if loss and (merge or is_parquet(first) or looks_like_trace(first)):
+            raise BadInput(f"--loss: expected a schedule, {name} is a trace")
         if is_parquet(first) and not merge:
             return explain_parquet(name, first, run, properties)
         if run is not None:
@@ -199,7 +223,7 @@ def story_of(names: list[str], merge: bool, run: int | None, properties: list[st
         if merge or looks_like_trace(first):
             return explain_lines(sources, properties, named)
         data = first.read(schedules.MAX_BYTES + 1)
-        return explain_schedule(*load_schedule(data, name, *named), name, properties)
+        return explain_schedule(*load_schedule(data, name, *named), name, properties, loss)
 
 
 def looks_like_trace(source: BinaryIO) -> bool:
@@ -212,10 +236,16 @@ def looks_like_trace(source: BinaryIO) -> bool:
     return start.startswith(b'{"event"')
 
 
-def explain_schedule(protocol: Protocol, schedule: Schedule, name: str, properties: list[str] | None) -> Story:
-    """Execute a schedule and tell what happened. BadInput if the protocol is not deterministic."""
+def explain_schedule(
+    protocol: Protocol, schedule: Schedule, name: str, properties: list[str] | None, loss: bool
+) -> Story:
+    """Execute a schedule and tell what happened. BadInput if the protocol is not deterministic; `loss` as above."""
     with bad_input_for(ValueError, f"{name}: "):
-        return explain_replay(replay_on(protocol, schedule, properties), decisive=True)
+        replayed = replay_on(protocol, schedule, properties)
+        found = find_loss(replayed) if loss else replayed
+        if found is None:
+            raise NothingLost
+        return explain_replay(found, decisive=True)
 
 
 def explain_lines(sources: Mapping[str, BinaryIO], properties: list[str] | None, named: Named) -> Story:

@@ -156,6 +156,18 @@ class Decisive(Struct, frozen=True):
     unfinished: int = 0
 
 
+class Chances(Struct, frozen=True):
+    """How likely `property` breaks from each position of a run: in how many of `tries` random continuations it does.
+
+    After `steps[i]` steps it breaks in `broken[i]` of them. Where that jumps the bug happens.
+    """
+
+    property: str
+    tries: int
+    steps: tuple[int, ...]
+    broken: tuple[int, ...]
+
+
 class Mismatch(Struct, frozen=True):
     """An act of a real ensemble that no step of the model explains: the last row of a story, after the model's run.
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import NamedTuple
 
 from zabcheck.counterexample.forms import diagram
+from zabcheck.counterexample.forms.chances import draw_chances
 from zabcheck.counterexample.forms.decided import MARK, decided
 from zabcheck.counterexample.forms.deliveries import table_of
 from zabcheck.counterexample.forms.diagram_style import LIGHT, THREADS, style
@@ -21,7 +23,7 @@ from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
 from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of, meanings, servers_part
-from zabcheck.counterexample.story import HeldThread, Moment, Story
+from zabcheck.counterexample.story import Chances, HeldThread, Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
@@ -31,7 +33,14 @@ PHONE_LANES = 132
 COLOURS = {word: f"var(--{word.lower()})" for word in LIGHT}
 
 
-def page(story: Story, file: str = "FILE") -> str:
+class Loss(NamedTuple):
+    """A run in which a user loses something by the same bug, and the file with its page."""
+
+    file: str
+    story: Story
+
+
+def page(story: Story, file: str = "FILE", chances: Chances | None = None, loss: Loss | None = None) -> str:
     """Return the whole page; `file` is the name of the schedule's file."""
     labels = labels_by_step(story)
     title = heading(story)
@@ -42,6 +51,8 @@ def page(story: Story, file: str = "FILE") -> str:
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
             _run(story, labels) if story.moments else "",
+            _lost(loss) if loss is not None else "",
+            draw_chances(chances) if chances is not None else "",
             _threads(story),
             _done(story),
             _particulars(story),
@@ -125,6 +136,17 @@ def _noticed(story: Story) -> Iterator[str]:
         yield _fact("looks like", *story.known)
     for kind, what in story.noticed:
         yield _fact(kind, what, *servers_part(story.servers.get(kind)))
+
+
+def _lost(loss: Loss) -> str:
+    violation = loss.story.violation
+    assert violation is not None
+    steps = counted(len(loss.story.moments), "step", "steps")
+    return (
+        '<section aria-labelledby="loss">\n<h2 id="loss">What a user loses</h2>\n'
+        f'<p>By the same bug <a href="{text(loss.file)}">{text(violation.property)} is violated</a> after {steps}: '
+        f"{text(_brief(violation.summary), LONGEST)}.</p>\n</section>\n"
+    )
 
 
 def _listed(facts: Sequence[str]) -> str:
