@@ -196,6 +196,17 @@ LADIS_2008 = (
         Checked("run --protocol ladis --property prefix --runs 300 --seed 1"),
     ),
     Claim("2, recovery", "After a failure messages are redelivered in their order", Played("redelivery")),
+    Claim(
+        "2, bursty high throughput",
+        "Many operations are outstanding at any time",
+        Checked("evaluate --servers 3 --disk none --history none --outstanding 1000"),
+    ),
+    Claim("2, smooth failure handling", "A follower that fails interrupts nothing", Played("ladis-follower-fails")),
+    Claim(
+        "2, failure model",
+        "If the power fails everywhere, nothing that was delivered is lost",
+        Played("ladis-power-outage"),
+    ),
     Claim("2, corruption", "A digest tells a record that was altered", Bug("ignore-digest")),
     Claim(
         "4.1",
