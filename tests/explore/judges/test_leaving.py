@@ -188,7 +188,7 @@ def leaving_now_and_then(events: Sequence[Event], random: Random) -> Iterator[Ev
         yield event
 
 
-@pytest.mark.parametrize("runs", sweep([600, 2000], normal=[600]))
+@pytest.mark.parametrize("runs", sweep([600, 4000], normal=[600]))
 def test_what_is_forgotten_changes_no_verdict(runs: int) -> None:
     """Compare verdicts on random traces with defects of every kind, and on runs of Zab and its mutants."""
     compared: Counter[str] = Counter()
