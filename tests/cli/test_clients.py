@@ -103,6 +103,7 @@ def test_a_service_is_recorded_and_judged(
     assert len([*tmp_path.glob("history-*.html")]) == code
 
 
+@pytest.mark.slow
 def test_servers_may_be_disturbed_by_a_command(zabcheck: Command, tmp_path: Path) -> None:
     served = Served()
     arguments = ["--connect", served.addresses, "--requests", "1000000", "--out", tmp_path / "history.jsonl"]

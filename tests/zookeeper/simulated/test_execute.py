@@ -359,6 +359,7 @@ def test_servers_that_are_reconfigured_go_on_as_they_were_told_after_a_restart(
     assert "server.4=127.0.0.1:20041:20042:participant;127.0.0.1:20043" in members.read_text()
 
 
+@pytest.mark.slow
 def test_an_observer_that_does_not_log_is_made_a_voter_and_lacks_what_it_acknowledged(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
@@ -390,6 +391,7 @@ def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: D
     assert (a, b) == (d, c)
 
 
+@pytest.mark.slow
 def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
@@ -405,6 +407,7 @@ def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
     assert sum(isinstance(each, Acknowledged) for each in records) == 13
 
 
+@pytest.mark.slow
 def test_an_ensemble_stands_still_behind_a_configuration_that_is_not_committed(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
@@ -438,6 +441,7 @@ def test_a_server_writes_its_configuration_once_it_can_again(reconfigured: Distr
     assert int(named_last["C"], 16) < int(named_last["B"], 16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "broken"), [("stale-sync", "sync"), ("ZOOKEEPER-1675", "sync"), ("eager-refusal", "session order")]
 )
