@@ -252,7 +252,7 @@ def test_a_lesson_is_done_by_what_it_hints_at(zabcheck: Command, name: str) -> N
 
 
 def test_what_is_sent_and_handled_while_the_run_is_left_alone_is_not_on_its_way_yet(zabcheck: Command) -> None:
-    """Of three processes one is down: the leader is named, and no message is under way."""
+    """No message is under way, and the choice to leave the run alone sends and handles one."""
     said = zabcheck("play", stdin=b"lead 1 2\nreceive 1 2\nsync 1\nreceive 2 1\n")
     assert "left alone: nothing is left to be done" in said.out.splitlines()[-3]
 

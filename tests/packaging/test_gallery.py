@@ -41,7 +41,7 @@ def test_a_bug_that_breaks_an_invariant_first_also_shows_what_a_user_loses(mutan
 
 @pytest.mark.parametrize("name", ["promise-not-durable", "counter-wraps"])
 def test_the_chances_that_are_kept_are_those_of_the_run(name: str) -> None:
-    """Of the runs with few steps; another one takes up to two CPU seconds."""
+    """Runs with few steps are enough: a longer one takes up to two CPU seconds."""
     assert KEPT_CHANCES[name].chances == estimated(first_run(name))
 
 

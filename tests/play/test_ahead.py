@@ -1,4 +1,4 @@
-"""What can be chosen, where, and why not; and the end of a run, which is told as the whole run tells it."""
+"""The choices of a page, where they are, and why others are not; and the end of a run, told as in the whole run."""
 
 import pytest
 from hypothesis import given
@@ -62,7 +62,7 @@ def test_a_message_that_waits_behind_another_is_told_with_its_own_name() -> None
 
 
 def last(story: Story, count: int) -> tuple[object, ...]:
-    """What is told of the last steps."""
+    """The story of the last steps."""
     return tuple((m.step, m.process, m.action, m.shown, m.sent, m.lost, m.changes) for m in story.moments[-count:])
 
 

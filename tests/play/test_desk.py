@@ -1,4 +1,4 @@
-"""What a person does at a desk, and what the page then shows."""
+"""The acts of a person at a desk, and the page after each."""
 
 from html import escape
 from random import Random

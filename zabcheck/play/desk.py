@@ -14,7 +14,7 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.play.chances import TRIES, break_from_here, chances
+from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.link import LinkError, link_of, linked
 from zabcheck.play.session import NotPossible, Position, Session
 from zabcheck.play.standalone import standalone
@@ -188,7 +188,7 @@ class Desk:
             case "violation":
                 found = break_from_here(session, session.properties)
                 if found is None:
-                    return Said("1,000 random continuations of some 60 steps from here break no property.")
+                    return Said(f"{TRIES_TO_BREAK:,} random continuations from here break no property.")
                 session.follow(found)
                 return None
             case "decided":
@@ -229,7 +229,7 @@ class Desk:
 
     @property
     def heading(self) -> str:
-        """What is played, in a few words."""
+        """The protocol, its known bug and the number of processes, in a few words."""
         protocol = self.session.protocol
         bug = f" with {protocol.mutant}" if protocol.mutant is not None else ""
         return f"{protocol.name}{bug}, {counted(len(self.session.simulator.ids), 'process', 'processes')}"

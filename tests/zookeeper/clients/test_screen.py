@@ -1,4 +1,4 @@
-"""What is said at a glance is what is proved: the same verdicts, counts and witnesses, however a history is judged."""
+"""The screen and the proof agree: the same verdicts, counts and witnesses, however a history is judged."""
 
 from collections.abc import Callable
 from functools import partial
