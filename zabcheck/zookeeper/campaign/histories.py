@@ -18,16 +18,17 @@ import msgspec
 from zabcheck.campaign.files import file_system, in_one_line, name_of
 from zabcheck.campaign.judging.checking import results_of
 from zabcheck.campaign.judging.shares import found_at, grouped
+from zabcheck.explore.states.memory import rare_collections
 from zabcheck.invariants import TraceError
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients import forms, history
 from zabcheck.zookeeper.clients.division import FoundBreach, NotDivided, judge_divided
-from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.exchange import Exchange, read
 from zabcheck.zookeeper.clients.history import (
     HistoryError,
     HistoryLine,
 )
-from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge
+from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
 from zabcheck.zookeeper.clients.promise import Breach
 
 BYTES_OF_A_PART = 128 * 2**20
@@ -156,10 +157,23 @@ def _judged(
 ) -> list[tuple[str, list[tuple[str, Status, int, Breach | None]]]]:
     judged = []
     for file in files:
-        with opened(file) as source:
-            judgements = judge(read(forms.load(source, name_of(file), meant), name_of(file)), promises)
+        with rare_collections():
+            judgements = _judged_at_once(file, promises, meant)
         judged.append((file, [(each.promise.name, each.status, each.judged, each.breach) for each in judgements]))
     return judged
+
+
+def _judged_at_once(file: str, promises: Sequence[str], meant: Mapping[str, str]) -> list[Judgement]:
+    name = name_of(file)
+
+    def again() -> Exchange:
+        with opened(file) as source:
+            return read(forms.load(source, name, meant), name)
+
+    with opened(file) as source:
+        if not forms.is_jepsen(source):
+            return judge_columns(partial(forms.gather, source, name), again, promises)
+    return judge(again(), promises)
 
 
 def _judgement(name: str, status: Status, judged: int, breach: FoundBreach | None) -> Judgement:
