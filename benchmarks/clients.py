@@ -20,7 +20,7 @@ from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import HistoryLine, Request
 from zabcheck.zookeeper.clients.judge import PROMISES
 from zabcheck.zookeeper.clients.promise import Found
-from zabcheck.zookeeper.clients.screen import SCREENS
+from zabcheck.zookeeper.clients.screen import look
 from zabcheck.zookeeper.clients.screen.columns import Columns, Gathering
 from zabcheck.zookeeper.clients.screen.nodes import Nodes
 from zabcheck.zookeeper.clients.tree import Tree
@@ -79,7 +79,7 @@ def phases(lines: list[HistoryLine]) -> None:
     total = [decoding + adding + joining + looking, decoding + reading + growing]
     for name, promise in PROMISES.items():
         found = Found()
-        cases, screening = timed(lambda: SCREENS[name](columns, nodes))  # noqa: B023
+        cases, screening = timed(lambda: look(name, columns, nodes))  # noqa: B023
         _, proving = timed(lambda: promise.check(exchange, tree, found))  # noqa: B023
         assert cases == found.judged
         say(name, screening, proving)

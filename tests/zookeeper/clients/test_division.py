@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from tests.tiers import sweep
 from tests.zookeeper.clients.service import World
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
-from zabcheck.zookeeper.clients.division import NotDivided, judge_divided
+from zabcheck.zookeeper.clients.division import NotDivided, judge_divided, prove_divided
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import (
     Answer,
@@ -28,6 +28,7 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import Judgement, judge
+from zabcheck.zookeeper.clients.screen import Gathering
 
 RANDOM = range(150)
 _encode = msgspec.msgpack.Encoder().encode
@@ -39,9 +40,20 @@ def run(work: Callable[[Any], Any], items: Sequence[Any], kind: Any) -> list[Any
 
 
 def divided(lines: Sequence[HistoryLine], folder: Path, pieces: int = 4, shares: int = 3) -> list[Judgement]:
+    """Judge in parts, and assert that all of it proved, in parts as well, comes to the same."""
     cuts = [len(lines) * number // pieces for number in range(pieces + 1)]
     some = [lines[begin:end] for begin, end in pairwise(cuts)]
-    return judge_divided(lambda piece: [piece], some, shares, str(folder), run)
+    judged = judge_divided(_gather, _read, some, shares, str(folder), run)
+    assert judged == prove_divided(_read, some, shares, str(folder), run)
+    return judged
+
+
+def _gather(piece: Sequence[HistoryLine], gathering: Gathering) -> None:
+    gathering.add(piece)
+
+
+def _read(piece: Sequence[HistoryLine]) -> list[Sequence[HistoryLine]]:
+    return [piece]
 
 
 @pytest.mark.parametrize("name", [*VIOLATIONS, *RIGHT])
@@ -125,6 +137,17 @@ class Altered:
 def test_random_histories_are_judged_in_parts_as_by_one_process(seed: int, tmp_path: Path) -> None:
     lines = Altered(seed).lines
     assert divided(lines, tmp_path, 1 + seed % 4, 1 + seed % 5) == judge(read(lines, "history"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sound_history_is_not_judged_operation_by_operation(seed: int, tmp_path: Path) -> None:
+    def read_piece(piece: Sequence[HistoryLine]) -> list[Sequence[HistoryLine]]:
+        raise AssertionError("the columns of a part say all that there is")
+
+    lines = World(seed).history(400)
+    pieces = [lines[begin : begin + 150] for begin in range(0, len(lines), 150)]
+    assert judge_divided(_gather, read_piece, pieces, 3, str(tmp_path), run) == judge(read(lines, "history"))
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_most_promises_are_broken_by_random_histories() -> None:

@@ -11,7 +11,7 @@ from io import BufferedReader
 from itertools import starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,6 +30,9 @@ from zabcheck.zookeeper.clients.history import (
 )
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
 from zabcheck.zookeeper.clients.promise import Breach
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.screen import Gathering
 
 BYTES_OF_A_PART = 128 * 2**20
 """The bytes of JSON Lines in a part of a history that is divided: some 500,000 operations."""
@@ -97,7 +100,7 @@ def judge_in_parts(
             try:
                 if len(pieces) < 2:
                     raise NotDivided
-                judgements = judge_divided(_lines_of, pieces, len(pieces), through, run, promises)
+                judgements = judge_divided(_gather, _lines_of, pieces, len(pieces), through, run, promises)
                 judged.append((file, judgements))
             except NotDivided:
                 judged += judge_stored([file], promises, meant, master, say)
@@ -118,17 +121,35 @@ def _pieces(file: str, size: int) -> list[_Piece]:
     return [_Piece(file, is_parquet, begin, min(begin + step, size)) for begin in range(0, size, step)]
 
 
+def _gather(piece: _Piece, gathering: "Gathering") -> None:
+    """Take the lines of a piece into columns. NotDivided as for `_lines_of`; Unusual as for `Gathering.add`."""
+    if piece.is_parquet:
+        from zabcheck.zookeeper.clients.screen import parquet
+
+        with _read(piece) as source:
+            parquet.gather(source, piece.file, gathering, range(piece.begin, piece.end))
+    else:
+        for lines in _lines_of(piece):
+            gathering.add(lines)
+
+
 def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
     """Yield the lines of a piece. NotDivided if they are none: the whole file has to be read to say where."""
-    name = name_of(piece.file)
-    try:
-        with opened(piece.file) as source:
-            if piece.is_parquet:
-                from zabcheck.zookeeper.clients import parquet
+    with _read(piece) as source:
+        if piece.is_parquet:
+            from zabcheck.zookeeper.clients import parquet
 
-                yield from parquet.blocks(source, name, range(piece.begin, piece.end))
-            else:
-                yield from history.blocks_within(source, name, piece.begin, piece.end)
+            yield from parquet.blocks(source, piece.file, range(piece.begin, piece.end))
+        else:
+            yield from history.blocks_within(source, piece.file, piece.begin, piece.end)
+
+
+@contextmanager
+def _read(piece: _Piece) -> Iterator[BinaryIO]:
+    """Open the file of a piece. NotDivided if it is no history."""
+    try:
+        with rare_collections(), opened(piece.file) as source:
+            yield source
     except HistoryError:
         raise NotDivided from None
 

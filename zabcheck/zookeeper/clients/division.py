@@ -19,7 +19,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -46,6 +47,9 @@ from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, asked, judgeme
 from zabcheck.zookeeper.clients.promise import Breach, Found, Kind
 from zabcheck.zookeeper.clients.tree import Tree, ancestors, parent
 from zabcheck.zookeeper.clients.watches import WATCHES, lists_of
+
+if TYPE_CHECKING:
+    from zabcheck.zookeeper.clients.screen.columns import Gathering  # loads numpy, which not every command needs
 
 _Check = Callable[[Exchange, Tree, Found], None]
 _OF_SESSIONS: dict[str, _Check] = {
@@ -165,16 +169,21 @@ class Common(Struct, frozen=True):
         return bisect_right(self.edges, time)
 
 
-class Dealt(Struct, frozen=True):
-    """What stage 1 tells: the `told` lines, sessions with their buckets, and the first and last time."""
+class Read(Struct, frozen=True):
+    """What there is to say of the lines of a piece: their number, header and end, and the sessions of each bucket."""
 
     lines: int
-    told: list[Told]
-    sessions: list[tuple[str, int]]
-    first: int | None
-    last: int | None
     header: HistoryHeader | None
     end: int | None
+    sessions: list[tuple[str, int]]
+
+
+class Dealt(Read, frozen=True):
+    """What stage 1 tells: also the `told` lines, and the first and last time."""
+
+    told: list[Told]
+    first: int | None
+    last: int | None
 
 
 class OfSessions(Struct, frozen=True):
@@ -373,7 +382,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
         files.write("lines", bucket, by, some)
     for share, placed in nodes.items():
         files.write("nodes", share, by, placed)
-    return Dealt(place, told, [*sessions], min(times, default=None), max(times, default=None), header, end)
+    return Dealt(place, header, end, [*sessions], told, min(times, default=None), max(times, default=None))
 
 
 def _streams(common: Common, buckets: Iterable[int]) -> tuple[Exchange, list[int]]:
@@ -661,6 +670,36 @@ class Run(Protocol):
 
 
 def judge_divided(
+    gather: "Callable[[P, Gathering], None]",
+    read_piece: Callable[[P], Iterable[Sequence[HistoryLine]]],
+    pieces: Sequence[P],
+    shares: int,
+    folder: str,
+    run: Run,
+    names: Sequence[str] = (),
+) -> list[Judgement]:
+    """Judge a history as `judge_columns` does, whose lines are in these pieces: only what may be broken as below.
+
+    `gather` and `read_piece` are two ways to read a piece. NotDivided as for `prove_divided`.
+    """
+    from zabcheck.zookeeper.clients.screen.columns import Unusual
+    from zabcheck.zookeeper.clients.screen.division import look_divided
+
+    try:
+        with TemporaryDirectory(dir=folder) as through:
+            looked = look_divided(gather, pieces, shares, through, run, names)
+    except Unusual:
+        return prove_divided(read_piece, pieces, shares, folder, run, names)
+    doubtful = [name for name, cases in looked.cases.items() if cases is None]
+    proved = prove_divided(read_piece, pieces, shares, folder, run, doubtful) if doubtful else []
+    judged = {each.promise.name: each for each in proved}
+    return [
+        judgement_on(PROMISES[name], cases, None, is_decided=looked.is_whole) if cases is not None else judged[name]
+        for name, cases in looked.cases.items()
+    ]
+
+
+def prove_divided(
     read_piece: Callable[[P], Iterable[Sequence[HistoryLine]]],
     pieces: Sequence[P],
     shares: int,
@@ -674,12 +713,12 @@ def judge_divided(
     """
     numbered = [*enumerate(pieces)]
     dealt: list[Dealt] = run(lambda each: deal(read_piece(each[1]), each[0], shares, folder), numbered, Dealt)
-    header, is_whole = _read_as_one(dealt)
+    header, is_whole = whole_of(dealt)
     asked_for = asked(header, names)
     named = [each.name for each in asked_for]
     told = [each for some in dealt for each in some.told]
     common = Common(header, shares, folder, _edges(dealt, shares))
-    groups = [*enumerate(_groups(shares, [each for some in dealt for each in some.sessions]))]
+    groups = [*enumerate(groups_of(shares, [each for some in dealt for each in some.sessions]))]
     of_sessions: list[OfSessions] = run(
         lambda each: judge_sessions(common, each[0], each[1], told, named), groups, OfSessions
     )
@@ -721,7 +760,7 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     return judgement_on(PROMISES[name], judged, least, is_decided=is_decided)
 
 
-def _read_as_one(dealt: Sequence[Dealt]) -> tuple[HistoryHeader, bool]:
+def whole_of(dealt: Sequence[Read]) -> tuple[HistoryHeader, bool]:
     """Return the header of a history, and whether it has an end. NotDivided if it does not fit together."""
     header = dealt[0].header
     lines = sum(each.lines for each in dealt)
@@ -738,7 +777,7 @@ def _edges(dealt: Sequence[Dealt], shares: int) -> tuple[int, ...]:
     return tuple(first + (last - first) * number // shares for number in range(1, shares))
 
 
-def _groups(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[int]]:
+def groups_of(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[int]]:
     """Put buckets together that have parts of one session."""
     leader = [*range(buckets)]
 

@@ -5,42 +5,81 @@ compared at once, which takes a fraction of the time, and is all that there is t
 If anything may be wrong, the promise is judged by its own module.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from zabcheck.zookeeper.clients.screen import lives, orders, registers, values, watches
 from zabcheck.zookeeper.clients.screen.columns import Columns, Gathering, Unusual
 from zabcheck.zookeeper.clients.screen.nodes import Nodes
 
-SCREENS: dict[str, Callable[[Columns, Nodes], int | None]] = {
+Screen = Callable[[Columns, Nodes], int | None]
+"""Returns the number of cases in which a history could have broken a promise; None if one of them may have."""
+OF_SESSIONS: dict[str, Screen] = {
     "answer order": orders.answer_order,
     "rising view": orders.rising_view,
     "single system image": orders.system_image,
     "own writes": orders.own_writes,
     "writes in the order sent": orders.order_sent,
-    "linearizable writes": orders.linearizable,
-    "sync": orders.sync,
+    "multi": values.multi,
+    "multi read": values.multi_read,
+    "session": lives.sessions,
+}
+"""The parts of promises that are about one session."""
+OF_NODES: dict[str, Screen] = {
+    "own writes": values.without_conflicts,
     "reads as of one zxid": values.reads,
     "reliability": values.reliability,
     "agreement": values.agreement,
-    "multi": values.multi,
-    "multi read": values.multi_read,
+    "multi": values.views_of_multis,
+    "multi read": values.views_of_multi_reads,
     "conditions": values.conditions,
     "Stat": values.counters,
     "sequential nodes": values.sequential,
-    "ephemeral nodes end": lives.ephemeral_ends,
-    "ephemeral nodes stay": lives.ephemeral_stays,
-    "session": lives.sessions,
-    "containers and TTL": lives.containers,
+    "one order": registers.one_order,
+}
+"""The parts of promises that are about one node, or one and its children."""
+OF_WATCHES: dict[str, Screen] = {
     "watch fires": partial(watches.cases, "fires"),
     "watch fires once, for a cause": partial(watches.cases, "cause"),
     "event order": partial(watches.cases, "order"),
     "re-arming": partial(watches.cases, "rearming"),
     "persistent watches": partial(watches.cases, "persistent"),
     "removal": partial(watches.cases, "removal"),
-    "one order": registers.one_order,
 }
-"""By promise: the number of cases in which a history could have broken it; None if one of them may have."""
+"""The promises about the watches of one session."""
+OF_EPHEMERALS: dict[str, Callable[[lives.Ephemerals, lives.Ends], int | None]] = {
+    "ephemeral nodes end": lives.ephemeral_ends,
+    "ephemeral nodes stay": lives.ephemeral_stays,
+}
+"""The promises about sessions and all their nodes."""
+IN_REAL_TIME: dict[str, Callable[[orders.Times], int | None]] = {
+    "linearizable writes": orders.linearizable,
+    "sync": orders.sync,
+}
+"""The promises about the order in real time of all that was asked."""
+
+
+def look(promise: str, columns: Columns, nodes: Nodes) -> int | None:
+    """Return the number of cases in which a promise could have been broken; None if one of them may have."""
+    if promise in OF_EPHEMERALS:
+        return OF_EPHEMERALS[promise](lives.ephemerals_in(columns, nodes), lives.ends_in(columns, nodes))
+    if promise in IN_REAL_TIME:
+        return IN_REAL_TIME[promise](orders.times_of(columns, nodes))
+    if promise == "containers and TTL":
+        return lives.containers(lives.gone_in(columns, nodes), nodes)
+    if promise == "writes in the order sent" and not orders.is_none_late(orders.lost_in(columns, nodes), nodes):
+        return None
+    return total(parts[promise](columns, nodes) for parts in (OF_SESSIONS, OF_NODES, OF_WATCHES) if promise in parts)
+
+
+def total(cases: Iterable[int | None]) -> int | None:
+    """Return the cases of a promise by those of its parts: None if one of them is None."""
+    found = 0
+    for each in cases:
+        if each is None:
+            return None
+        found += each
+    return found
 
 
 class Screened:
@@ -57,9 +96,9 @@ class Screened:
     def cases(self, promise: str) -> int | None:
         """Return the number of cases in which a promise could have been broken; None if one of them may have."""
         try:
-            return SCREENS[promise](self._columns, self._nodes)
+            return look(promise, self._columns, self._nodes)
         except Unusual:
             return None
 
 
-__all__ = ["SCREENS", "Gathering", "Screened", "Unusual"]
+__all__ = ["Gathering", "Screened", "Unusual"]

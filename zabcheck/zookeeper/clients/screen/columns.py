@@ -6,6 +6,7 @@ A path, a session and an error is a number here; data is its CRC and length, a l
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from hashlib import blake2b
 from itertools import compress
 from typing import Any, get_args
 from zlib import crc32
@@ -110,7 +111,7 @@ class _Modes(dict[tuple[str, ...], int]):
         return bits
 
 
-class _Columns:
+class GrowingTable:
     """Arrays that grow by pieces, of equal length."""
 
     def __init__(self) -> None:
@@ -124,6 +125,8 @@ class _Columns:
         pieces, self._pieces = self._pieces, []
         if not pieces:
             return {name: np.zeros(0, np.int64) for name in empty}
+        if len(pieces) == 1:
+            return pieces[0]
         return {name: np.concatenate([piece.pop(name) for piece in pieces]) for name in [*pieces[0]]}
 
 
@@ -140,8 +143,21 @@ def _given(values: Sequence[int | None]) -> Ints:
 
 
 def hash_of(children: Iterable[str]) -> int:
-    """Return a number for a list of children, the same for each order; others have it once in 2**63 times."""
-    return hash(frozenset(children)) >> 1
+    """Return a number for a list of children, the same for each order; others have it once in 2**62 times."""
+    return sum(map(_NAMES.__getitem__, children)) & _NAME
+
+
+class _Names(dict[str, int]):
+    def __missing__(self, name: str) -> int:
+        if len(self) >= _MOST_NAMES:
+            self.clear()
+        self[name] = number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
+        return number
+
+
+_NAME = (1 << 62) - 1
+_MOST_NAMES = 1 << 20
+_NAMES = _Names()
 
 
 class Gathering:
@@ -152,24 +168,19 @@ class Gathering:
         self.paths, self.sessions, self.errors = _Paths(), Numbers({NOBODY: 0}), Numbers()
         for error in _ERRORS:
             self.errors[error]
-        self.is_whole = False
+        self.end: tuple[int, int] | None = None
+        """The line that ends it, and how many it counts."""
         self.length = 0
-        self.connects: list[Connect] = []
-        self.connected: dict[int, Connected] = {}
-        self.opened: list[int] = []
-        self.lost: dict[int, int] = {}
+        self.connects: list[tuple[int, Connect]] = []
+        """With their lines, as those that follow."""
+        self.connected: list[tuple[int, Connected]] = []
+        self.lost: list[tuple[int, Lost]] = []
         self.watches: dict[int, Request] = {}
         """The requests about watches alone, by line."""
-        self.requests, self.answers, self.events = _Columns(), _Columns(), _Columns()
-        self.parts, self.results = _Columns(), _Columns()
-        self.others: list[tuple[int, int, int | None]] = []
-        """The line, connection and time of each other line of a connection."""
-        self._numbers: dict[int, int] = {}
+        self.requests, self.answers, self.events = GrowingTable(), GrowingTable(), GrowingTable()
+        self.parts, self.results = GrowingTable(), GrowingTable()
+        self.tables = self.requests, self.answers, self.events, self.parts, self.results
         self.modes = _Modes()
-        self._clients = np.zeros(0, np.int64)
-        """The client of each connection."""
-        self._table = np.full(1, -1, np.int32)
-        """The number of each connection, by the one that it has in the file; the last is that of none."""
 
     def add(self, lines: Sequence[HistoryLine]) -> None:
         """Take the next lines. Unusual."""
@@ -186,63 +197,31 @@ class Gathering:
 
     def _other(self, places: Ints, lines: Sequence[Any]) -> None:
         for place, line in zip(places.tolist(), lines, strict=True):
-            kind = type(line)
-            if kind is Connect:
-                if line.connection in self._numbers:
-                    raise Unusual
-                self._numbers[line.connection] = number = len(self.connects)
-                self.connects.append(line)
-                self.opened.append(place)
-                self.others.append((place, number, line.time or 0))
-            elif kind is Connected or kind is Lost:
-                number = self._number(line)
-                if kind is Lost:
-                    is_new = self.lost.setdefault(number, place) == place
-                else:
-                    is_new = self.connected.setdefault(number, line) is line
-                if not is_new:
-                    raise Unusual
-                self.others.append((place, number, line.time))
-            elif kind is HistoryHeader and not place:
+            if isinstance(line, Connect):
+                self.connects.append((place, line))
+            elif isinstance(line, Connected):
+                self.connected.append((place, line))
+            elif isinstance(line, Lost):
+                self.lost.append((place, line))
+            elif isinstance(line, HistoryHeader) and not place:
                 self.header = line
-            elif kind is HistoryEnd and line.count == place - 1 and not self.is_whole:
-                self.is_whole, self.end = True, place
+            elif isinstance(line, HistoryEnd) and self.end is None:
+                self.end = place, line.count
             else:
                 raise Unusual
-
-    def _number(self, line: Record) -> int:
-        number = self._numbers.get(line.connection)
-        if number is None or self.connects[number].client != line.client:
-            raise Unusual
-        return number
 
     # Fields are read by name in a list of their own each, the quickest way that Python has.
 
     def _of_records(
         self, places: Ints, connections: Sequence[int], clients: Sequence[int], times: Sequence[int | None]
     ) -> Table:
-        return {
-            "line": places,
-            "connection": self.connections(_ints(connections), _ints(clients)),
-            "time": _given(times),
-        }
+        return {"line": places, **self.whose(_ints(connections), _ints(clients)), "time": _given(times)}
 
-    def connections(self, connections: Ints, clients: Ints) -> npt.NDArray[np.int32]:
-        """Return the numbers of connections that were opened by these clients. Unusual, if one was not."""
-        if len(self._clients) < len(self.connects):
-            new = self.connects[len(self._clients) :]
-            self._clients = np.concatenate([self._clients, _ints([each.client for each in new])])
-            highest = max(each.connection for each in new)
-            if highest >= _MOST_CONNECTIONS:
-                raise Unusual
-            grown = np.full(max(highest + 2, len(self._table)), -1, np.int32)
-            grown[: len(self._table)] = self._table
-            self._table = grown
-            self._table[[each.connection for each in new]] = [self._numbers[each.connection] for each in new]
-        connection = self._table[np.minimum(connections, len(self._table) - 1)]
-        if (connection < 0).any() or not np.array_equal(self._clients[connection], clients):
+    def whose(self, connections: Ints, clients: Ints) -> Table:
+        """Return the columns that say of which connection and client a line is. Unusual, for high numbers."""
+        if connections.max(initial=0) >= _MOST_CONNECTIONS or clients.max(initial=0) >= 1 << 31:
             raise Unusual
-        return connection
+        return {"connection": connections.astype(np.int32), "client": clients.astype(np.int32)}
 
     def _request(self, places: Ints, lines: Sequence[Request]) -> None:
         columns = self._of_records(
@@ -338,7 +317,7 @@ class Gathering:
         self._several(self.results, results, self._result)
 
     def _several(
-        self, target: _Columns, of: Sequence[tuple[int, Sequence[Any]]], columns: Callable[[Sequence[Any]], Table]
+        self, target: GrowingTable, of: Sequence[tuple[int, Sequence[Any]]], columns: Callable[[Sequence[Any]], Table]
     ) -> None:
         several = [each for _, some in of for each in some]
         if several:
@@ -383,16 +362,22 @@ class Columns:
         """Join what was gathered. Unusual, if a rule may be broken, too."""
         if gathered.header is None or gathered.header.initial == "given":
             raise Unusual
-        if gathered.is_whole and gathered.end != gathered.length - 1:
+        self.is_whole = gathered.end is not None
+        if gathered.end not in (None, (gathered.length - 1, gathered.length - 2)):
             raise Unusual
-        self.header, self.is_whole = gathered.header, gathered.is_whole
-        self.connects, self.connected, self.watches = gathered.connects, gathered.connected, gathered.watches
+        self.header, self.watches = gathered.header, gathered.watches
+        self.connects = [line for _, line in gathered.connects]
+        self.numbers = {line.connection: number for number, line in enumerate(self.connects)}
+        """The number of each connection, by the one that it has in the file: they are in the order of the file."""
+        self.connected = {self._number(line): line for _, line in gathered.connected}
+        if len(self.numbers) < len(self.connects) or len(self.connected) < len(gathered.connected):
+            raise Unusual
         self.paths = [*gathered.paths][1:]
         self.path_numbers, self.session_numbers = gathered.paths, gathered.sessions
         self.session_of = np.array(
             [
-                gathered.sessions[(gathered.connected.get(number) or connect).session]
-                for number, connect in enumerate(gathered.connects)
+                gathered.sessions[self.connected.get(number, connect).session]
+                for number, connect in enumerate(self.connects)
             ],
             np.int32,
         )
@@ -400,12 +385,33 @@ class Columns:
         self.sessions = [*gathered.sessions]
         requests = gathered.requests.take(*_REQUESTED)
         self.answers = gathered.answers.take(*_ANSWERED)
-        self.events = gathered.events.take("line", "connection", "time", "type", "path", "zxid")
-        for table in (requests, self.answers, self.events):
-            _in_order(table)
+        self.events = gathered.events.take(*_HEARD)
         self.parts, self.results = gathered.parts.take(*_PARTS), gathered.results.take(*_RESULTS)
+        for table in (requests, self.answers, self.events, self.parts, self.results):
+            _in_order(table)
+        for table in (requests, self.answers, self.events):
+            table["connection"] = self._numbered(table["connection"], table.pop("client"))
         self._look_at_lines(gathered, requests)
         self._join(requests)
+
+    def _number(self, line: Record) -> int:
+        number = self.numbers.get(line.connection)
+        if number is None or self.connects[number].client != line.client:
+            raise Unusual
+        return number
+
+    def _numbered(self, connections: Ints, clients: Ints) -> npt.NDArray[np.int32]:
+        """Return the numbers of connections that were opened by these clients. Unusual, if one was not."""
+        highest = max(self.numbers, default=-1)
+        if highest >= _MOST_CONNECTIONS:
+            raise Unusual
+        table = np.full(highest + 2, -1, np.int32)  # the last is that of none
+        table[[*self.numbers]] = [*self.numbers.values()]
+        connection = table[np.minimum(connections, highest + 1)]
+        client_of = np.array([each.client for each in self.connects], np.int64)
+        if (connection < 0).any() or not np.array_equal(client_of[connection], clients):
+            raise Unusual
+        return connection
 
     def _look_at_lines(self, gathered: Gathering, requests: Table) -> None:
         """Look at the place and the time of each line of a connection. Unusual."""
@@ -413,12 +419,16 @@ class Columns:
         time = np.full(gathered.length, NONE)
         for table in (requests, self.answers, self.events):
             connection[table["line"]], time[table["line"]] = table["connection"], table["time"]
-        for line, number, when in gathered.others:
-            connection[line], time[line] = number, NONE if when is None else when
-        lines = np.flatnonzero(connection >= 0)
-        opened = np.array(gathered.opened, np.int64)
+        for line, record in (*gathered.connects, *gathered.connected, *gathered.lost):
+            connection[line], time[line] = self._number(record), NONE if record.time is None else record.time
+        opened = self.opened = np.array([line for line, _ in gathered.connects], np.int64)
+        time[opened] = np.maximum(time[opened], 0)
         ended = np.full(len(opened), _NEVER)
-        ended[[*gathered.lost]] = [*gathered.lost.values()]
+        for line, lost in gathered.lost:
+            if ended[self._number(lost)] != _NEVER:
+                raise Unusual
+            ended[self._number(lost)] = line
+        lines = np.flatnonzero(connection >= 0)
         connection = connection[lines]
         if (opened[connection] > lines).any() or (ended[connection] < lines).any():
             raise Unusual
@@ -497,10 +507,13 @@ class Columns:
         return rows[grouped(self.session[rows], len(self.sessions))]
 
 
-_REQUESTED = ("line", "connection", "time", "xid", "op", "path", "expected", "mode", "content", "ttl", "watch")
+_OF_RECORDS = ("line", "connection", "client", "time")
+_ASKED = ("op", "path", "expected", "mode", "content", "ttl")
+_REQUESTED = (*_OF_RECORDS, "xid", *_ASKED, "watch")
 _RESULTED = ("error", "created", "shown", "children", "names", *STAT)
-_ANSWERED = ("line", "connection", "time", "xid", "zxid", *_RESULTED)
-_PARTS = ("line", "number", "op", "path", "expected", "mode", "content", "ttl")
+_ANSWERED = (*_OF_RECORDS, "xid", "zxid", *_RESULTED)
+_HEARD = (*_OF_RECORDS, "type", "path", "zxid")
+_PARTS = ("line", "number", *_ASKED)
 _RESULTS = ("line", "number", *_RESULTED)
 _WRITES = [OPS[name] for name in WRITES]
 

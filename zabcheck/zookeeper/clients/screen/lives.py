@@ -4,68 +4,82 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from zabcheck.zookeeper.clients.history import NOBODY
 from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Columns, Ints
-from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, Nodes
+from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, NEVER, Nodes
 
-_NEVER = (1 << 63) - 1
 _MS = 1_000_000
 
 
-class _Ephemerals(NamedTuple):
-    """The ephemerals of each session, and since when they are gone though nobody deleted them: `_NEVER` if not."""
+class Ephemerals(NamedTuple):
+    """What nodes say of each session; arrays by its number.
 
-    session: npt.NDArray[np.int32]
+    `made`, the number of its ephemerals; `gone`, the first zxid since which one is gone though nobody deleted it,
+    `NEVER` if none is; and `until`, the last zxid as of which one was seen.
+    """
+
+    made: Ints
     gone: Ints
+    until: Ints
+
+
+class Ends(NamedTuple):
+    """What sessions say of themselves; arrays by number: the zxids of `closed`, or `NEVER`, and of the last write."""
+
+    closed: Ints
+    wrote: Ints
 
 
 @lru_cache(maxsize=1)
-def _ephemerals(columns: Columns, nodes: Nodes) -> _Ephemerals:
-    effects = nodes.effects
-    is_done = (columns.is_done & (columns.zxid > 0))[effects["row"]]
+def ephemerals_in(columns: Columns, nodes: Nodes) -> Ephemerals:
+    """Return what the nodes of a history say of its sessions."""
+    effects, data = nodes.effects, nodes.data
+    is_done = (columns.is_done & (columns.zxid > 0))[effects["row"]] & nodes.is_owned[effects["created"]]
     made = np.flatnonzero((effects["op"] == CREATE) & is_done & (effects["mode"] & MODES["ephemeral"] > 0))
     row, path = effects["row"][made], effects["created"][made]
     session = columns.session[row]
     _, from_end = np.unique((session.astype(np.int64) * len(nodes.unsettled) + path)[::-1], return_index=True)
     last = len(made) - 1 - from_end
     row, path, session = row[last], path[last], session[last]
-    gone = nodes.absence_after(path, columns.zxid[row])
-    start = nodes.shown("start", gone)
-    is_gone = (gone >= 0) & nodes.is_complete[path] & (deleted(columns, nodes)[path] > start)
-    return _Ephemerals(session, np.where(is_gone, start, _NEVER))
+    absent = nodes.absence_after(path, columns.zxid[row])
+    start = nodes.shown("start", absent)
+    is_gone = (absent >= 0) & nodes.is_complete[path] & (deleted(columns, nodes)[path] > start)
+    gone, until = np.full(len(columns.sessions), NEVER), np.zeros(len(columns.sessions), np.int64)
+    np.minimum.at(gone, session[is_gone], start[is_gone])
+    there = data["czxid"] != NONE
+    np.maximum.at(until, data["owner"][there], data["until"][there])
+    return Ephemerals(np.bincount(session, minlength=len(gone)), gone, until)
+
+
+def ends_in(columns: Columns, nodes: Nodes) -> Ends:
+    """Return what the sessions of a history say of themselves."""
+    closed, wrote = np.full(len(columns.sessions), NEVER), np.zeros(len(columns.sessions), np.int64)
+    is_close = columns.op[columns.done] == OPS["closeSession"]
+    closes, writes = columns.done[is_close], columns.done[~is_close]
+    closed[columns.session[closes]] = columns.zxid[closes]
+    np.maximum.at(wrote, columns.session[writes], columns.zxid[writes])
+    return Ends(closed, wrote)
 
 
 def deleted(columns: Columns, nodes: Nodes) -> Ints:
-    """Return the first zxid at which a request may have deleted each node; `_NEVER` if none may."""
+    """Return the first zxid at which a request may have deleted each node; `NEVER` if none may."""
     effects = nodes.effects
     may = (effects["op"] == DELETE) & (columns.is_done | ~columns.is_known)[effects["row"]]
-    first = np.full(len(nodes.unsettled), _NEVER)
+    first = np.full(len(nodes.unsettled), NEVER)
     np.minimum.at(first, effects["path"][may], columns.zxid[effects["row"][may]])
     return first
 
 
-def ephemeral_ends(columns: Columns, nodes: Nodes) -> int | None:
+def ephemeral_ends(ephemerals: Ephemerals, ends: Ends) -> int | None:
     """Compare what was seen of ephemerals with the ends of their sessions."""
-    data, ephemerals = nodes.data, _ephemerals(columns, nodes)
-    end = np.full(len(columns.sessions), _NEVER)
-    np.minimum.at(end, ephemerals.session, ephemerals.gone)
-    closes = columns.done[columns.op[columns.done] == OPS["closeSession"]]
-    end[columns.session[closes]] = columns.zxid[closes]
-    there = data["czxid"] != NONE
-    if (data["until"][there] >= end[data["owner"][there]]).any():
-        return None
-    return int((end[ephemerals.session] < _NEVER).sum())
+    end = np.where(ends.closed < NEVER, ends.closed, ephemerals.gone)
+    return None if (ephemerals.until >= end).any() else int(ephemerals.made[end < NEVER].sum())
 
 
-def ephemeral_stays(columns: Columns, nodes: Nodes) -> int | None:
+def ephemeral_stays(ephemerals: Ephemerals, ends: Ends) -> int | None:
     """Compare when ephemerals were gone with the last writes of their sessions."""
-    ephemerals = _ephemerals(columns, nodes)
-    last = np.zeros(len(columns.sessions), np.int64)
-    writes = columns.done[columns.op[columns.done] != OPS["closeSession"]]
-    np.maximum.at(last, columns.session[writes], columns.zxid[writes])
-    return None if (last[ephemerals.session] > ephemerals.gone).any() else len(ephemerals.session)
+    return None if (ends.wrote > ephemerals.gone).any() else int(ephemerals.made.sum())
 
 
 def sessions(columns: Columns, nodes: Nodes) -> int | None:
@@ -116,14 +130,22 @@ def _heard(columns: Columns) -> list[int]:
     return last.tolist()
 
 
-def containers(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare when containers, and nodes with a time to live, were gone with their children and their last writes."""
+class Gone(NamedTuple):
+    """What the service deleted: the number of nodes, and the containers of them, with the zxids since which."""
+
+    nodes: int
+    path: Ints
+    since: Ints
+
+
+def gone_in(columns: Columns, nodes: Nodes) -> Gone | None:
+    """Return which containers, and nodes with a time to live, are gone; None if one may be so too early."""
     effects = nodes.effects
     is_done = columns.is_done[effects["row"]]
     is_special = effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
-    made = np.flatnonzero(is_done & is_special & (effects["op"] == CREATE))
+    made = np.flatnonzero(is_done & is_special & (effects["op"] == CREATE) & nodes.is_owned[effects["created"]])
     if not len(made):
-        return 0
+        return Gone(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     path, from_end = np.unique(effects["created"][made][::-1], return_index=True)
     last = made[len(made) - 1 - from_end]
     row = nodes.absence_after(path, columns.zxid[effects["row"][last]])
@@ -131,12 +153,6 @@ def containers(columns: Columns, nodes: Nodes) -> int | None:
     path, last, row = path[gone], last[gone], row[gone]
     start, by = nodes.shown("start", row), nodes.shown("row", row)
     is_container = effects["mode"][last] & MODES["container"] > 0
-    children = np.flatnonzero(np.isin(nodes.parents, path[is_container]))
-    since = dict(zip(path.tolist(), start.tolist(), strict=True))
-    when = np.array([since[each] for each in nodes.parents[children].tolist()], np.int64)
-    child = nodes.state_at(children, when)
-    if (nodes.shown("czxid", child) != NONE).any():
-        return None
     ttl = np.zeros(len(columns.op), np.int64)
     np.maximum.at(ttl, effects["row"], effects["ttl"])
     written = np.zeros(len(nodes.unsettled), np.int64)
@@ -144,4 +160,17 @@ def containers(columns: Columns, nodes: Nodes) -> int | None:
     sent, told = columns.time[written[path]], columns.of_answer("time")[by]
     known = ~is_container & (sent != NONE) & (told != NONE)
     least = ttl[effects["row"][last]] * _MS - columns.header.clock_error
-    return None if (known & (told - sent < least)).any() else len(path)
+    if (known & (told - sent < least)).any():
+        return None
+    return Gone(len(path), path[is_container].astype(np.int64), start[is_container])
+
+
+def containers(gone: Gone | None, nodes: Nodes) -> int | None:
+    """Look for children of containers at the time when they were gone."""
+    if gone is None:
+        return None
+    children = np.flatnonzero(np.isin(nodes.parents, gone.path))
+    since = dict(zip(gone.path.tolist(), gone.since.tolist(), strict=True))
+    when = np.array([since[each] for each in nodes.parents[children].tolist()], np.int64)
+    child = nodes.state_at(children, when)
+    return None if (nodes.shown("czxid", child) != NONE).any() else gone.nodes

@@ -1,5 +1,6 @@
 """The nodes of a history in columns: what writes did to them, and what was seen of them, as `clients.tree` has it."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -23,10 +24,13 @@ from zabcheck.zookeeper.clients.screen.columns import (
 )
 from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, parent
 
+NEVER = (1 << 63) - 1
+"""A zxid that is never reached."""
 CREATE, DELETE, SET, CHECK = (OPS[name] for name in ("create", "delete", "setData", "check"))
-_READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
+READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
 _SINGLE = ("op", "path", "expected", "mode", "content", "ttl")
 _ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
+_CHANGED = ("path", "row", "start", "until")
 _SHOWN_BELOW = ("path", "row", "start", "until", "children", "czxid", "cversion")
 _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT)
 
@@ -34,8 +38,10 @@ _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT
 class Nodes:
     """What the operations did to the nodes, and what they show of them."""
 
-    def __init__(self, columns: Columns) -> None:
+    def __init__(self, columns: Columns, owns: Callable[[str], bool] | None = None, latest: int = 0) -> None:
+        """`owns`: true for the nodes of which the history has all; there is no zxid higher than `latest`."""
         self.columns = columns
+        self._latest = latest
         self.effects = self._effects(columns.is_write, "multi")
         """What each write asks for: rows in the order of the file, `row` that of the operation, `error` its own.
 
@@ -45,7 +51,43 @@ class Nodes:
         """By path: the number of the path above. Paths that no request names come after all others."""
         self.unsettled = np.zeros(len(columns.path_numbers) - 1, np.bool_)
         """By path: a write of unknown outcome may have changed it, or it ends by itself."""
-        self._see()
+        self.is_owned = np.ones(len(self.unsettled), np.bool_)
+        """By path: it has all that is known of the node."""
+        if owns is not None:
+            self.is_owned[:] = [owns(path) for path in columns.all_paths]
+
+    @cached_property
+    def data(self) -> Table:
+        """Sightings of nodes, as `Tree.data`: by path, `start` and `until`; `is_change` if an operation made them."""
+        return self._seen[0]
+
+    @cached_property
+    def children(self) -> Table:
+        """Sightings of children, as `Tree.children`."""
+        return self._seen[1]
+
+    @cached_property
+    def bits(self) -> int:
+        """The bits that a zxid takes in a key."""
+        return self._seen[2]
+
+    def take_seen(self, data: list[Table], children: list[Table]) -> None:
+        """Take what was seen elsewhere: tables as those of `settled_states` and of `children`."""
+        self._is_settled = np.zeros(len(self.unsettled), np.bool_)
+        none = {name: np.zeros(0, np.int64) for name in ("path", "row", "start", "until", "czxid")}
+        none["is_change"] = np.zeros(0, np.bool_)
+        self._seen = self._in_order([none, *data], [{name: none[name] for name in _CHANGED}, *children])
+
+    def settled_states(self) -> Table:
+        """Return what is known of states: how long each lasts at least, and whether the node is there.
+
+        Of equal ones only the last is there; ends are.
+        """
+        states = {name: self.data[name][self.states] for name in (*_CHANGED, "czxid", "is_change", "key")}
+        is_last = np.append(np.diff(states["key"]) != 0, True)[: len(states["key"])]
+        states = _only(states, is_last | (states["is_change"] & (states["czxid"] == NONE)))
+        states["until"] = np.where(self._is_settled[states["path"]], NEVER, states["until"])
+        return {name: values for name, values in states.items() if name != "key"}
 
     def _effects(self, chosen: Bools, several: str) -> Table:
         """Return the requests that operations consist of: those that have a path, and the parts of the others."""
@@ -82,17 +124,18 @@ class Nodes:
         count = np.searchsorted(lines, answered, "right") - first
         return np.where((columns.answer[row] >= 0) & (number < count), first + number, -1)
 
-    def _see(self) -> None:
+    @cached_property
+    def _seen(self) -> tuple[Table, Table, int]:
         columns, effects = self.columns, self.effects
         unknown = ~columns.is_known[effects["row"]]
         self.unsettled[effects["path"][unknown]] = True
         changes, below = self._changes(columns.is_done[effects["row"]])
         data, children = self._reads()
-        self.bits = self._bits([changes, data, below, children])
-        self.data = self._sorted(changes, data)
-        """Sightings of nodes, as `Tree.data`: by path, `start` and `until`; `is_change` if an operation made them."""
-        self.children = self._sorted(below, children)
-        """Sightings of children, as `Tree.children`."""
+        return self._in_order([changes, data], [below, children])
+
+    def _in_order(self, data: list[Table], children: list[Table]) -> tuple[Table, Table, int]:
+        bits = self._bits([*data, *children])
+        return self._sorted(data, bits), self._sorted(children, bits), bits
 
     def _changes(self, done: Bools) -> tuple[Table, Table]:
         """Return what the writes that were done made of nodes, and of their parents."""
@@ -140,10 +183,10 @@ class Nodes:
         of_children = changes & (op != SET)
         return _only(data, changes, True), {name: below[name][of_children] for name in _SHOWN_BELOW}
 
-    def _reads(self) -> tuple[Table, Table]:
-        """Return what reads show of nodes, and of their children."""
+    def reads(self) -> Table:
+        """What reads were answered: rows as those of `effects`, with `path`."""
         columns = self.columns
-        is_read = np.isin(columns.op, _READS) & (columns.answer >= 0) & (columns.path != NO_ID)
+        is_read = np.isin(columns.op, READS) & (columns.answer >= 0) & (columns.path != NO_ID)
         rows = np.flatnonzero(is_read)
         answer = columns.answer[rows]
         results = columns.answers
@@ -152,14 +195,18 @@ class Nodes:
             reads[name] = _or_none(results[name], answer)
         multi = self._effects(columns.is_known & (columns.op == OPS["multiRead"]), "multiRead")
         multi = _only(multi, (columns.op[multi["row"]] == OPS["multiRead"]) & columns.is_known[multi["row"]])
-        multi = _only(multi, np.isin(multi["op"], _READS) & (multi["error"] != NONE))
+        multi = _only(multi, np.isin(multi["op"], READS) & (multi["error"] != NONE))
         if len(multi["row"]):
             reads = {name: np.concatenate([reads[name], multi[name]]) for name in reads}
+        return reads
+
+    def _reads(self) -> tuple[Table, Table]:
+        """Return what reads show of nodes, and of their children."""
+        columns, reads = self.columns, self.reads()
         zxid, has_stat = columns.zxid[reads["row"]], reads["czxid"] != NONE
         absent = (reads["error"] == NO_NODE) & (zxid > 0)
         there = (reads["error"] == DONE) & has_stat
-        for name in STAT:
-            reads[name] = np.where(there, reads[name], NONE)
+        reads = reads | {name: np.where(there, reads[name], NONE) for name in STAT}
         start = np.where(there, reads["mzxid"], zxid)
         content = np.where(there & (reads["op"] == OPS["getData"]), reads["shown"], NONE)
         data = reads | {"start": start, "until": np.maximum(zxid, start), "content": content}
@@ -185,16 +232,19 @@ class Nodes:
 
     def _bits(self, tables: list[Table]) -> int:
         """Return how many bits a zxid takes in a key. Unusual, if a key does not fit."""
-        latest = max(int(values.max(initial=0)) for values in (self.columns.zxid, *(each["until"] for each in tables)))
+        times = [self.columns.zxid, *(each[name] for each in tables for name in ("start", "until"))]
+        latest = max(self._latest, *(int(each.max(initial=0, where=each != NEVER)) for each in times))
         bits = latest.bit_length() + 1
         if bits + len(self.unsettled).bit_length() > 62:
             raise Unusual
         return bits
 
-    def _sorted(self, *tables: Table) -> Table:
-        """Return sightings by path, start and until; `key` is path and start."""
+    def _sorted(self, tables: list[Table], bits: int) -> Table:
+        """Return sightings of owned nodes by path, start and until; `key` is path and start."""
         table = {name: np.concatenate([each[name] for each in tables]) for name in tables[0]}
-        table["key"] = self.key(table["path"], table["start"])
+        if not self.is_owned.all():
+            table = _only(table, self.is_owned[table["path"]])
+        table["key"] = table["path"].astype(np.int64) << bits | table["start"]
         order = np.lexsort((table["row"], table["until"], table["key"]))
         return {name: values[order] for name, values in table.items()}
 

@@ -1,5 +1,8 @@
 """What `clients.orders` judges, at a glance."""
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
 from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, highest
@@ -58,8 +61,6 @@ def system_image(columns: Columns, nodes: Nodes) -> int | None:
 
 def own_writes(columns: Columns, nodes: Nodes) -> int | None:
     """Compare the zxid of each operation with the highest of its session's writes before."""
-    if nodes.has_conflicts:
-        return None
     rows = columns.by_session(np.flatnonzero(columns.zxid > 0))
     zxid, session = columns.zxid[rows], columns.session[rows]
     done = (columns.is_write & columns.is_done)[rows]
@@ -69,13 +70,14 @@ def own_writes(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def order_sent(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the zxids of each session's writes, and what was given up with what was seen."""
+    """Compare the zxids of each session's writes, and look for what was given up and may be passed over."""
     rows = columns.by_session(columns.done)
     same = np.diff(columns.session[rows]) == 0
     if (same & (np.diff(columns.zxid[rows]) <= 0)).any():
         return None
     unknown, later = _given_up(columns)
-    if len(unknown) and not _are_harmless(unknown, later, columns, nodes):
+    passed_over = columns.connection[unknown] == columns.connection[later]
+    if np.isin(nodes.effects["row"][nodes.effects["op"] == SET], unknown[passed_over]).any():
         return None
     return int(same.sum()) + len(unknown)
 
@@ -92,65 +94,113 @@ def _given_up(columns: Columns) -> tuple[Ints, Ints]:
     return rows[unknown[same]], rows[following[same]]
 
 
-def _are_harmless(unknown: Ints, later: Ints, columns: Columns, nodes: Nodes) -> bool:
-    """Return False if a write that was given up may be passed over, or have come late."""
+class Lost(NamedTuple):
+    """The writes that were given up on another connection, by path and content: none may take effect after `until`."""
+
+    path: Ints
+    content: Ints
+    until: Ints
+
+
+def lost_in(columns: Columns, nodes: Nodes) -> Lost:
+    """Return what must not come late. `until` is the zxid of the next write of the session that was done."""
     effects = nodes.effects
+    unknown, later = _given_up(columns)
     of = np.full(len(columns.op), -1)
     of[unknown] = later
-    mine = np.flatnonzero(of[effects["row"]] >= 0)
-    row = effects["row"][mine]
-    here = columns.connection[row] == columns.connection[of[row]]
-    if (here & (columns.op[row] == SET)).any():
-        return False
-    elsewhere = mine[~here & (effects["content"][mine] != NONE)]
-    if not len(elsewhere):
+    row = effects["row"]
+    elsewhere = (of[row] >= 0) & (columns.connection[row] != columns.connection[of[row]])
+    mine = np.flatnonzero(elsewhere & (effects["content"] != NONE))
+    return Lost(effects["path"][mine].astype(np.int64), effects["content"][mine], columns.zxid[of[row[mine]]])
+
+
+def is_none_late(lost: Lost, nodes: Nodes) -> bool:
+    """Return False if a write that was given up may have come late."""
+    if not len(lost.path):
         return True
-    wanted = np.unique(effects["content"][elsewhere])
-    seen = np.flatnonzero(np.isin(nodes.data["content"], wanted))
+    seen = np.flatnonzero(np.isin(nodes.data["content"], np.unique(lost.content)))
     latest: dict[tuple[int, int], int] = {}
     for path, content, start in zip(
         *(nodes.data[name][seen].tolist() for name in ("path", "content", "start")), strict=True
     ):
         latest[path, content] = max(start, latest.get((path, content), 0))
-    zxid = columns.zxid[of[effects["row"][elsewhere]]]
     return all(
         latest.get((path, content), 0) <= until
-        for path, content, until in zip(
-            effects["path"][elsewhere].tolist(), effects["content"][elsewhere].tolist(), zxid.tolist(), strict=True
-        )
+        for path, content, until in zip(*(each.tolist() for each in lost), strict=True)
     )
 
 
-def linearizable(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the zxid of each write with the highest that was answered before it was sent."""
-    zxid = np.sort(columns.zxid[columns.done])
-    if (np.diff(zxid) == 0).any():
-        return None
-    return _in_real_time(columns, columns.is_write & columns.is_done, np.ones(len(columns.op), np.bool_), 1)
+class Times(NamedTuple):
+    """What real time orders. Each write that was done has its zxid in `written`, and is `asked` if its time is known.
 
-
-def sync(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the zxid of each sync with the highest of the writes that were answered before it was sent."""
-    return _in_real_time(columns, columns.op == OPS["sync"], columns.is_write & columns.is_done, 0)
-
-
-def _in_real_time(columns: Columns, judged: Bools, before: Bools, more: int) -> int | None:
-    """Compare the zxid of each operation with those of others that were answered before it was sent.
-
-    It has to be higher than theirs by `more`.
+    A sync is asked, too. Of what was `told` only that is here which had the highest zxid so far, of all or of the
+    writes.
     """
-    if columns.header.clock != "one":
-        return 0
+
+    written: Ints
+    asked: Ints
+    asked_zxid: Ints
+    is_sync: Bools
+    told: Ints
+    told_zxid: Ints
+    is_told_of_write: Bools
+
+
+@lru_cache(maxsize=1)
+def times_of(columns: Columns, nodes: Nodes) -> Times:
+    """Return what real time orders in a history."""
+    written = columns.zxid[columns.done]
     has = (columns.answer >= 0) & (columns.zxid > 0)
-    asked = np.flatnonzero(judged & has & (columns.time != NONE))
-    answered = columns.of_answer("time")
-    told = np.flatnonzero(before & has & (answered != NONE))
-    if not len(told):
+    if columns.header.clock != "one":
+        has[:] = False
+    is_done_write, is_sync = columns.is_write & columns.is_done, columns.op == OPS["sync"]
+    asked = np.flatnonzero((is_done_write | is_sync) & has & (columns.time != NONE))
+    when = columns.of_answer("time")
+    told = np.flatnonzero(has & (when != NONE))
+    order = np.argsort(when[told], kind="stable")
+    told = told[order]
+    zxid = columns.zxid[told]
+    is_highest = _is_highest(zxid)
+    of_write = np.flatnonzero(is_done_write[told])
+    is_highest[of_write] |= _is_highest(zxid[of_write])
+    told = told[is_highest]
+    return Times(
+        written,
+        columns.time[asked],
+        columns.zxid[asked],
+        is_sync[asked],
+        when[told] + columns.header.clock_error,
+        columns.zxid[told],
+        is_done_write[told],
+    )
+
+
+def _is_highest(zxid: Ints) -> Bools:
+    """Return which are higher than all before."""
+    before = np.maximum.accumulate(np.append(0, zxid))[:-1]
+    found: Bools = zxid > before
+    return found
+
+
+def linearizable(times: Times) -> int | None:
+    """Compare the zxid of each write with the highest that was answered before it was sent."""
+    if (np.diff(np.sort(times.written)) == 0).any():
+        return None
+    return _in_real_time(times, ~times.is_sync, np.ones(len(times.told), np.bool_), 1)
+
+
+def sync(times: Times) -> int | None:
+    """Compare the zxid of each sync with the highest of the writes that were answered before it was sent."""
+    return _in_real_time(times, times.is_sync, times.is_told_of_write, 0)
+
+
+def _in_real_time(times: Times, judged: Bools, before: Bools, more: int) -> int | None:
+    """Compare zxids with those that were told before, than which they have to be higher by `more`."""
+    if not before.any():
         return 0
-    when = answered[told] + columns.header.clock_error
+    when, zxid = times.told[before], times.told_zxid[before]
     order = np.argsort(when, kind="stable")
-    best = np.maximum.accumulate(columns.zxid[told[order]])
-    place = np.searchsorted(when[order], columns.time[asked], "left")
-    cases = asked[place > 0]
-    late = columns.zxid[cases] < best[place[place > 0] - 1] + more
-    return None if late.any() else len(cases)
+    best = np.maximum.accumulate(zxid[order])
+    place = np.searchsorted(when[order], times.asked[judged], "left")
+    late = times.asked_zxid[judged][place > 0] < best[place[place > 0] - 1] + more
+    return None if late.any() else int((place > 0).sum())

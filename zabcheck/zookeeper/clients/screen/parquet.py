@@ -69,9 +69,12 @@ class _Doubtful(Exception):
     """A row that may be no line of a history."""
 
 
-def gather(source: BinaryIO, name: str, gathering: Gathering) -> None:
-    """Take the rows of a file. HistoryError as for `parquet.load`; Unusual as for `Gathering.add`."""
-    for batch in parquet.batches(source, name):
+def gather(source: BinaryIO, name: str, gathering: Gathering, groups: Sequence[int] | None = None) -> None:
+    """Take the rows of a file, or of some row groups.
+
+    HistoryError as for `parquet.load`; Unusual as for `Gathering.add`.
+    """
+    for batch in parquet.batches(source, name, groups):
         _Batch(batch, name, gathering).take()
         gathering.length += len(batch)
 
@@ -116,8 +119,8 @@ class _Batch:
         self.gathering.add_at(self.places[chosen], lines)
 
     def _records(self) -> Table:
-        connection = self.gathering.connections(self._given("connection"), self._given("client"))
-        return {"line": self.places[self.rows], "connection": connection, "time": self._ints("time")}
+        whose = self.gathering.whose(self._given("connection"), self._given("client"))
+        return {"line": self.places[self.rows], **whose, "time": self._ints("time")}
 
     def _requests(self) -> Table:
         self._need("op")

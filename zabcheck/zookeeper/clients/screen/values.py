@@ -83,14 +83,17 @@ def _differ(seen: Table, name: str) -> Bools:
 
 
 def multi(columns: Columns, nodes: Nodes) -> int | None:
-    """Look at the results of each multi, and for sightings of what one that was refused would have written."""
+    """Look at the results of each multi."""
+    is_multi = columns.op == OPS["multi"]
+    return int(is_multi.sum()) if _have_results(columns, is_multi & (columns.error == DONE)) else None
+
+
+def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other, and of what a multi that was refused would have written."""
     if nodes.has_conflicts:
         return None
-    is_multi = columns.op == OPS["multi"]
     effects = nodes.effects
-    of_multi = is_multi[effects["row"]]
-    if not _have_results(columns, is_multi & (columns.error == DONE)):
-        return None
+    of_multi = (columns.op == OPS["multi"])[effects["row"]]
     refused = of_multi & (columns.is_known & ~columns.is_done)[effects["row"]] & (effects["content"] != NONE)
     if refused.any():
         wanted = np.unique(effects["content"][refused])
@@ -100,7 +103,7 @@ def multi(columns: Columns, nodes: Nodes) -> int | None:
         seen = data["path"][read] * len(wanted) + np.searchsorted(wanted, data["content"][read])
         if np.isin(seen, written).any():
             return None
-    return int(is_multi.sum())
+    return 0
 
 
 def _have_results(columns: Columns, answered: Bools) -> bool:
@@ -124,17 +127,25 @@ def _have_results(columns: Columns, answered: Bools) -> bool:
 
 
 def multi_read(columns: Columns, nodes: Nodes) -> int | None:
-    """Look for sightings that contradict each other, or their own zxid."""
-    if nodes.has_conflicts or is_of_the_future(columns, nodes):
-        return None
+    """Count multi reads."""
     return int((columns.is_known & (columns.op == OPS["multiRead"])).sum())
+
+
+def without_conflicts(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other."""
+    return None if nodes.has_conflicts else 0
+
+
+def views_of_multi_reads(columns: Columns, nodes: Nodes) -> int | None:
+    """Look for sightings that contradict each other, or their own zxid."""
+    return None if nodes.has_conflicts or is_of_the_future(columns, nodes) else 0
 
 
 def conditions(columns: Columns, nodes: Nodes) -> int | None:
     """Compare each outcome with the node as it was before, where that is known."""
     effects = nodes.effects
     row, op, path, error = effects["row"], effects["op"], effects["created"], effects["error"]
-    judged = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART)
+    judged = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART) & nodes.is_owned[path]
     is_part = columns.op[row] == OPS["multi"]
     if is_part.any():
         judged[np.isin(row, row[is_part & (error == NONE)]) & is_part] = False  # fewer results than parts
@@ -204,7 +215,8 @@ def _is_impossible(data: Table, there: Bools) -> bool:
 def _has_another_owner(columns: Columns, nodes: Nodes) -> bool:
     """Return True if a node has not the owner with which it was created."""
     effects, data = nodes.effects, nodes.data
-    created = np.flatnonzero((effects["op"] == CREATE) & (columns.is_done & (columns.zxid > 0))[effects["row"]])
+    created = (effects["op"] == CREATE) & (columns.is_done & (columns.zxid > 0))[effects["row"]]
+    created = np.flatnonzero(created & nodes.is_owned[effects["created"]])
     if not len(created):
         return False
     row = effects["row"][created]
@@ -224,7 +236,8 @@ def sequential(columns: Columns, nodes: Nodes) -> int | None:
     row, is_create = effects["row"], effects["op"] == CREATE
     uncertain = np.zeros(len(nodes.unsettled), np.bool_)
     uncertain[nodes.parents[effects["path"][is_create & ~columns.is_known[row]]]] = True
-    made = np.flatnonzero(is_create & (columns.is_done & (columns.zxid > 0))[row])
+    is_made = is_create & (columns.is_done & (columns.zxid > 0))[row]
+    made = np.flatnonzero(is_made & nodes.is_owned[nodes.parents[effects["created"]]])
     path, zxid = effects["created"][made], columns.zxid[row[made]]
     top = nodes.parents[path]
     order = np.argsort(nodes.key(top, zxid), kind="stable")

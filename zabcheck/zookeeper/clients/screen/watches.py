@@ -21,12 +21,11 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Columns,
     Ints,
 )
-from zabcheck.zookeeper.clients.screen.nodes import Nodes
+from zabcheck.zookeeper.clients.screen.nodes import NEVER, Nodes
 from zabcheck.zookeeper.clients.screen.orders import rising_view, views
 from zabcheck.zookeeper.clients.tree import ancestors
 from zabcheck.zookeeper.clients.watches import Kind, lists_of
 
-NEVER = (1 << 63) - 1
 KINDS: dict[str, int] = {name: number for number, name in enumerate(get_args(Kind))}
 """The numbers of the kinds of watches."""
 DATA, EXIST, CHILD, PERSISTENT, RECURSIVE = KINDS.values()

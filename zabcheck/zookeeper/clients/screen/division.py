@@ -1,0 +1,395 @@
+"""Looks at one history in parts and in columns, as `clients.division` judges it.
+
+The stages are the same. What they hand on are columns; what they tell each other of all of the history are numbers of
+its sessions, of writes that were given up, and of containers. One task sees the zxid and time of each write and sync.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+
+from zabcheck.zookeeper.clients.division import Common, Files, Read, Run, groups_of, whole_of
+from zabcheck.zookeeper.clients.history import NOBODY, HistoryHeader
+from zabcheck.zookeeper.clients.judge import asked
+from zabcheck.zookeeper.clients.screen import (
+    IN_REAL_TIME,
+    OF_EPHEMERALS,
+    OF_NODES,
+    OF_SESSIONS,
+    OF_WATCHES,
+    Screen,
+    lives,
+    orders,
+    total,
+)
+from zabcheck.zookeeper.clients.screen.columns import (
+    MODES,
+    NO_ID,
+    OPS,
+    Bools,
+    Columns,
+    Gathering,
+    Ints,
+    Numbers,
+    Table,
+    Unusual,
+)
+from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, NEVER, Nodes
+from zabcheck.zookeeper.clients.screen.parts import (
+    Lines,
+    Packed,
+    decode_part,
+    gathered,
+    numbers_in,
+    packed,
+    unpacked,
+)
+from zabcheck.zookeeper.clients.tree import ancestors, parent
+from zabcheck.zookeeper.clients.watches import lists_of
+
+Cases = dict[str, int | None]
+_PIECE = 1 << 40
+"""More lines than a piece has."""
+_decode_tables = msgspec.msgpack.Decoder(list[Packed]).decode
+P = TypeVar("P")
+
+
+class Dealt(Read, frozen=True):
+    """What stage 1 tells: also the highest zxid."""
+
+    latest: int
+
+
+class OfSessions(Struct, frozen=True):
+    """What stage 2 tells. `lost` and `ends` are `orders.Lost` and `lives.Ends`; `made` has containers."""
+
+    cases: Cases
+    lost: list[tuple[str, int, int]]
+    ends: list[tuple[str, int, int]]
+    made: list[str]
+    watched: list[str]
+    recursively: list[str]
+
+
+class OfNodes(Struct, frozen=True):
+    """What stage 3 tells. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.Gone`."""
+
+    cases: Cases
+    ephemerals: list[tuple[str, int, int, int]]
+    gone: tuple[int, list[tuple[str, int]]] | None
+    unsettled: list[str]
+    """Watched nodes that may change, or below which one may, and nobody knows."""
+
+
+class Wanted(Struct, frozen=True):
+    """What stage 3 has to know of all sessions: `watched` and `recursively` have the groups that watch a node."""
+
+    lost: list[tuple[str, int, int]]
+    made: frozenset[str]
+    watched: dict[str, list[int]]
+    recursively: dict[str, list[int]]
+
+
+class Looked(NamedTuple):
+    """A history that was looked at, and the cases of each promise, as `Screened.cases`."""
+
+    header: HistoryHeader
+    is_whole: bool
+    cases: Cases
+
+
+def look_divided(
+    gather: Callable[[P, Gathering], None],
+    pieces: Sequence[P],
+    shares: int,
+    folder: str,
+    run: Run,
+    names: Sequence[str],
+) -> Looked:
+    """Look at a history whose lines are in these pieces.
+
+    Unusual, as for `Screened`; NotDivided, if the pieces are none of one history.
+    """
+
+    def of_all(work: Callable[[Any], Any], items: Sequence[Any], kind: Any) -> list[Any]:
+        found = run(lambda item: _unless_unusual(work, item), items, kind | None)
+        if None in found:
+            raise Unusual
+        return found
+
+    dealt: list[Dealt] = of_all(
+        lambda each: deal(gather, each[0], each[1], shares, folder), [*enumerate(pieces)], Dealt
+    )
+    header, is_whole = whole_of(dealt)
+    if header.initial == "given":
+        raise Unusual
+    latest = max(each.latest for each in dealt)
+    named = [each.name for each in asked(header, names)]
+    common = Common(header, shares, folder)
+    groups = [*enumerate(groups_of(shares, [each for some in dealt for each in some.sessions]))]
+    of_sessions: list[OfSessions] = of_all(
+        lambda each: look_at_sessions(common, each[0], each[1], named), groups, OfSessions
+    )
+    wanted = _wanted(of_sessions)
+    of_nodes: list[OfNodes] = of_all(
+        lambda share: look_at_nodes(common, share, wanted, latest, named), range(shares), OfNodes
+    )
+    found = [*(each.cases for each in of_sessions), *(each.cases for each in of_nodes)]
+    found.append(_of_lives(of_sessions, of_nodes, named))
+    if not OF_WATCHES.keys().isdisjoint(named):
+        unsettled = sorted({path for each in of_nodes for path in each.unsettled})
+        watching = [group for group, some in zip(groups, of_sessions, strict=True) if some.watched]
+        found += of_all(
+            lambda each: look_at_watches(common, each[0], each[1], unsettled, latest, named), watching, Cases
+        )
+    if not IN_REAL_TIME.keys().isdisjoint(named):
+        found += of_all(lambda _: look_at_times(common, named), [0], Cases)
+    if "containers and TTL" in named:
+        gone = [(share, each.gone) for share, each in enumerate(of_nodes)]
+        found += of_all(lambda each: look_below(common, *each), gone, Cases)
+    return Looked(header, is_whole, {name: total(each[name] for each in found if name in each) for name in named})
+
+
+def _unless_unusual(work: Callable[[P], Any], item: P) -> Any:
+    try:
+        return work(item)
+    except Unusual:
+        return None
+
+
+def _cases(screens: Mapping[str, Screen], columns: Columns, nodes: Nodes, names: Sequence[str]) -> Cases:
+    def look(screen: Screen) -> int | None:
+        try:
+            return screen(columns, nodes)
+        except Unusual:
+            return None
+
+    return {name: look(screen) for name, screen in screens.items() if name in names}
+
+
+def deal(gather: Callable[[P, Gathering], None], number: int, piece: P, shares: int, folder: str) -> Dealt:
+    """Deal out the lines of a piece by client. Unusual; O(lines) time and memory."""
+    gathering, begin = Gathering(), number * _PIECE
+    gathering.length = begin
+    gather(piece, gathering)
+    if gathering.end is not None and gathering.end[0] != gathering.length - 1:
+        raise Unusual
+    count = gathering.length - begin
+    sessions = {
+        (line.session, line.client % shares): None
+        for some in (gathering.connects, gathering.connected)
+        for _, line in some
+        if line.session != NOBODY
+    }
+    lines = Lines(gathering)
+    answers = lines.tables[1]
+    latest = int(answers["zxid"].max(initial=0)) if answers else 0
+    bucket, files = lines.clients() % shares, Files(folder)
+    for share in np.unique(bucket).tolist():
+        files.write("lines", share, f"{number:06}", lines.part(bucket == share))
+    end = None if gathering.end is None else gathering.end[1]
+    return Dealt(count, gathering.header, end, [*sessions], latest)
+
+
+def _read_lines(common: Common, kind: str, shares: Iterable[int]) -> Gathering:
+    files = Files(common.folder)
+    return gathered(part for share in shares for part in files.read(kind, share, _one_part))
+
+
+def _one_part(raw: bytes) -> list[Any]:
+    return [decode_part(raw)]
+
+
+def look_at_sessions(common: Common, group: int, buckets: Sequence[int], names: Sequence[str]) -> OfSessions:
+    """Look at the sessions of some buckets, and send on what they asked for, by node. Unusual."""
+    lines = Lines(_read_lines(common, "lines", buckets))
+    columns = lines.columns(common.header)
+    nodes = Nodes(columns)
+    cases = _cases(OF_SESSIONS, columns, nodes, names)
+    files, by = Files(common.folder), f"{group:06}"
+    for share, rows in _shares(common, columns, nodes):
+        files.write("rows", share, by, lines.part(_lines_of(columns, rows, len(lines))))
+    times = orders.times_of(columns, nodes)
+    files.write("times", 0, by, [packed({name: values}, {}) for name, values in times._asdict().items()])
+    lost, ends = orders.lost_in(columns, nodes), lives.ends_in(columns, nodes)
+    effects = nodes.effects
+    is_deleted = effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
+    made = np.unique(effects["created"][is_deleted]).tolist()
+    watched, recursively = _watched(columns)
+    paths = columns.all_paths
+    return OfSessions(
+        cases,
+        [(paths[path], content, until) for path, content, until in zip(*(each.tolist() for each in lost), strict=True)],
+        [*zip(columns.sessions, ends.closed.tolist(), ends.wrote.tolist(), strict=True)],
+        [paths[path] for path in made],
+        [*watched],
+        [*recursively],
+    )
+
+
+def _shares(common: Common, columns: Columns, nodes: Nodes) -> Iterator[tuple[int, Ints]]:
+    """Yield for each share the operations about its nodes, and those that may change their children."""
+    effects, reads = nodes.effects, nodes.reads()
+    is_child = np.isin(effects["op"], [CREATE, DELETE])
+    named = np.concatenate([effects["path"], effects["created"]])
+    above = nodes.parents[named[np.tile(is_child, 2)]]
+    path = np.concatenate([reads["path"], named, above])
+    of_effects = np.tile(effects["row"], 2)
+    row = np.concatenate([reads["row"], of_effects, of_effects[np.tile(is_child, 2)]])
+    share_of = np.array([common.share_of(each) for each in columns.all_paths], np.int64)
+    pairs = np.unique(share_of[path] * len(columns.op) + row)
+    if len(pairs):
+        for some in np.split(pairs, np.flatnonzero(np.diff(pairs // len(columns.op))) + 1):
+            yield int(some[0]) // len(columns.op), some % len(columns.op)
+
+
+def _lines_of(columns: Columns, rows: Ints, count: int) -> Bools:
+    """Return which lines belong to operations: also those that open their connections."""
+    chosen = np.zeros(count, np.bool_)
+    chosen[columns.sent[rows]] = True
+    chosen[columns.answered[rows][columns.answer[rows] >= 0]] = True
+    for connection in np.unique(columns.connection[rows]).tolist():
+        chosen[columns.opened[connection]] = True
+    return chosen
+
+
+def _watched(columns: Columns) -> tuple[dict[str, None], dict[str, None]]:
+    """Return the nodes that these sessions watch or hear of, and those that they watch with all below."""
+    watches = (columns.watch > 0) | (columns.op == OPS["addWatch"])
+    numbers = np.unique(np.concatenate([columns.path[watches], columns.events["path"]])).tolist()
+    watched = dict.fromkeys(columns.all_paths[number] for number in numbers if number != NO_ID)
+    recursively: dict[str, None] = {}
+    for request in columns.watches.values():
+        if request.path is not None and request.watch == "recursive":
+            recursively[request.path] = None
+        for kind, paths in lists_of(request):
+            watched |= dict.fromkeys(paths)
+            if kind == "recursive":
+                recursively |= dict.fromkeys(paths)
+    return watched, recursively
+
+
+def look_at_nodes(common: Common, share: int, wanted: Wanted, latest: int, names: Sequence[str]) -> OfNodes:
+    """Look at the nodes of a share, and send on what was seen of those that are watched, or in containers. Unusual."""
+    gathering = _read_lines(common, "rows", [share])
+    columns = Lines(gathering).columns(common.header)
+    nodes = Nodes(columns, lambda path: common.share_of(path) == share, latest)
+    cases = _cases(OF_NODES, columns, nodes, names)
+    numbers = columns.path_numbers
+    lost = [(numbers[path], content, until) for path, content, until in wanted.lost if path in numbers]
+    columns_of_lost = (np.array([each[number] for each in lost], np.int64) for number in range(3))
+    if not orders.is_none_late(orders.Lost(*columns_of_lost), nodes):
+        cases["writes in the order sent"] = None
+    ephemerals, gone = lives.ephemerals_in(columns, nodes), lives.gone_in(columns, nodes)
+    paths = columns.all_paths
+    _send_seen(common, share, wanted, nodes)
+    unsettled = (paths[number] for number in np.flatnonzero(nodes.unsettled & nodes.is_owned).tolist())
+    above = {up for path in unsettled for up in (path, *ancestors(path))}
+    return OfNodes(
+        cases,
+        [*zip(columns.sessions, *(each.tolist() for each in ephemerals), strict=True)],
+        gone and (gone.nodes, [*zip([paths[path] for path in gone.path.tolist()], gone.since.tolist(), strict=True)]),
+        sorted(above & wanted.watched.keys()),
+    )
+
+
+def _send_seen(common: Common, share: int, wanted: Wanted, nodes: Nodes) -> None:
+    """Send on the states of nodes, and the changes of their children, to whom they concern."""
+    paths, to = nodes.columns.all_paths, defaultdict(list)
+    for number in np.flatnonzero(nodes.is_owned).tolist():
+        path = paths[number]
+        groups = {*wanted.watched.get(path, ())}
+        if wanted.recursively:
+            groups |= {group for up in (path, *ancestors(path)) for group in wanted.recursively.get(up, ())}
+        for group in groups:
+            to["seen", group].append(number)
+        if parent(path) in wanted.made:
+            to["below", common.share_of(parent(path))].append(number)
+    data, children = nodes.settled_states(), {name: nodes.children[name] for name in ("path", "start", "until", "row")}
+    for (kind, receiver), some in to.items():
+        tables = []
+        for table in (data, children):
+            rows = np.flatnonzero(np.isin(table["path"], some))
+            tables.append(packed({name: values[rows] for name, values in table.items()}, {"path": paths}))
+        Files(common.folder).write(kind, receiver, f"{share:06}", tables)
+
+
+def _seen(common: Common, kind: str, receiver: int, gathering: Gathering) -> list[list[Table]]:
+    """Return what was seen of nodes, and of their children, as it was sent on."""
+    tables: list[list[Table]] = [[], []]
+    for number, some in enumerate(Files(common.folder).read(kind, receiver, _decode_tables)):
+        if some.length:
+            tables[number % 2].append(unpacked(some, numbers_in(gathering)))
+    return tables
+
+
+def look_at_watches(
+    common: Common, group: int, buckets: Sequence[int], unsettled: Sequence[str], latest: int, names: Sequence[str]
+) -> Cases:
+    """Look at the watches of the sessions of some buckets. Unusual."""
+    gathering = _read_lines(common, "lines", buckets)
+    seen = _seen(common, "seen", group, gathering)
+    columns = Lines(gathering).columns(common.header)
+    nodes = Nodes(columns, latest=latest)
+    nodes.take_seen(*seen)
+    mine = [columns.path_numbers[path] for path in unsettled if path in columns.path_numbers]
+    nodes.unsettled[mine] = True
+    return _cases(OF_WATCHES, columns, nodes, names)
+
+
+def look_at_times(common: Common, names: Sequence[str]) -> Cases:
+    """Look at the order of all writes and syncs."""
+    columns: dict[str, list[Any]] = {name: [np.zeros(0, np.bool_)] for name in orders.Times._fields}
+    for some in Files(common.folder).read("times", 0, _decode_tables):
+        for name, values in unpacked(some, {}).items():
+            columns[name].append(values)
+    times = orders.Times(**{name: np.concatenate(some) for name, some in columns.items()})
+    return {name: screen(times) for name, screen in IN_REAL_TIME.items() if name in names}
+
+
+def look_below(common: Common, share: int, gone: tuple[int, list[tuple[str, int]]] | None) -> Cases:
+    """Look at the children of the containers of a share that are gone."""
+    if gone is None or not gone[1]:
+        return {"containers and TTL": gone and gone[0]}
+    gathering = Gathering()
+    gathering.header = common.header
+    seen = _seen(common, "below", share, gathering)
+    paths = [gathering.paths[path] for path, _ in gone[1]]
+    nodes = Nodes(Columns(gathering))
+    nodes.take_seen(*seen)
+    since = np.array([each for _, each in gone[1]], np.int64)
+    return {"containers and TTL": lives.containers(lives.Gone(gone[0], np.array(paths, np.int64), since), nodes)}
+
+
+def _wanted(parts: Sequence[OfSessions]) -> Wanted:
+    watched: dict[str, list[int]] = defaultdict(list)
+    recursively: dict[str, list[int]] = defaultdict(list)
+    for group, part in enumerate(parts):
+        for path in part.watched:
+            watched[path].append(group)
+        for path in part.recursively:
+            recursively[path].append(group)
+    lost = [each for part in parts for each in part.lost]
+    return Wanted(lost, frozenset(path for part in parts for path in part.made), watched, recursively)
+
+
+def _of_lives(of_sessions: Sequence[OfSessions], of_nodes: Sequence[OfNodes], names: Sequence[str]) -> Cases:
+    """Compare the ends of all sessions with what was seen of their nodes."""
+    numbers = Numbers()
+    ends = [(numbers[name], *each) for part in of_sessions for name, *each in part.ends]
+    nodes = [(numbers[name], *each) for part in of_nodes for name, *each in part.ephemerals]
+    closed, wrote = np.full(len(numbers), NEVER), np.zeros(len(numbers), np.int64)
+    made, gone, until = np.zeros(len(numbers), np.int64), np.full(len(numbers), NEVER), np.zeros(len(numbers), np.int64)
+    for number, *each in ends:
+        closed[number], wrote[number] = min(closed[number], each[0]), max(wrote[number], each[1])
+    for number, *each in nodes:
+        made[number] += each[0]
+        gone[number], until[number] = min(gone[number], each[1]), max(until[number], each[2])
+    ephemerals = lives.Ephemerals(made, gone, until)
+    return {
+        name: screen(ephemerals, lives.Ends(closed, wrote)) for name, screen in OF_EPHEMERALS.items() if name in names
+    }
