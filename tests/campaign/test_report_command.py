@@ -62,7 +62,7 @@ def test_it_prints_the_report_and_writes_all_the_files(store: Store, zabcheck: C
     ):
         assert said in words, said
     assert result.out.splitlines()[-1].startswith("FAIL: ")
-    assert f"; next: zabcheck explain c/findings/{FINDING['schedule']}" in result.out.splitlines()[-1]
+    assert f"; next: zabcheck play c/findings/{FINDING['schedule']}" in result.out.splitlines()[-1]
     assert {path.stem for path in (root / "tables").iterdir()} == {*Tables.__struct_fields__}
     text = Path("c.html").read_text(encoding="utf-8")
     page = "".join(ElementTree.fromstring(text.partition("\n")[2]).itertext())

@@ -1,5 +1,6 @@
 """`--exec` of `run`, `replay` and `explain`: nodes in any language."""
 
+import re
 from json import dumps
 from pathlib import Path
 from shlex import quote
@@ -63,7 +64,7 @@ def test_every_state_of_nodes_that_save_theirs_is_visited(zabcheck: Command) -> 
     assert "does not violate " in proved.out
     found = zabcheck("explore", "--exec", BUG, *bounds, "--property", "chosen")
     assert (found.code, found.err) == (1, "")
-    assert f"--step --exec '{BUG}'" in found.out
+    assert re.search(rf"; next: zabcheck play reports/\S+ --exec '{re.escape(BUG)}' --property chosen", found.out)
     certified = zabcheck("explore", "--certify", next(Path("reports").glob("*.schedule.json")), "--exec", BUG)
     assert (certified.code, certified.err) == (0, "")
     assert "certified: no run of fewer than" in certified.out
@@ -148,3 +149,9 @@ def test_a_campaign_plants_the_bugs_that_the_nodes_name() -> None:
     assert (plan.protocol, plan.mutants) == (f"exec:{KIT}", (None, "ack-before-disk"))
     assert plan.search("ack-before-disk").protocol.mutant == "ack-before-disk"
     assert set(plan.properties) < set(PROPERTIES)
+
+
+def test_nodes_that_do_something_else_each_time_are_refused_by_play(zabcheck: Command) -> None:
+    result = zabcheck("play", "--exec", wrong("counts"), "--processes", "1", stdin=b"1\n")
+    assert result.code == 2
+    assert result.err.startswith("zabcheck: the same schedule does something else each time")

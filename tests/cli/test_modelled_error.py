@@ -32,8 +32,7 @@ def test_run_finds_and_explains_it(zabcheck: Command, tmp_path: Path) -> None:
     assert "Traceback" not in result.out
     [schedule] = (tmp_path / "reports").glob("zookeeper-error-*.schedule.json")
     assert result.out.splitlines()[-1] == (
-        f"FAIL: zookeeper has an error, in run 3: {SAID}; "
-        f"next: zabcheck explain reports/{schedule.name} --step --property core"
+        f"FAIL: zookeeper has an error, in run 3: {SAID}; next: zabcheck play reports/{schedule.name} --property core"
     )
     [page] = (tmp_path / "reports").glob("*.html")
     assert "traceback" not in page.read_text(encoding="utf-8").split("<script")[0]
@@ -59,7 +58,7 @@ def test_explore_finds_the_shortest_run_and_certifies_it(zabcheck: Command) -> N
     said = f"zookeeper has an error, and {least}"
     assert (found.code, found.err) == (1, "")
     assert " ".join(found.out.split()).startswith(said)
-    assert found.out.splitlines()[-1].startswith(f"FAIL: {said}; next: zabcheck explain ")
+    assert found.out.splitlines()[-1].startswith(f"FAIL: {said}; next: zabcheck play ")
     told = zabcheck("explore", *OF_4394, *SMALL, "--format", "json")
     assert (told.json["steps"], told.json["tried"], told.json["counterexample"]["raised"]) == (
         19,

@@ -42,8 +42,8 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
     ),
     "run, a bug": (
         (*MUTANT_RUN, "--out", "r", "--property", "chosen"),
-        "zabcheck explain r/*.schedule.json --step --property chosen",
-        1,
+        "zabcheck play r/*.schedule.json --property chosen",
+        3,
     ),
     "run, followers that deliver nothing": (
         ("run", "--protocol", ALONE, "--runs", "30", "--seed", "1"),
@@ -55,7 +55,7 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
         "zabcheck run --runs 10 --seed 1 --steps 1 --property 'global primary order'",
         3,
     ),
-    "replay": (("replay", "broken"), "zabcheck explain broken --step", 1),
+    "replay": (("replay", "broken"), "zabcheck play broken", 3),
     "explain": (
         ("explain", "broken", "--property", "total order", "--step"),
         "zabcheck explain broken --property 'total order' --write run.html",
@@ -75,8 +75,8 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
     "check, many runs": (("check", "runs.parquet"), "zabcheck explain runs.parquet --run 1", 1),
     "explore, a bug": (
         ("explore", *SMALL, "--property", "chosen", "--epochs", "1", "--mutant", "commit-on-own-ack"),
-        "zabcheck explain reports/*.schedule.json --step --property integrity --property chosen",
-        1,
+        "zabcheck play reports/*.schedule.json --property integrity --property chosen",
+        3,
     ),
     "explore, nothing to judge": (
         ("explore", *SMALL, "--epochs", "1", "--txns", "0", "--crashes", "0"),
@@ -98,7 +98,7 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
         "zabcheck mutants --mutant counter-wraps --seeds 1 --runs 10 --steps 1 --seconds 600.0",
         1,
     ),
-    "gate": (("gate", "--config", "gate.toml"), f"zabcheck explain reports/*.schedule.json --protocol {ALONE}", 1),
+    "gate": (("gate", "--config", "gate.toml"), f"zabcheck play reports/*.schedule.json --protocol {ALONE}", 3),
     "db19": (
         ("db19", "--seed", "19", "--nodes", "2", "--rounds", "15", "--proposals", "2"),
         "zabcheck db19 --seed 19 --nodes 2 --rounds 15 --proposals 2 --trace db19.jsonl",
@@ -126,7 +126,10 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
         1,
     ),
 }
-"""By case: a command line, the next step that its verdict names, with `*` for what differs, and what that ends with."""
+"""By case: a command line, the next step that its verdict names, with `*` for what differs, and what that ends with.
+
+A run that is played without a word of the user is at its beginning, where nothing is exercised.
+"""
 
 
 @pytest.fixture(autouse=True)

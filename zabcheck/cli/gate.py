@@ -10,7 +10,7 @@ from rich.console import Console
 
 from zabcheck.cli.commands import Format, Formats, command, look_here
 from zabcheck.cli.files import bad_input_for, check_file, check_out, writing
-from zabcheck.cli.next_step import again, another, source
+from zabcheck.cli.next_step import again, to_play
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.forms import terminal
@@ -135,7 +135,7 @@ def _reason(found: GateReport, status: Status, interrupted: bool) -> tuple[str, 
     saved = next((name for name in first.files if name.endswith(".json")), None)
     then = INSTEAD_OF_RUNS.get(first.lacking, "more `runs` or `steps`, or a longer `time-limit`")
     if saved:
-        then = another("explain", saved, **source(first.suite))
+        then = to_play([saved], first.suite)
     if interrupted and status == "inconclusive":
         then = again()
     return f"{report.totals(found)}; {first.suite}, {first.name}: {first.message}", then

@@ -65,11 +65,11 @@ def another(*words: str, keep: Collection[str] = (), **options: Value) -> str:
     return CommandLine(("zabcheck", words[0]), words[1:], {**_named(options), **kept}).text()
 
 
-def to_explain(files: Sequence[object], protocol: str) -> str:
-    """Return the command that goes through a counterexample with these files, its schedule first; "" without any."""
+def to_play(files: Sequence[object], protocol: str) -> str:
+    """Return the command that takes up a counterexample with these files, its schedule first; "" without any."""
     if not files:
         return ""
-    return another("explain", str(files[0]), keep=["property"], step=True, **source(protocol))
+    return another("play", str(files[0]), keep=["property"], **source(protocol))
 
 
 def source(protocol: str) -> dict[str, str]:

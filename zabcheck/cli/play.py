@@ -458,7 +458,9 @@ def _render_lesson(lesson: Lesson) -> RenderableType:
 
 def _show_step(console: Console, session: Session) -> None:
     """Show the last step, and what it broke."""
-    here, story = session.here, session.story()
+    here = session.here
+    with bad_input_for(ValueError):
+        story = session.story()
     if story.moments:
         console.print(terminal.render_step(story, len(story.moments) - 1), crop=False)
     else:

@@ -167,7 +167,7 @@ def replay_in_simulator(
         print_path(console, f"wrote {wrote}")
     if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
-    return conclude(console, code, why, another("explain", str(file), keep=SOURCE, step=True))
+    return conclude(console, code, why, another("play", str(file), keep=SOURCE))
 
 
 def _fields(replayed: Replay, story: Story | None, file: Path, trace: Path | None) -> dict[str, object]:

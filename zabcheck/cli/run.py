@@ -29,7 +29,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out, writing
-from zabcheck.cli.next_step import again, another, given, to_explain
+from zabcheck.cli.next_step import again, another, given, to_play
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise, without
 from zabcheck.counterexample.forms import terminal
@@ -260,7 +260,7 @@ def reason(summary: Summary, found: Counterexample | None, where: str) -> tuple[
     runs = counted(summary.runs, "run", "runs")
     if found is not None:
         broken = "a property" if found.story.violation is None else found.story.violation.property
-        then = to_explain(found.files, summary.protocol)
+        then = to_play(found.files, summary.protocol)
         if found.story.raised is not None:
             return f"{what} has an error, in run {summary.runs + 1:,}: {found.story.raised.error}", then
         return f"{broken} is violated by {what}, in run {summary.runs:,}", then

@@ -118,7 +118,7 @@ def test_code_that_raises_is_an_error_and_no_violation(gate: Gate, tmp_path: Pat
     last = result.out.splitlines()[-1]
     assert last.startswith("ERROR: gate error: ")
     assert "; mine_here:Raising, seed 1: the protocol's own code raised KeyError: " in last
-    assert "; next: zabcheck explain reports/mine_here-Raising-raised-" in last
+    assert "; next: zabcheck play reports/mine_here-Raising-raised-" in last
     assert "in changed\n    return {}[value]\n" in result.out
     root = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert root.attrib["failures"] == "0"
@@ -140,7 +140,7 @@ def test_a_known_bug_whose_code_raises_is_an_error(gate: Gate, monkeypatch: pyte
     monkeypatch.setitem(CATALOGUE, "commit-on-own-ack", raising_mutant())
     result = gate('protocols = ["zab"]\nruns = 1\nseeds = [1]\nkills = ["commit-on-own-ack"]')
     assert (result.code, result.err) == (2, "")
-    said = "known bugs, commit-on-own-ack: the code of the known bug raised KeyError: 3; next: zabcheck explain "
+    said = "known bugs, commit-on-own-ack: the code of the known bug raised KeyError: 3; next: zabcheck play "
     assert f"; {said}" in result.out.splitlines()[-1]
 
 

@@ -17,7 +17,7 @@ from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.report.wording import what_failing_runs_do
 from zabcheck.cli.commands import BadInput, Format, Formats
 from zabcheck.cli.files import bad_input_for, check_file, writing
-from zabcheck.cli.next_step import another, source
+from zabcheck.cli.next_step import another, source, to_play
 from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.verdict import BAD_INPUT, INCONCLUSIVE, OK, VIOLATED, conclude, named, without
 from zabcheck.extras import pip_install
@@ -101,7 +101,7 @@ def _next_step(made: "CampaignReport", code: int) -> str:
     """Return what to do about a campaign that has this exit code."""
     if code == VIOLATED and made.findings:
         file = "/".join((made.name, FINDINGS, made.findings[0]["schedule"]))
-        return another("explain", file, **source(made.plan["protocol"]))
+        return to_play([file], made.plan["protocol"])
     [total] = made.tables.overview
     if code == INCONCLUSIVE:
         unfinished = total.parts < total.planned_parts
