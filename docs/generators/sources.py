@@ -219,7 +219,8 @@ LADIS_2008 = (
     Claim("4.2, figure 4", "A message that was skipped must remain skipped", Played("ladis-figure-4")),
     Claim("4.2", "The first zxid of an epoch makes the new leader's log the highest", Played("ladis-record-missing")),
     Claim("4.2", "Two leaders do not take one epoch: not so by the letter", Played("ladis-epoch-twice")),
-    Claim("4.2", "The number of outstanding proposals is bounded"),
+    Claim("4.2", "The number of outstanding proposals is bounded; further requests wait", Played("ladis-outstanding")),
+    Claim("4.2", "… and a leader that is deposed drops those (our decision)", Bug("keep-waiting-requests")),
 )
 ATC_2012 = (
     Claim(

@@ -12,6 +12,7 @@ from tests.cli.conftest import Command
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.protocols import PROTOCOLS
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.search.goals import GOALS
 from zabcheck.search.settings import Settings
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
@@ -24,7 +25,7 @@ LISTED: dict[str, Iterable[str]] = {
     "groups": GROUPS,
     "goals": GOALS,
     "scenarios": SCENARIOS,
-    "switches": ZooKeeperSwitches.__struct_fields__,
+    "switches": dict.fromkeys((*ZabSwitches.__struct_fields__, *ZooKeeperSwitches.__struct_fields__)),
     "clients": CLIENT_PROPERTIES,
     "search": Settings.__struct_fields__,
 }

@@ -155,6 +155,7 @@ def test_a_mutant_says_whether_its_moves_commute() -> None:
     assert [name for name, entry in CATALOGUE.items() if not entry.commutes] == [
         "stale-proposal-accepted",
         "ignore-closed-connection",
+        "keep-waiting-requests",
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 from invariants import Broadcast, Deliver, Event, Restore, State, Txn, Zxid
 from tests.invariants.builders import A, B
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, ZabSwitches
 from zabcheck.simulation.application import NOTHING, Values
 from zabcheck.simulation.choices import Choice, Crash, Cut, Elect, Heal, Lead, Recover, Request, Settle, Snapshot, Split
 from zabcheck.simulation.simulator import Simulator
@@ -75,6 +75,16 @@ def test_a_state_is_not_changed_by_what_follows_it() -> None:
 
 
 # In a run.
+
+
+def test_a_primary_computes_from_its_changes_that_wait_to_be_broadcast_too() -> None:
+    events: list[Event] = []
+    one_by_one = ZabSwitches(application="key-value", outstanding=1)
+    simulator = Simulator(mutated("zab"), 3, events.append, switches=one_by_one)
+    for choice in (*LED, *[Request(1)] * 7, Settle(40)):
+        simulator.execute(choice)
+    changes = [event.txn.value for event in events if isinstance(event, Broadcast)]
+    assert changes == ["/b=v1@1", "/c=v2@1", "/a=v3@1", "/b=v4@2", "/c=v5@2", "/a=v6@2", "/b=v7@3"]
 
 
 def test_a_primary_computes_from_what_it_has_delivered_and_broadcast() -> None:

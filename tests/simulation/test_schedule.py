@@ -6,6 +6,7 @@ from typing import get_args, get_origin
 import pytest
 from msgspec import structs
 
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.simulation import schedule
 from zabcheck.simulation.choices import (
     KINDS,
@@ -60,8 +61,8 @@ EVERY_KIND: tuple[Choice, ...] = (
     Settle(2, sync=False),
     PowerLoss(2),
 )
-WHOLE = Schedule(1, "zab", 3, EVERY_KIND, "no-truncation", violates="total order")
-TWO = Schedule(1, "zab", 3, (Elect(1, 2), Crash(3, 1)))
+WHOLE = Schedule(1, "zab", 3, EVERY_KIND, "no-truncation", violates="total order", switches=ZabSwitches())
+TWO = Schedule(1, "zab", 3, (Elect(1, 2), Crash(3, 1)), switches=ZabSwitches())
 
 
 def error(data: bytes) -> str:
@@ -74,7 +75,7 @@ def error(data: bytes) -> str:
     return message.removeprefix("run.json")
 
 
-@pytest.mark.parametrize("whole", [WHOLE, TWO, Schedule(1, "zab", 1, ())], ids=["every kind", "two", "none"])
+@pytest.mark.parametrize("whole", [WHOLE, TWO, Schedule(1, "paxos", 1, ())], ids=["every kind", "two", "none"])
 def test_a_schedule_survives_the_round_trip(whole: Schedule) -> None:
     assert load(dump(whole), "run.json") == whole
 
@@ -90,7 +91,7 @@ def test_a_line_is_a_choice() -> None:
 
 def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
     data = b'{"choices":[{"process":2,"choice":"crash"}],"processes":3,"protocol":"zab","version":1}'
-    assert load(data, "run.json") == Schedule(1, "zab", 3, (Crash(2),))
+    assert load(data, "run.json") == Schedule(1, "zab", 3, (Crash(2),), switches=ZabSwitches())
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,13 @@ Operations = Annotated[
     typer.Option("--operations", min=1, max=MOST_TRANSACTIONS, help="How many operations to measure under load."),
 ]
 Outstanding = Annotated[
-    int, typer.Option("--outstanding", min=1, max=100_000, help="How many operations are under way at any time.")
+    int,
+    typer.Option(
+        "--outstanding",
+        min=1,
+        max=100_000,
+        help="How many proposals of the leader may be outstanding; requests beyond that wait.",
+    ),
 ]
 History = Annotated[
     str,

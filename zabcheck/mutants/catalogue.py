@@ -7,7 +7,13 @@ others break when judged alone, and the least set of faults that shows it.
 from functools import partial
 
 from zabcheck.invariants.diagnosis import like
-from zabcheck.mutants.ladis_steps import forget_the_leaders_record, keep_own_log, keep_what_was_skipped
+from zabcheck.mutants.ladis_steps import (
+    forget_the_leaders_record,
+    keep_own_log,
+    keep_what_waits,
+    keep_what_waits_when_elected,
+    keep_what_was_skipped,
+)
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.mutants.running_epoch_steps import (
     SomebodyCameBack,
@@ -452,6 +458,16 @@ CATALOGUE: dict[str, Mutant] = {
             ),
             "two changes of leader",
             {ladis.NewLeader: forget_the_leaders_record},
+        ),
+        Mutant(
+            "keep-waiting-requests",
+            "ladis",
+            "a leader that is deposed keeps the requests that wait, and proposes them before it is ready to lead again",
+            "derived from LADIS 2008, 4.2: the number of proposals in flight is bounded",
+            _named("zxid assignment, primary integrity, strict causality, convergence"),
+            "a leader with too many requests that is deposed and leads again",
+            {Elected: keep_what_waits_when_elected},
+            {"abandon": keep_what_waits, "environment": Environment(switches={"outstanding": ((60, 1), (40, 2))})},
         ),
     )
 }

@@ -2,10 +2,10 @@
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Effect, Persist, ProcessId
+from zabcheck.protocols.base import Effect, Elected, Persist, ProcessId
 from zabcheck.protocols.ladis.messages import NewLeader, Supply, Trunc
-from zabcheck.protocols.ladis.process import Follower, Leader
-from zabcheck.protocols.ladis.recovery import on_new_leader, on_supply
+from zabcheck.protocols.ladis.process import Follower, Leader, Server, abandon
+from zabcheck.protocols.ladis.recovery import on_elected, on_new_leader, on_supply
 
 
 def keep_own_log(l: Leader, sender: ProcessId, m: Supply) -> list[Effect]:
@@ -24,3 +24,18 @@ def forget_the_leaders_record(f: Follower, sender: ProcessId, m: NewLeader) -> l
     f.zxid = f.history.zxid.packed()
     written = Persist(history=f.history, zxid=f.zxid)
     return [written if isinstance(each, Persist) else each for each in effects]
+
+
+def keep_what_waits(l: Server) -> None:
+    """Leave the leader, or give leadership up, but the requests that wait go on waiting."""
+    waiting = l.waiting
+    abandon(l)
+    l.waiting = waiting
+
+
+def keep_what_waits_when_elected(l: Server, sender: ProcessId, m: Elected) -> list[Effect]:
+    """4.2, but the requests that wait go on waiting."""
+    waiting = l.waiting
+    effects = on_elected(l, sender, m)
+    l.waiting = waiting
+    return effects

@@ -77,6 +77,25 @@ def kept_out(switches: Mapping[str, Any], never: Collection[str]) -> tuple[str, 
 LETTER = Switches()
 """The letter of the paper."""
 
+
+class ZabSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The switches of Zab, as DSN 2011 and as LADIS 2008 describe it: the common ones, and its own."""
+
+    outstanding: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        **Switches.meanings,
+        "outstanding": "only of zab and ladis: how many proposals of a leader may be outstanding; requests beyond that "
+        "wait at the leader (LADIS 2008, 4.2, has 1,000; the default is that none waits)",
+    }
+    set_back: ClassVar[tuple[str, ...]] = (*Switches.set_back, "outstanding")
+
+    @property
+    def is_bounded(self) -> bool:
+        """True if a leader may have to let requests wait."""
+        return self.outstanding < COUNTER_LIMIT
+
+
 Own = TypeVar("Own", bound=Switches)
 
 

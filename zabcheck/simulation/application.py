@@ -98,6 +98,7 @@ class Application:
         self.fresh: set[int] = set()  # recovered, with no delivery or restore since
         self.states: dict[int, Values] = {}  # no entry: restored from a snapshot that no process here has written
         self.ahead: dict[int, Values] = {}  # of a primary: its state with its undelivered broadcasts applied
+        self.waiting: dict[int, tuple[str, ...]] = {}  # of a primary: its changes that are yet to be broadcast
         self.snapshots: dict[tuple[int, int], Values] = {}  # by (writer, chain hash of the delivered sequence)
 
     def observe(self, event: Event) -> None:
@@ -110,7 +111,11 @@ class Application:
     def change(self, process: int, number: int) -> str:
         """Return the change that the primary `process` makes from the client's request with this number."""
         path = PATHS[number % len(PATHS)]
-        return f"{path}=v{number}@{self._ahead(process).version(path) + 1}"
+        waiting = self.waiting.get(process, ())
+        earlier = sum(each.startswith(f"{path}=") for each in waiting)
+        change = f"{path}=v{number}@{self._ahead(process).version(path) + earlier + 1}"
+        self.waiting[process] = (*waiting, change)
+        return change
 
     def start(self, process: int) -> None:
         """Start the process for the first time, with the empty state."""
@@ -123,8 +128,9 @@ class Application:
             self.snapshots[process, delivered.hash] = state
 
     def lose_leadership(self, process: int) -> None:
-        """Forget the broadcasts that the process has not applied: they may never be delivered."""
+        """Forget the broadcasts that the process has not applied, and its changes: they may never be delivered."""
         self.ahead.pop(process, None)
+        self.waiting.pop(process, None)
 
     def fork(self, show: Callable[[Event], None]) -> "Application":
         """Return an independent copy. O(processes + snapshots)."""
@@ -132,6 +138,7 @@ class Application:
         twin.fresh = self.fresh.copy()
         twin.states = self.states.copy()
         twin.ahead = self.ahead.copy()
+        twin.waiting = self.waiting.copy()
         twin.snapshots = self.snapshots.copy()
         return twin
 
@@ -140,11 +147,14 @@ class Application:
         return self.states.get(process, NOTHING) if ahead is None else ahead
 
     def _broadcast(self, event: Broadcast) -> None:
+        waiting = self.waiting.pop(event.process, ())
+        if event.txn.value in waiting:
+            self.waiting[event.process] = waiting[waiting.index(event.txn.value) + 1 :]
         self.ahead[event.process] = self._ahead(event.process).apply(event.txn)
 
     def _crash(self, event: Crash) -> None:
         self.states.pop(event.process, None)
-        self.ahead.pop(event.process, None)
+        self.lose_leadership(event.process)
 
     def _recover(self, event: Recover) -> None:
         self.states[event.process] = NOTHING

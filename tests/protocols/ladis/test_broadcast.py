@@ -6,11 +6,12 @@ from invariants import Accept, Broadcast, Deliver, Establish, Ready, Txn, Zxid
 from tests.invariants.builders import A, B, D, E
 from tests.protocols.ladis.builders import AB, EPOCH, START, active, following, recovering, synchronising, took_over
 from tests.protocols.zab.builders import at_once, gives_up, sent, written
-from zabcheck.protocols.base import Request
+from zabcheck.protocols.base import Changed, Request, TimedOut
+from zabcheck.protocols.ladis import LADIS
 from zabcheck.protocols.ladis.broadcast import can_broadcast, on_ack, on_commit, on_proposal, on_request
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
-from zabcheck.protocols.ladis.process import Mode, Server
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.ladis.process import Mode, Server, abandon, identity
+from zabcheck.protocols.switches import ZabSwitches
 
 
 def test_before_proposing_a_message_the_leader_assigns_a_monotonically_increasing_unique_id() -> None:
@@ -32,9 +33,48 @@ def test_only_an_active_leader_broadcasts(leader: Server) -> None:
 
 
 def test_a_counter_that_would_overflow_forces_a_new_epoch() -> None:
-    leader = active(1, 2, switches=Switches(counter_limit=1))
+    leader = active(1, 2, switches=ZabSwitches(counter_limit=1))
     assert not gives_up(on_request(leader, 1, Request("d")))
     assert gives_up(on_request(leader, 1, Request("e")))
+
+
+def test_a_request_waits_while_as_many_proposals_as_may_be_are_outstanding() -> None:
+    leader = active(1, 2, 3, switches=ZabSwitches(outstanding=1))
+    assert sent(on_request(leader, 1, Request("d"))) == [(f, Proposal(D)) for f in (1, 2, 3)]
+    before = identity(leader)
+    assert on_request(leader, 1, Request("e")) == [Changed()]
+    assert leader.waiting == ("e",)
+    assert identity(leader) != before
+    ack = Ack(D.zxid.packed())
+    assert on_ack(leader, 1, ack) == []
+    effects = on_ack(leader, 2, ack)
+    assert sent(effects) == [(f, m) for m in (Commit(D.zxid.packed()), Proposal(E)) for f in (1, 2, 3)]
+    assert effects[3] == Broadcast(1, 0, EPOCH, E)
+    assert leader.waiting == ()
+
+
+def test_requests_that_wait_are_proposed_in_their_order_as_many_as_there_is_room_for() -> None:
+    leader = active(1, 2, switches=ZabSwitches(outstanding=2))
+    for value in ("d", "e", "f", "g", "h"):
+        on_request(leader, 1, Request(value))
+    for follower in (1, 2):
+        on_ack(leader, follower, Ack(E.zxid.packed()))
+    assert leader.log is not None
+    assert [txn.value for txn in leader.log.after(len(AB))] == ["d", "e", "f", "g"]
+    assert leader.waiting == ("h",)
+
+
+def test_a_leader_that_is_deposed_drops_the_requests_that_wait() -> None:
+    leader = active(1, 2, 3, switches=ZabSwitches(outstanding=1), waiting=("e",))
+    assert gives_up(LADIS.steps[TimedOut](leader, 1, TimedOut()))
+    abandon(leader)
+    assert leader.waiting == ()
+
+
+def test_a_counter_overflows_with_the_request_that_would_wait_for_it() -> None:
+    leader = active(1, 2, switches=ZabSwitches(outstanding=1, counter_limit=2))
+    assert not any(gives_up(on_request(leader, 1, Request(value))) for value in ("d", "e"))
+    assert gives_up(on_request(leader, 1, Request("f")))
 
 
 def test_a_counter_never_runs_into_the_epoch() -> None:

@@ -125,6 +125,7 @@ def test_the_identity_of_a_server_is_all_of_it() -> None:
         "acks": {1: 7},
         "active": True,
         "committed": 7,
+        "waiting": ("v",),
         "instance": 7,
         "added": Added(),
     }

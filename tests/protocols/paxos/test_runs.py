@@ -11,6 +11,7 @@ import invariants
 from invariants import Broadcast, Deliver, Establish, Event, Send, Zxid
 from tests.search.builders import simulator_of
 from zabcheck.protocols.paxos.messages import Proposal
+from zabcheck.protocols.switches import completed
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import Crash
@@ -154,7 +155,7 @@ def test_the_same_choices_are_made_with_zab_and_with_batches() -> None:
     figure = load("figure-1")
     for name in ("figure-1-zab", "figure-1-batches"):
         assert load(name).choices == figure.choices
-        assert load(name).switches == figure.switches
+        assert completed(figure.switches, type(load(name).switches)) == load(name).switches
 
 
 @pytest.mark.parametrize("name", ["one-outstanding", "batches"])

@@ -12,12 +12,14 @@ from tests.protocols.zab.builders import (
     candidate,
     established,
     following,
+    gives_up,
     sent,
     synced,
     synchronizing,
     written,
 )
-from zabcheck.protocols.base import Request
+from zabcheck.protocols.base import Changed, Request
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.protocols.zab.follower import on_commit, on_commit_ld, on_newepoch, on_newleader, on_propose
 from zabcheck.protocols.zab.histories import Whole
 from zabcheck.protocols.zab.leader import can_broadcast, on_ack, on_ack_e, on_ack_ld, on_cepoch, on_request
@@ -32,7 +34,7 @@ from zabcheck.protocols.zab.messages import (
     NewLeader,
     Propose,
 )
-from zabcheck.protocols.zab.process import Link, Phase
+from zabcheck.protocols.zab.process import Link, Phase, abandon, identity
 
 ABD = AB.append(D)
 
@@ -45,6 +47,45 @@ def test_l_3_1_transactions_are_proposed_in_the_order_of_their_zxids() -> None:
         assert effects[0] == Broadcast(1, 0, EPOCH, txn)
         assert sent(effects) == [(f, Propose(EPOCH, txn)) for f in (1, 2, 3)]
     assert leader.proposed == ABD.append(E)
+
+
+def test_l_3_1_a_request_waits_while_as_many_proposals_as_may_be_are_outstanding() -> None:
+    """LADIS 2008, 4.2; a late ACK-LD makes room like an ACK."""
+    leader = established(1, 2, 3, switches=ZabSwitches(outstanding=1))
+    assert len(sent(on_request(leader, 1, Request("d")))) == 3
+    before = identity(leader)
+    assert on_request(leader, 1, Request("e")) == [Changed()]
+    assert leader.waiting == ("e",)
+    assert identity(leader) != before
+    assert on_ack(leader, 1, Ack(EPOCH, D.zxid)) == []
+    leader.links = {**leader.links, 2: Link.PROPOSED}
+    effects = on_ack_ld(leader, 2, AckLd(EPOCH, D.zxid))
+    assert (2, CommitLd(EPOCH, D.zxid)) in sent(effects)
+    assert [each for each in sent(effects) if each[0] == 3] == [(3, Commit(EPOCH, D.zxid)), (3, Propose(EPOCH, E))]
+    assert leader.waiting == ()
+
+
+def test_l_3_1_requests_that_wait_are_broadcast_in_their_order_as_many_as_there_is_room_for() -> None:
+    leader = established(1, 2, switches=ZabSwitches(outstanding=2))
+    for value in ("d", "e", "f", "g", "h"):
+        on_request(leader, 1, Request(value))
+    for follower in (1, 2):
+        on_ack(leader, follower, Ack(EPOCH, E.zxid))
+    assert leader.proposed is not None
+    assert [txn.value for txn in leader.proposed.after(len(AB))] == ["d", "e", "f", "g"]
+    assert leader.waiting == ("h",)
+
+
+def test_l_3_1_a_counter_overflows_with_the_request_that_would_wait_for_it() -> None:
+    leader = established(1, 2, switches=ZabSwitches(outstanding=1, counter_limit=2))
+    assert not any(gives_up(on_request(leader, 1, Request(value))) for value in ("d", "e"))
+    assert gives_up(on_request(leader, 1, Request("f")))
+
+
+def test_a_leader_that_drops_its_iteration_drops_the_requests_that_wait() -> None:
+    leader = established(1, 2, 3, switches=ZabSwitches(outstanding=1), waiting=("e",))
+    abandon(leader)
+    assert leader.waiting == ()
 
 
 def test_l_3_1_several_proposals_may_be_outstanding() -> None:

@@ -3,7 +3,7 @@
 from invariants import EMPTY, Broadcast, Chain, Txn, Zxid
 from tests.protocols.zab.builders import EPOCH, established, gives_up, txn
 from zabcheck.protocols.base import Request
-from zabcheck.protocols.switches import COUNTER_LIMIT, Switches
+from zabcheck.protocols.switches import COUNTER_LIMIT, ZabSwitches
 from zabcheck.protocols.zab.leader import on_request
 from zabcheck.protocols.zab.process import Leader
 
@@ -37,6 +37,6 @@ def test_a_counter_that_would_overflow_ends_the_epoch() -> None:
 
 
 def test_the_limit_can_be_set_lower() -> None:
-    leader = established(1, 2, switches=Switches(counter_limit=2))
+    leader = established(1, 2, switches=ZabSwitches(counter_limit=2))
     assert [broadcast(leader).counter for _ in range(2)] == [1, 2]
     assert gives_up(on_request(leader, 1, Request("one too many")))

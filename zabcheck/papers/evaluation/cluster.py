@@ -15,7 +15,7 @@ from zabcheck.invariants import EMPTY, Chain, Event
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.costs import Costs, Disk, appended
 from zabcheck.protocols.base import Elected, Message, Protocol, Request
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import COUNTER_LIMIT, ZabSwitches
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
@@ -27,7 +27,8 @@ NEVER = 1 << 62
 class Cluster:
     """Servers 1 to `servers`, up and not yet told who leads.
 
-    If `disk` is None, servers write nothing and forget nothing. `show` is called with each event, `on_send` with the
+    If `disk` is None, servers write nothing and forget nothing. A leader has up to `outstanding` proposals that are not
+    committed, and lets further requests wait. `show` is called with each event, `on_send` with the
     sender and the message when something is sent. Every server begins with `history` in its log, and in a snapshot of
     its application; server 1 has committed it in an earlier incarnation, whose events are not shown.
     """
@@ -41,6 +42,7 @@ class Cluster:
         show: Callable[[Event], None],
         *,
         histories: str = "full",
+        outstanding: int = COUNTER_LIMIT,
         history: Chain = EMPTY,
         on_send: Callable[[int, Message], None] | None = None,
     ) -> None:
@@ -66,7 +68,7 @@ class Cluster:
         self._lost: set[int] = set()  # messages that closed connections have lost; never iterated
         quorums = Quorums(servers)
         sync = "atomic" if disk is None else "separate"
-        switches = Switches(sync=sync, histories=histories)  # type: ignore[arg-type]  # one of the two literals each
+        switches = ZabSwitches(sync=sync, histories=histories, outstanding=outstanding)  # type: ignore[arg-type]  # literals
         self.channels = _Timed(servers, self)
         self.processes = Processes(protocol, quorums, switches, show, self.channels, None, network=False)
         for server in self.ids:

@@ -67,41 +67,45 @@ def _judged(name: str, verdicts: list[Verdict]) -> JudgedRow:
 
 
 class Load:
-    """Keeps `outstanding` operations under way until the leader has delivered `most` operations.
+    """Clients whose requests always wait at the leader, until it has delivered `most` operations.
 
-    `issued` and `delivered` hold the times at the leader, in order.
+    The leader has as many proposals outstanding as its cluster allows (LADIS 2008, 4.2), so that is the load. One
+    request waits: when it is broadcast, the clients send another. `broadcast` and `delivered` hold the times at the
+    leader, in order.
     """
 
-    def __init__(self, cluster: Cluster, outstanding: int, most: int) -> None:
+    def __init__(self, cluster: Cluster, most: int) -> None:
         self.cluster = cluster
-        self.outstanding = outstanding
         self.most = most
-        self.issued: list[int] = []
+        self.requests = 0
+        self.broadcast: list[int] = []
         self.delivered: list[int] = []
 
     def begin(self) -> None:
-        """Issue the first `outstanding` operations, all at once."""
-        for _ in range(self.outstanding):
-            self.cluster.at(self.cluster.now, self._issue)
+        """Send the first request."""
+        self._request()
+
+    def on_broadcast(self) -> None:
+        """Note that the leader has broadcast an operation; the next request comes right after the step."""
+        self.broadcast.append(self.cluster.now)
+        self.cluster.at(self.cluster.now, self._request)
 
     def on_delivered(self) -> None:
-        """Note that the leader has delivered an operation; another one is issued right after the step."""
+        """Note that the leader has delivered an operation."""
         self.delivered.append(self.cluster.now)
-        if len(self.delivered) < self.most:
-            self.cluster.at(self.cluster.now, self._issue)
 
     def stop(self) -> None:
-        """Stop issuing operations."""
+        """Stop sending requests."""
         self.most = 0
 
     def is_done(self) -> bool:
         """True once all operations are delivered, or the load was stopped."""
         return len(self.delivered) >= self.most
 
-    def _issue(self) -> None:
+    def _request(self) -> None:
         if not self.is_done():
-            self.issued.append(self.cluster.now)
-            self.cluster.request(LEADER, f"v{len(self.issued)}")
+            self.requests += 1
+            self.cluster.request(LEADER, f"v{self.requests}")
 
 
 def throughput(
@@ -114,7 +118,7 @@ def throughput(
     name: str,
     protocol: Protocol = ZAB,
 ) -> ThroughputRow:
-    """Measure the throughput of `operations` under load, after `outstanding` operations to warm up.
+    """Measure the throughput of `operations` with `outstanding` proposals, after as many operations to warm up.
 
     The load goes on until the last measured operation is delivered. Stuck if that never happens. O(operations ×
     servers).
@@ -123,11 +127,13 @@ def throughput(
 
     def show(event: Event) -> None:
         judge.observe(event)
-        if type(event) is Deliver and event.process == LEADER:
+        if type(event) is Broadcast:
+            load.on_broadcast()
+        elif type(event) is Deliver and event.process == LEADER:
             load.on_delivered()
 
-    cluster = Cluster(protocol, servers, costs, disk, show)
-    load = Load(cluster, outstanding, outstanding + operations)
+    cluster = Cluster(protocol, servers, costs, disk, show, outstanding=outstanding)
+    load = Load(cluster, outstanding + operations)
     _establish(cluster)
     load.begin()
     _run(cluster, lambda: len(load.delivered) >= outstanding)
@@ -145,7 +151,7 @@ def throughput(
         disk=name,
         cap=round(costs.cap(servers)),
         operations_per_second=round(operations * SECOND / time),
-        latency_ns=round(sum(load.delivered[each] - load.issued[each] for each in counted) / operations),
+        latency_ns=round(sum(load.delivered[each] - load.broadcast[each] for each in counted) / operations),
         network=round(sent / time, 3),
         disk_busy=round(synced / time, 3),
         per_sync=round(operations / count, 1) if count else 0.0,
@@ -214,12 +220,24 @@ def recovery(
     def show(event: Event) -> None:
         if seen.observe(event):
             load.on_delivered()
+        elif type(event) is Broadcast and not seen.has_begun:
+            load.on_broadcast()
 
     def on_send(sender: int, message: Message) -> None:
         seen.send(message, costs.bytes_of(message))
 
-    cluster = Cluster(protocol, servers, costs, disk, show, histories=histories, history=chain, on_send=on_send)
-    load = Load(cluster, outstanding, 2 * outstanding)
+    cluster = Cluster(
+        protocol,
+        servers,
+        costs,
+        disk,
+        show,
+        histories=histories,
+        outstanding=outstanding,
+        history=chain,
+        on_send=on_send,
+    )
+    load = Load(cluster, 2 * outstanding)
     _establish(cluster, list(range(1, servers)))
     load.begin()
     _run(cluster, lambda: len(load.delivered) >= outstanding)

@@ -32,10 +32,10 @@ class Settings(Struct, frozen=True):
 class ThroughputRow(Struct, frozen=True):
     """A leader under load.
 
-    `cap` is bandwidth / ((n - 1) × size), rounded. `latency_ns` is the mean time from a request to its delivery at the
-    leader. `network` and `disk_busy` are the shares of the time in which the leader's network card was sending and its
-    disk was syncing. `per_sync` is the mean number of operations that the leader's disk wrote in a sync; 0 without a
-    disk.
+    `cap` is bandwidth / ((n - 1) × size), rounded. `latency_ns` is the mean time from a broadcast to its delivery at
+    the leader. `network` and `disk_busy` are the shares of the time in which the leader's network card was sending and
+    its disk was syncing. `per_sync` is the mean number of operations that the leader's disk wrote in a sync; 0 without
+    a disk.
     """
 
     servers: int

@@ -2,7 +2,7 @@
 
 from zabcheck.invariants import Establish
 from zabcheck.papers.scenarios.base import Outcome, Scenario, scheduled
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, ZabSwitches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
 
@@ -327,6 +327,40 @@ SCENARIOS = (
             judged_by=_LADIS,
             delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m3⟨2,1⟩"),
             histories=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m3⟨2,1⟩"),
+        ),
+    ),
+    Scenario(
+        "ladis-outstanding",
+        "requests wait while two proposals are outstanding, and end with their leader",
+        "LADIS 2008, 4.2",
+        "Two proposals may be outstanding here, 1,000 in the paper. Server 1 is asked for five messages before anybody "
+        "answers: it proposes two, and the others wait. With the ACKs of message 1 there is room for message 3. Then "
+        "server 1 is deposed: messages 2 and 3 were proposed, and the next leader has to see to them. Messages 4 and 5 "
+        "were not, and nobody ever hears of them, although server 1 leads once more in the end.",
+        scheduled(
+            "ladis",
+            3,
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            *(choices.Request(1, f"m{number}") for number in range(1, 6)),
+            choices.Sync(1),
+            choices.Receive(2, 1),
+            choices.Sync(2),
+            choices.Receive(1, 2),
+            *(choices.Drain(2, 1), choices.Sync(2), choices.Drain(3, 1), choices.Sync(3)),
+            choices.Lead(2, (1, 3)),
+            choices.Settle(9),
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            choices.Request(1, "m6"),
+            choices.Settle(9),
+            switches=ZabSwitches(outstanding=2),
+        ),
+        Outcome(
+            holds=("total order", "agreement", "primary integrity"),
+            judged_by=_LADIS,
+            delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m6⟨3,1⟩"),
+            histories=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m6⟨3,1⟩"),
         ),
     ),
 )

@@ -18,6 +18,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.ladis import broadcast, letter, messages, process, recovery
+from zabcheck.protocols.switches import ZabSwitches
 
 KINDS: dict[type[Message], str] = {
     messages.FollowerInfo: "FOLLOWERINFO",
@@ -60,7 +61,12 @@ def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a server that a report shows."""
     role = "leads" if f.leads else f"follows p{f.leader}"
     activity = Activity(f.mode.value) if f.leader is None else Activity(role, f.mode.value)
-    return {"": activity, "log": tuple(map(str, f.history)), **f.added.described()}
+    return {"": activity, "log": tuple(map(str, f.history)), **waiting(f), **f.added.described()}
+
+
+def waiting(f: process.Server) -> dict[str, str | tuple[str, ...]]:
+    """Return the variable that is there only where the number of outstanding proposals is bounded."""
+    return {"waiting": " ".join(f.waiting) or "⊥"} if f.switches.is_bounded else {}
 
 
 def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
@@ -71,6 +77,7 @@ def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
         "epoch": str(f.recognised or "⊥"),
         "zxid": process.shown(f.zxid),
         "log": found["log"],
+        **waiting(f),
     }
 
 
@@ -125,6 +132,7 @@ LADIS = Protocol(
     commutes=True,
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
+    switches=ZabSwitches,
 )
 
 LADIS_2008 = Protocol(
@@ -155,6 +163,7 @@ LADIS_2008 = Protocol(
     commutes=True,
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
+    switches=ZabSwitches,
 )
 
 PROTOCOLS = (LADIS, LADIS_2008)

@@ -1,7 +1,7 @@
 """Broadcast mode (LADIS 2008, 4.1): a two-phase commit without aborts, over FIFO channels."""
 
 from zabcheck.invariants import Accept, Broadcast, Establish, Ready, Txn, Zxid
-from zabcheck.protocols.base import Effect, GiveUp, Persist, ProcessId, Request, Send
+from zabcheck.protocols.base import Changed, Effect, GiveUp, Persist, ProcessId, Request, Send
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
 from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_to, first_of
 
@@ -14,15 +14,32 @@ def can_broadcast(l: Leader) -> bool:
 def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
     """4.1: before proposing a message the leader assigns a monotonically increasing unique id; each one more.
 
-    The proposal is put into the outgoing queue for each follower. A counter that would overflow forces a new epoch.
+    4.2: the number of proposals in flight is bounded; a request beyond that waits. A counter that would overflow forces
+    a new epoch.
     """
     if not can_broadcast(l):
         return []
-    assert l.log is not None
-    if l.latest - first_of(l.epoch) >= l.switches.counter_limit:
+    if l.latest - first_of(l.epoch) + len(l.waiting) >= l.switches.counter_limit:
         return [GiveUp("the counter would overflow")]
+    if not is_full(l):
+        return propose(l, m.value)
+    l.waiting = (*l.waiting, m.value)
+    return [Changed()]
+
+
+def is_full(l: Leader) -> bool:
+    """Return True if as many proposals as may be are not committed yet. O(log length) where there is a bound."""
+    assert l.log is not None
+    if not l.switches.is_bounded:
+        return False
+    return l.log.length - l.log.up_to(Zxid.unpack(l.committed)).length >= l.switches.outstanding
+
+
+def propose(l: Leader, value: str) -> list[Effect]:
+    """4.1: the proposal, with the next zxid, is put into the outgoing queue for each follower."""
+    assert l.log is not None
     l.latest += 1
-    txn = Txn(Zxid.unpack(l.latest), m.value)
+    txn = Txn(Zxid.unpack(l.latest), value)
     l.log = l.log.append(txn)
     return [Broadcast(l.id, l.incarnation, l.epoch, txn), *(Send(each, Proposal(txn)) for each in l.listed)]
 
@@ -66,8 +83,19 @@ def commit_acknowledged(l: Leader) -> list[Effect]:
             effects: list[Effect] = [] if l.active else [Establish(l.id, l.incarnation, l.epoch)]
             l.active = True
             l.committed = zxid
-            return [*effects, *(Send(each, Commit(zxid)) for each in l.listed)]
+            effects += [Send(each, Commit(zxid)) for each in l.listed]
+            return [*effects, *propose_waiting(l)]
     return []
+
+
+def propose_waiting(l: Leader) -> list[Effect]:
+    """4.2: propose the requests that wait, in their order, as far as there is room now."""
+    effects: list[Effect] = []
+    while l.waiting and not is_full(l):
+        first, *others = l.waiting
+        l.waiting = tuple(others)
+        effects += propose(l, first)
+    return effects
 
 
 def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:

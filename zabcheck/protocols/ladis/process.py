@@ -27,7 +27,7 @@ from zabcheck.protocols.base import (
     renamed,
 )
 from zabcheck.protocols.ladis.messages import FollowerInfo
-from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.switches import Switches, ZabSwitches, completed
 
 COUNTER_BITS = 32
 """4.2: the lower 32 bits of a zxid are a simple counter, the higher ones are the epoch."""
@@ -47,7 +47,7 @@ class Server(Struct, gc=False):
     id: ProcessId
     incarnation: int
     quorums: Quorums
-    switches: Switches = LETTER
+    switches: ZabSwitches = ZabSwitches()
 
     # On the disk.
     history: Chain = EMPTY
@@ -93,6 +93,8 @@ class Server(Struct, gc=False):
     """The highest zxid that each follower is known to have on its disk."""
     active: bool = False
     committed: int = 0
+    waiting: tuple[str, ...] = ()
+    """The requests that wait until fewer proposals are outstanding, the first one first."""
 
     # Of the application.
     instance: int = 0
@@ -114,7 +116,7 @@ def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Server:
     """Return a server as it starts: with what is on its disk, everything else empty."""
-    return Server(process, incarnation, quorums, switches, **durable)
+    return Server(process, incarnation, quorums, completed(switches, ZabSwitches), **durable)
 
 
 def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:
@@ -136,7 +138,11 @@ def on_take_snapshot(f: Server, sender: ProcessId, m: TakeSnapshot) -> list[Effe
 
 
 def abandon(f: Server) -> None:
-    """Leave the leader, or give leadership up; only what is on the disk or delivered is kept."""
+    """Leave the leader, or give leadership up; only what is on the disk or delivered is kept.
+
+    A leader that is deposed drops the requests that wait: they have no zxid, and no client was told anything. The paper
+    says nothing of them; in its example (2), the client whose leader fails gets an error.
+    """
     f.mode = Mode.ELECTION
     f.leader = None
     f.incoming = None
@@ -153,6 +159,7 @@ def abandon(f: Server) -> None:
     f.acks = {}
     f.active = False
     f.committed = 0
+    f.waiting = ()
     f.instance = 0
     f.added = f.added.abandoned()
 
@@ -196,6 +203,7 @@ def identity(f: Server) -> Hashable:
         frozenset(f.acks.items()),
         f.active,
         f.committed,
+        f.waiting,
         f.instance,
         f.added.identity(f),
     )

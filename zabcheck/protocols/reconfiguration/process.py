@@ -13,7 +13,7 @@ from zabcheck.invariants.configurations import Configurations, Required, without
 from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.protocols.base import Effect, Persist, ProcessId
 from zabcheck.protocols.reconfiguration.messages import Active
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import Switches, ZabSwitches, completed
 from zabcheck.protocols.zab import process as zab
 from zabcheck.protocols.zab.histories import received
 from zabcheck.protocols.zab.leader import latest_follower
@@ -134,7 +134,9 @@ def starting(kind: type[Member]) -> Starts:
         process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
     ) -> Member:
         assert isinstance(quorums, Configuration), "the quorums of this protocol are those of a configuration"
-        f = kind(process, incarnation, quorums, switches, **{"active": Active(quorums), **durable})
+        f = kind(
+            process, incarnation, quorums, completed(switches, ZabSwitches), **{"active": Active(quorums), **durable}
+        )
         f.chain = Configurations(quorums)
         return f
 

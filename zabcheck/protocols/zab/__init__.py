@@ -4,6 +4,7 @@ Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup s
 """
 
 from zabcheck.protocols.base import Activity, Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.protocols.zab import follower, leader, messages, process
 from zabcheck.protocols.zab.histories import Carried, Missing
 
@@ -53,6 +54,7 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
         "f.p": str(f.accepted_epoch or "⊥"),
         "f.a": str(f.current_epoch or "⊥"),
         "h_f": tuple(map(str, f.history)),
+        **({"waiting": " ".join(f.waiting) or "⊥"} if f.switches.is_bounded else {}),
         **f.added.described(),
     }
 
@@ -97,6 +99,7 @@ ZAB = Protocol(
     highest_epoch=process.highest_epoch,
     commutes=True,
     settled=process.is_settled,
+    switches=ZabSwitches,
 )
 
 PROTOCOLS = (ZAB,)

@@ -8,7 +8,7 @@ NEWLEADER, or after it.
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from zabcheck.invariants import Broadcast, Establish, Txn, Zxid
-from zabcheck.protocols.base import Effect, GiveUp, Lost, ProcessId, Request, Send
+from zabcheck.protocols.base import Changed, Effect, GiveUp, Lost, ProcessId, Request, Send
 from zabcheck.protocols.zab.follower import lasts, on_lost_leader
 from zabcheck.protocols.zab.histories import base_of, carry, received
 from zabcheck.protocols.zab.messages import (
@@ -142,6 +142,8 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
 
 # Phase 3: broadcast.
 
+OVERFLOW = GiveUp("the counter would overflow")
+
 
 def can_broadcast(l: Leader) -> bool:
     """Return True if ready(e') was called in this iteration: the primary may broadcast."""
@@ -149,10 +151,38 @@ def can_broadcast(l: Leader) -> bool:
 
 
 def on_request(l: Leader, sender: ProcessId, m: Request) -> list[Effect]:
-    """Step l.3.1: the primary broadcasts the next transaction of e', and the leader proposes it."""
+    """Step l.3.1: the primary broadcasts the next transaction of e', and the leader proposes it.
+
+    LADIS 2008, 4.2: the number of proposals in flight is bounded. A request beyond that waits, and is broadcast, with
+    the zxid that comes next then, once enough of them are committed.
+    """
     if not can_broadcast(l):
         return []
-    return broadcast(l, m.value)
+    if not is_full(l):
+        return broadcast(l, m.value)
+    assert l.proposed is not None
+    if l.proposed.zxid.counter + len(l.waiting) >= l.switches.counter_limit:
+        return [OVERFLOW]
+    l.waiting = (*l.waiting, m.value)
+    return [Changed()]
+
+
+def is_full(l: Leader) -> bool:
+    """Return True if as many proposals as may be are not committed yet. O(log length) where there is a bound."""
+    assert l.proposed is not None
+    if not l.switches.is_bounded:
+        return False
+    return l.proposed.length - l.proposed.up_to(l.committed).length >= l.switches.outstanding
+
+
+def broadcast_waiting(l: Leader) -> list[Effect]:
+    """Step l.3.1 for the requests that wait, in their order, as far as there is room now."""
+    effects: list[Effect] = []
+    while l.waiting and not is_full(l):
+        first, *others = l.waiting
+        l.waiting = tuple(others)
+        effects += broadcast(l, first)
+    return effects
 
 
 def broadcast(l: Leader, value: str, counter: int | None = None) -> list[Effect]:
@@ -165,7 +195,7 @@ def broadcast(l: Leader, value: str, counter: int | None = None) -> list[Effect]
     if counter is None:
         counter = last.counter + 1 if last.epoch == l.new_epoch else 1
     if counter > l.switches.counter_limit:
-        return [GiveUp("the counter would overflow")]
+        return [OVERFLOW]
     txn = Txn(Zxid(l.new_epoch, counter), value)
     l.proposed = l.proposed.append(txn)
     proposal = Propose(l.new_epoch, txn)
@@ -193,7 +223,10 @@ def on_ack(
 
 
 def commit_acknowledged(l: Leader, is_accepted: Accepted, others: Acks = NO_ACKS) -> list[Effect]:
-    """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already."""
+    """COMMIT the highest zxid that a quorum has acknowledged, unless it is committed already.
+
+    Then there is room for requests that wait.
+    """
     acks = [*l.acks.items(), *others.items()]
     for zxid in sorted([*l.acks.values(), *others.values()], reverse=True):
         if zxid <= l.committed:
@@ -201,7 +234,8 @@ def commit_acknowledged(l: Leader, is_accepted: Accepted, others: Acks = NO_ACKS
         if is_accepted(acks, zxid):
             l.committed = zxid
             commit = Commit(l.new_epoch, zxid)
-            return [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]
+            commits = [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]
+            return [*commits, *broadcast_waiting(l)]
     return []
 
 

@@ -26,7 +26,7 @@ from zabcheck.protocols.base import (
     TakeSnapshot,
     renamed,
 )
-from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.switches import Switches, ZabSwitches, completed
 from zabcheck.protocols.zab.messages import AckE
 
 
@@ -54,7 +54,7 @@ class Process(Struct, gc=False):
     id: ProcessId
     incarnation: int
     quorums: Quorums
-    switches: Switches = LETTER
+    switches: ZabSwitches = ZabSwitches()
 
     # Durable (table 1).
     accepted_epoch: int = 0
@@ -98,6 +98,8 @@ class Process(Struct, gc=False):
     """The highest zxid that each follower acknowledged, by ACK or by ACK-LD."""
     committed: Zxid = NO_ZXID
     """The highest zxid that this leader committed."""
+    waiting: tuple[str, ...] = ()
+    """The requests that wait until fewer proposals are outstanding, the first one first."""
 
     # Of the application at the primary.
     instance: int = 0
@@ -127,7 +129,7 @@ def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Process:
     """Return a process as it starts: in ELECTION, with its durable variables, everything else empty."""
-    return Process(process, incarnation, quorums, switches, **durable)
+    return Process(process, incarnation, quorums, completed(switches, ZabSwitches), **durable)
 
 
 def on_started(f: Process, sender: ProcessId, m: Started) -> list[Effect]:
@@ -167,7 +169,11 @@ def on_take_snapshot(f: Process, sender: ProcessId, m: TakeSnapshot) -> list[Eff
 
 
 def abandon(f: Process) -> None:
-    """Drop the iteration and go back to ELECTION; only what is durable or delivered is kept."""
+    """Drop the iteration and go back to ELECTION; only what is durable or delivered is kept.
+
+    The requests that wait are dropped with it: they were never broadcast, and nobody was promised anything. Their
+    clients ask the next leader, which may have another state.
+    """
     f.phase = Phase.ELECTION
     f.leader = None
     f.new_epoch = 0
@@ -181,6 +187,7 @@ def abandon(f: Process) -> None:
     f.initial = NO_ZXID
     f.established = False
     f.committed = NO_ZXID
+    f.waiting = ()
     f.instance = 0
     f.added = f.added.abandoned()
 
@@ -229,6 +236,7 @@ def identity(f: Process) -> Hashable:
         f.established,
         frozenset((follower, max(zxid, f.committed)) for follower, zxid in f.acks.items()),
         f.committed,
+        f.waiting,
         f.instance,
         f.added.identity(f),
     )
