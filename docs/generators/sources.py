@@ -78,6 +78,7 @@ DSN_2011 = (
         Played("redelivery-idempotent"),
     ),
     Claim("I", "… and otherwise replicas diverge", Played("redelivery-not-idempotent")),
+    Claim("I", "A new primary fetches what it lacks from who has accepted the highest zxid", Bug("keep-own-log")),
     Claim("I, figure 1", "Paxos delivers a primary's second change without its first", Played("paxos-figure-1")),
     Claim("I", "Batches in one proposal at a time prevent that", Played("paxos-figure-1-batches")),
     Claim("I", "… and one proposal at a time alone does not: an old value comes back", Played("paxos-one-outstanding")),
@@ -90,6 +91,9 @@ DSN_2011 = (
     ),
     Claim("II, channels", "A process receives in the order of sending", Bug("non-fifo-link")),
     Claim("II, channels", "Who loses a connection notices it", Bug("ignore-closed-connection")),
+    Claim(
+        "II, single iteration", "Nothing is received that was sent in another iteration", Bug("stale-proposal-accepted")
+    ),
     Claim("II, channels", "Fair-lossy links and connections give such channels"),
     Claim("III", "A primary broadcasts after ready(e), with zxids of epoch e", Bug("broadcast-before-established")),
     Claim("III", "No zxid has two values", Bug("counter-wraps")),
@@ -97,6 +101,12 @@ DSN_2011 = (
         "III-A, integrity to primary integrity",
         "Zab has the six properties of a PO atomic broadcast",
         Checked("run --property core --runs 300 --seed 1"),
+    ),
+    Claim(
+        "III", "What a primary broadcasts need not be delivered, if it crashes or is replaced", Played("dsn-figure-3")
+    ),
+    Claim(
+        "III-A, integrity", "What is delivered was broadcast", Checked("run --property integrity --runs 300 --seed 1")
     ),
     Claim("III-A, total order", "Who delivers both delivers them in one order", Played("ladis-figure-4-kept")),
     Claim(
@@ -108,6 +118,11 @@ DSN_2011 = (
         "III-A, local primary order",
         "No change of a primary is delivered without those before it",
         Played("zab-joining-propose-to-acked-only"),
+    ),
+    Claim(
+        "III-A, global primary order",
+        "The changes of an earlier primary are delivered before those of a later one",
+        Checked("run --property 'global primary order' --runs 300 --seed 1"),
     ),
     Claim(
         "III-A, primary integrity",
@@ -139,13 +154,25 @@ DSN_2011 = (
         "ACK-E and NEWLEADER may leave out what the receiver has",
         Checked("run --switch histories=missing --runs 300 --seed 1"),
     ),
+    Claim("V", "A follower acknowledges a proposal once it is on its own disk", Bug("ack-before-sync")),
     Claim(
         "V-A, definition V.1",
         "An established leader is the only one of its epoch",
         Checked("run --property 'epoch uniqueness' --runs 300 --seed 1"),
     ),
+    Claim(
+        "V-A",
+        "An election that names the highest epoch and zxid of a quorum spares the copying",
+        Checked("run --protocol zookeeper --switch elections=oracle --switch defects=none --runs 100 --seed 1"),
+    ),
+    Claim(
+        "V-B",
+        "A connection that is closed loses the proposals that are queued on it",
+        Checked("run --switch closing=abrupt --runs 300 --seed 1"),
+    ),
     Claim("V-C", "A follower follows one leader, and leaves it when it hears nothing", Bug("ignore-closed-connection")),
     Claim("VI-A, definition VI.1", "What is delivered was chosen: a quorum had accepted it", Bug("commit-ld-zxid")),
+    Claim("VI-A, definition VI.4", "A transaction that is delivered again counts once", Played("redelivery")),
     Claim(
         "VI-B, invariant 1",
         "A follower accepts proposals of its current epoch only",
