@@ -12,8 +12,9 @@ from zabcheck.text.words import counted
 PAGE = DOCS / "mutants.md"
 HEAD = """# The known bugs
 
-Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. The last ones are bugs of Zab
-as LADIS 2008 describes it (`--protocol ladis`).
+Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. Four are bugs of Zab as LADIS
+2008 describes it (`--protocol ladis`), and the last ones are bugs of Zab with
+[configurations that change](reconfiguration.md#known-bugs) (`--protocol zab-reconfiguration`).
 
 Each name links to a page on which you can step through the shortest run. `tests/schedules` has a schedule for every
 property that a bug breaks. [How soon a search finds each bug](notes/detection.md) is measured in a note. `make docs`

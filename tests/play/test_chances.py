@@ -1,6 +1,7 @@
 """How likely a property breaks from each position of a run, and a run from here that breaks one."""
 
 import pytest
+from msgspec.structs import replace
 
 from tests.cli.command import ROOT
 from zabcheck.mutants.catalogue import mutated
@@ -21,6 +22,20 @@ def test_the_share_grows_to_all_as_the_bug_of_a_saved_run_happens() -> None:
     assert found[-1] == 16
     assert chances(session, session.here.broken[0], tries=16) == found
     assert session.here.path == session.positions  # it has gone nowhere
+
+
+def test_a_property_that_only_the_end_of_a_run_breaks_is_broken_by_that() -> None:
+    """A leader asks for ever, for a change that was cut off: the calm end of a run shows it."""
+    file = ROOT / "tests/schedules/keep-cut-off-change.convergence.json"
+    saved = schedule.load(file.read_bytes(), "saved")
+    bug = mutated(saved.protocol, saved.mutant)
+    assert chances(Session.of(bug, saved), "convergence", tries=1)[-1] == 1
+    session = Session.of(bug, replace(saved, choices=saved.choices[:-1]))
+    found = break_from_here(session, ["convergence"], tries=100)
+    assert found is not None
+    assert isinstance(found[-1], choices.Stabilise)
+    assert session.follow(found) == 0
+    assert "convergence" in [v.property for v in replay(session.schedule()).verdicts if v.status == "violated"]
 
 
 def test_nothing_breaks_zab_as_it_is() -> None:

@@ -15,6 +15,30 @@ from zabcheck.mutants.ladis_steps import (
     keep_what_was_skipped,
 )
 from zabcheck.mutants.mutant import Mutant
+from zabcheck.mutants.reconfiguration_steps import (
+    AsksWhatItHasSeen,
+    ChangesByNewOnly,
+    ChangesByOldOnly,
+    ChangesTwice,
+    CompletesInOld,
+    DiscoversInOld,
+    ElectsInNew,
+    ElectsInOld,
+    GoesOnInOld,
+    IgnoresPending,
+    LastSeen,
+    Overtaking,
+    activate_on_accepting,
+    activate_on_adopting,
+    count_joiner_that_waits,
+    keep_noted_change,
+    lead_on_in_same_epoch,
+    lead_on_unpromised,
+    let_joiner_wait,
+    note_proposed_change,
+    propose_second_change,
+    propose_to_joiner_that_waits,
+)
 from zabcheck.mutants.running_epoch_steps import (
     SomebodyCameBack,
     Stragglers,
@@ -68,9 +92,12 @@ from zabcheck.protocols.base import (
 )
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.ladis import messages as ladis
+from zabcheck.protocols.reconfiguration import messages as reconfiguration
+from zabcheck.protocols.reconfiguration.process import starting
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
 
+_CHANGES = "derived from the steps of Shraer et al., USENIX ATC 2012 (docs/reconfiguration.md)"
 _DERIVED = "derived from the step's condition in DSN 2011, IV"
 
 
@@ -468,6 +495,203 @@ CATALOGUE: dict[str, Mutant] = {
             "a leader with too many requests that is deposed and leads again",
             {Elected: keep_what_waits_when_elected},
             {"abandon": keep_what_waits, "environment": Environment(switches={"outstanding": ((60, 1), (40, 2))})},
+        ),
+        Mutant(
+            "change-by-new-only",
+            "zab-reconfiguration",
+            "a configuration change is committed by a quorum of its own configuration alone (R.4)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, local primary order, global primary order, primary integrity, po "
+                "causal order, strict causality, prefix, causal order, redelivery, invariant 4, epoch uniqueness, "
+                "zxid uniqueness, reliable delivery, activation, one chain"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(ChangesByNewOnly)},
+            processes=4,
+        ),
+        Mutant(
+            "change-by-old-only",
+            "zab-reconfiguration",
+            "a configuration change is committed by a quorum of the configuration before it alone (R.4)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "convergence, reliable delivery, activation, one chain"
+            ),
+            "a leader that is lost",
+            {},
+            {"start": starting(ChangesByOldOnly)},
+            processes=3,
+        ),
+        Mutant(
+            "after-change-by-old",
+            "zab-reconfiguration",
+            "what comes after a configuration change is committed by the configuration before it (R.8)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, primary integrity, strict causality, redelivery, convergence, "
+                "reliable delivery, epoch progress"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(GoesOnInOld)},
+            processes=5,
+        ),
+        Mutant(
+            "ignore-pending-change",
+            "zab-reconfiguration",
+            "a new leader that finds a configuration change goes on in the configuration before it (R.9)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "epoch uniqueness, reliable delivery, epoch progress, activation, one chain"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(IgnoresPending)},
+            processes=4,
+        ),
+        Mutant(
+            "complete-with-old-only",
+            "zab-reconfiguration",
+            "a new leader completes a configuration change with the configuration before it alone (R.9, R.10)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "epoch uniqueness, zxid uniqueness, activation, one chain"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(CompletesInOld)},
+            processes=5,
+        ),
+        Mutant(
+            "discover-in-old-only",
+            "zab-reconfiguration",
+            "a new leader that finds a configuration change has promises of the configuration before it alone (R.10)",
+            _CHANGES,
+            _named(
+                "primary integrity, total order, agreement, po causal order, strict causality, redelivery, epoch "
+                "uniqueness, zxid uniqueness, epoch progress"
+            ),
+            "two candidates",
+            {},
+            {"start": starting(DiscoversInOld)},
+            processes=5,
+            within=("complete-with-old-only",),
+        ),
+        Mutant(
+            "second-change-early",
+            "zab-reconfiguration",
+            "a second configuration change is proposed while the first is pending, and passes it over (R.1)",
+            _CHANGES,
+            _named("chosen, agreement, primary integrity, activation, one chain"),
+            "one change of leader",
+            {Request: propose_second_change},
+            {"start": starting(ChangesTwice)},
+            processes=5,
+            state=Overtaking,
+        ),
+        Mutant(
+            "activate-on-ack",
+            "zab-reconfiguration",
+            "a configuration is active where its change is accepted, before it is committed (R.5)",
+            _CHANGES,
+            _named(
+                "activation, total order, agreement, local primary order, global primary order, primary integrity, po "
+                "causal order, strict causality, prefix, causal order, redelivery, invariant 4, chosen, epoch "
+                "uniqueness, zxid uniqueness, convergence, reliable delivery, epoch progress, one chain"
+            ),
+            "one change of leader",
+            {NewLeader: activate_on_adopting, Propose: activate_on_accepting},
+            processes=4,
+        ),
+        Mutant(
+            "joiner-acks-early",
+            "zab-reconfiguration",
+            "a joiner accepts a configuration change before it has the history, and its ACK counts (R.0)",
+            _CHANGES,
+            _named(
+                "invariant 1, total order, agreement, local primary order, primary integrity, po causal order, "
+                "prefix, invariant 4, one chain"
+            ),
+            "one change of leader",
+            {
+                Request: propose_to_joiner_that_waits,
+                Ack: count_joiner_that_waits,
+                reconfiguration.CEpoch: let_joiner_wait,
+            },
+            processes=4,
+        ),
+        Mutant(
+            "elect-in-old-only",
+            "zab-reconfiguration",
+            "a process in which a configuration is active elects by the one before it (R.10)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, global primary order, primary integrity, po causal order, strict "
+                "causality, causal order, redelivery, convergence, reliable delivery, epoch progress, activation, one "
+                "chain"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(ElectsInOld)},
+            processes=5,
+        ),
+        Mutant(
+            "elect-in-new-only",
+            "zab-reconfiguration",
+            "a process that has accepted a configuration change elects by its configuration alone (R.9, R.10)",
+            _CHANGES,
+            _named(
+                "chosen, total order, agreement, local primary order, global primary order, primary integrity, po "
+                "causal order, strict causality, prefix, causal order, redelivery, invariant 4, epoch uniqueness, "
+                "zxid uniqueness, convergence, reliable delivery, activation, one chain"
+            ),
+            "one change of leader",
+            {},
+            {"start": starting(ElectsInNew)},
+            processes=5,
+        ),
+        Mutant(
+            "lead-on-unpromised",
+            "zab-reconfiguration",
+            "the process that is named to lead on takes an epoch that no quorum has promised (R.7)",
+            _CHANGES,
+            _named(
+                "invariant 4, total order, agreement, strict causality, redelivery, epoch uniqueness, zxid uniqueness"
+            ),
+            "two candidates",
+            {reconfiguration.Designated: lead_on_unpromised},
+            processes=4,
+        ),
+        Mutant(
+            "lead-on-in-same-epoch",
+            "zab-reconfiguration",
+            "the process that is named to lead on does so in the epoch of the leader before (R.7)",
+            _CHANGES,
+            _named(
+                "epoch uniqueness, total order, agreement, local primary order, primary integrity, po causal order, "
+                "strict causality, prefix, redelivery, invariant 4, invariant 5, chosen, zxid uniqueness, zxid "
+                "assignment, reliable delivery, epoch progress, one chain"
+            ),
+            "none",
+            {reconfiguration.Designated: lead_on_in_same_epoch},
+            processes=4,
+        ),
+        Mutant(
+            "keep-cut-off-change",
+            "zab-reconfiguration",
+            "a configuration change that was cut off a history is still asked for (R.11)",
+            _CHANGES,
+            _named("convergence, reliable delivery"),
+            "one change of leader",
+            {NewLeader: keep_noted_change, Propose: note_proposed_change},
+            {"start": starting(AsksWhatItHasSeen)},
+            processes=4,
+            state=LastSeen,
         ),
     )
 }

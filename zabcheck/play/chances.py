@@ -26,13 +26,16 @@ TRIES_TO_BREAK = 1000
 def chances(session: Session, property_: str, tries: int = TRIES, steps: int = STEPS, seed: int = 1) -> list[int]:
     """Return for each position up to here in how many of `tries` continuations the property breaks, or is broken.
 
+    The run ends here, and a continuation where it stops: a property may be one that only the end of a run breaks.
+
     The same seed gives the same numbers. ValueError if there is no such property. Some 10 CPU ms a position and 100
     tries with three processes.
     """
     kinds = select([property_])
     found = []
-    for simulator, judge in _judged(session, kinds):
-        if any(judge.all_violated()):
+    judged = _judged(session, kinds)
+    for place, (simulator, judge) in enumerate(judged, 1):
+        if any(judge.all_violated()) or (place == len(judged) and _ends_broken(judge.fork())):
             found.append(tries)
             continue
         found.append(sum(_breaks(simulator, judge, run_seed(seed, each), steps) is not None for each in range(tries)))
@@ -81,9 +84,13 @@ def _breaks(simulator: Simulator, judge: Judge, seed: int, steps: int) -> tuple[
     run = _run(simulator, judge)
     with suppress(StepRaised):  # no property is judged in a run whose code raised
         go_on(run, seed, steps)
-        if run.broken is not None:
+        if run.broken is not None or _ends_broken(run.judge):
             return tuple(run.simulator.executed)
     return None
+
+
+def _ends_broken(judge: Judge) -> bool:
+    return any(verdict.status == "violated" for verdict in judge.finish())
 
 
 def _needed(simulator: Simulator, judge: Judge, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:
@@ -107,4 +114,6 @@ def _executed(simulator: Simulator, judge: Judge, choices: Sequence[Choice]) -> 
             run.execute(choice)
             if run.broken is not None:
                 return tuple(run.simulator.executed)
+        if _ends_broken(run.judge):
+            return tuple(run.simulator.executed)
     return None

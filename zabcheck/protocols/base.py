@@ -369,6 +369,7 @@ class Protocol(Struct, frozen=True):
     ends that.
     `governing(processes, leader)` returns the quorums that can go on by themselves with this leader, by what the
     processes, from 1 on, know of configurations. None: those that the run began with.
+    `active(process)` returns the quorums by which the process alone would go on. None: those that the run began with.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
@@ -401,6 +402,7 @@ class Protocol(Struct, frozen=True):
     threads: Callable[[Switches], Threads] = without_threads
     vote: Callable[[Any], tuple[Any, ...]] | None = None
     governing: Callable[[Sequence[Any], ProcessId], Quorums] | None = None
+    active: Callable[[Any], Quorums] | None = None
     mutant: str | None = None
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None

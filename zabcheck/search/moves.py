@@ -123,7 +123,18 @@ class Moves:
         if self.by_vote:
             return self.elected(pick)
         leader = _one(self.ids, pick)
-        return choices.Lead(leader, self.some_but(leader, pick // len(self.ids)))
+        pick //= len(self.ids)
+        on_its_own = self.on_its_own(leader, pick // 2) if pick % 2 else None
+        return on_its_own or choices.Lead(leader, self.some_but(leader, pick))
+
+    def on_its_own(self, leader: int, pick: int) -> Choice | None:
+        """Return the choice of a leader by a least quorum of its configuration; None where there are none."""
+        state, active = self.simulator.states[leader], self.simulator.protocol.active
+        if active is None or state is None:
+            return None
+        first = pick % len(self.ids)
+        quorum = least(active(state), leader, (*self.ids[first:], *self.ids[:first]))
+        return None if quorum is None else choices.Lead(leader, tuple(each for each in quorum if each != leader))
 
     def elected(self, pick: int) -> Choice | None:
         """Return an election by vote among some processes that are a quorum; the one with the greatest vote leads."""

@@ -69,6 +69,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     sizes_rejoining: Annotated[
         tuple[int, ...], Meta(description="swarm: the same where runs are about a process that comes back")
     ]
+    sizes_changing: Annotated[
+        tuple[int, ...], Meta(description="swarm: the same where the configuration changes, to other processes")
+    ]
     weighted: Annotated[float, Meta(description="swarm: the share of runs with quorums by weights")]
     most_weight: Annotated[int, Meta(description="swarm: the highest weight of a process")]
     rates: Annotated[tuple[int, ...], Meta(description="swarm: the factor of the weight of an optional move")]
@@ -167,6 +170,8 @@ SETTINGS = Settings(
     sizes=(3, 3, 3, 3, 3, 5, 5, 2, 4, 7),
     # A process that comes back takes a leader, and another one that makes a quorum without it.
     sizes_rejoining=(*[3] * 14, 2, 2, 4, 5, 5, 7),
+    # What goes wrong with two configurations takes a process that only one of them has.
+    sizes_changing=(3, 4, 4, 5, 5),
     weighted=0.1,
     most_weight=4,
     rates=(1, 1, 2, 4),

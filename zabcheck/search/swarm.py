@@ -158,13 +158,14 @@ def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: 
 
 def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
     """Draw the configuration of the run of this seed."""
-    sizes = SETTINGS.sizes_rejoining if search.protocol.environment.rejoins else SETTINGS.sizes
-    size = search.processes or _one(sizes, random)
+    environment = search.protocol.environment
+    sizes = SETTINGS.sizes_rejoining if environment.rejoins else SETTINGS.sizes
+    size = search.processes or _one(SETTINGS.sizes_changing if environment.configurations else sizes, random)
     quorums = Quorums(size)
     if random() < SETTINGS.weighted:
         weights = [int(random() * (SETTINGS.most_weight + 1)) for _ in range(size)]
         quorums = Weighted(size, tuple(weights)) if any(weights) else quorums
-    if search.protocol.environment.configurations:
+    if environment.configurations:
         quorums = first_configuration(size, int(random() * _PICKS))
     left_out = [name for name in SETTINGS.optional if random() < 0.5]
     seldom = [_one(SETTINGS.seldom, random) for _ in range(2)]

@@ -8,9 +8,11 @@ import pytest
 
 from invariants import (
     GROUPS,
+    OF_CHANGES,
     PROPERTIES,
     Accept,
     AckEpoch,
+    Activate,
     Adopt,
     Broadcast,
     CommitEpoch,
@@ -52,8 +54,9 @@ def test_the_texts_are_the_golden_ones() -> None:
 
 
 def test_each_property_has_an_explanation_of_its_own_and_a_golden_text() -> None:
-    assert set(EXPLAINED) == set(PROPERTIES)
-    assert {RECORDED[name].violates for name in names()} | {"clock", *GROUPS["clients"]} == set(PROPERTIES)
+    known = {*PROPERTIES, *(kind.name for kind in OF_CHANGES)}
+    assert set(EXPLAINED) == known
+    assert {RECORDED[name].violates for name in names()} | {"clock", *GROUPS["clients"]} == known
 
 
 each_recorded = pytest.mark.parametrize("name", sweep(RECORDED, normal=list(RECORDED)[::6]))
@@ -164,11 +167,12 @@ def histories(told: Story) -> list[dict[int, tuple[str, ...]]]:
 
 # How claims are read back from the text.
 
-TXN = r"[^\s,;]+⟨\d+,\d+⟩"
+TXN = r"(?:config [\d,]+|[^\s,;]+)⟨\d+,\d+⟩"
 ACTOR = r"p(\d+)(?: \(incarnation (\d+)[^)]*\))?"
 LIVES: dict[str, tuple[type[Event], ...]] = {"up": (Recover,), "down": (Crash,)}
 VERBS: dict[str, tuple[type[Event], ...]] = {
     "broadcast phase": (CommitEpoch,),
+    "activated": (Activate,),
     "crashed": (Crash,),
     "altered at": (Corrupt,),
     "truncated": (Truncate,),
@@ -214,7 +218,7 @@ def claimed(sentences: tuple[str, ...]) -> Iterator[tuple[tuple[type[Event], ...
 
 
 def _is_of(event: Local, txn: str | None, kinds: tuple[type[Event], ...]) -> bool:
-    if not isinstance(event, Deliver | Broadcast | Accept):
+    if not isinstance(event, Deliver | Broadcast | Accept | Activate):
         return True
     return txn is None or str(event.txn) == txn
 

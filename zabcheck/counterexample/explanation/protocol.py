@@ -4,7 +4,7 @@ A function for each property, declared with its edges by `explains`: it takes th
 and yields sentences without their full stop.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from zabcheck.counterexample.explanation.deliveries import built_on
 from zabcheck.counterexample.explanation.edges import Case, Mark, actor_of, in_order
@@ -360,14 +360,14 @@ def _skipped(f: Facts, begin: CommitEpoch, broadcast: Broadcast) -> Broadcast | 
 # What else is of the protocol.
 
 
-def _no_quorum(case: Case) -> Iterator[Mark]:
+def no_quorum(case: Case) -> Iterator[Mark]:
     """Mark the quorum of acceptances that is lacking."""
     last = len(case.witness) - 1
     quorum = case.nothing(f"a quorum accepts {case.witness[last].txn}", "accept")
     yield Mark(quorum, case.at(last), "missing", "no quorum accepted it")
 
 
-@explains(Chosen, edges=_no_quorum)
+@explains(Chosen, edges=no_quorum)
 def chosen(v: Violation, f: Facts) -> Iterator[str]:
     """A delivery of what no quorum had accepted."""
     *accepted, deliver = v.witness
@@ -375,6 +375,15 @@ def chosen(v: Violation, f: Facts) -> Iterator[str]:
 
     it = shown(deliver.txn)
     yield taken_from(f, deliver)
+    yield from accepted_by_no_quorum(f, accepted)
+    if not accepted:
+        yield from altered(f, deliver)
+    yield demands(v, f"a quorum has accepted {it} before, for only what a quorum has is sure to outlive its leader")
+    yield f"So {f.who(deliver)} applied what was not yet safe{_what_became_of_it(f, deliver)}"
+
+
+def accepted_by_no_quorum(f: Facts, accepted: Sequence[Event]) -> Iterator[str]:
+    """Say who had accepted a transaction of which a witness has these acceptances."""
     until = "By then" if f.ordered else "In the whole trace"
     acceptances = [event for event in accepted if isinstance(event, Accept | Adopt)]
     if acceptances:
@@ -383,9 +392,6 @@ def chosen(v: Violation, f: Facts) -> Iterator[str]:
         yield f"{until} it had been accepted only {accepted_by}, in epoch {epoch}: by no quorum{weighed}"
     else:
         yield f"{until} no process had accepted it"
-        yield from altered(f, deliver)
-    yield demands(v, f"a quorum has accepted {it} before, for only what a quorum has is sure to outlive its leader")
-    yield f"So {f.who(deliver)} applied what was not yet safe{_what_became_of_it(f, deliver)}"
 
 
 def _what_became_of_it(f: Facts, deliver: Deliver) -> str:

@@ -10,7 +10,7 @@ process than at another.
 
 from collections.abc import Iterable, Iterator
 
-from zabcheck.counterexample.explanation import deliveries, end, primaries, protocol
+from zabcheck.counterexample.explanation import configurations, deliveries, end, primaries, protocol
 from zabcheck.counterexample.explanation.explained import Explained
 from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.invariants import Event, Violation
@@ -22,7 +22,7 @@ LONGEST_SENTENCE = 240
 
 EXPLAINED: dict[str, Explained] = {
     each.property.name: each
-    for module in (deliveries, protocol, primaries, end)
+    for module in (deliveries, protocol, configurations, primaries, end)
     for each in vars(module).values()
     if isinstance(each, Explained)
 }

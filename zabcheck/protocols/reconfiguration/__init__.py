@@ -84,6 +84,7 @@ RECONFIGURATION = Protocol(
     highest_epoch=ZAB.highest_epoch,
     environment=Environment(configurations=True, moves={"reconfigure": 6}, switches={"application": ()}),
     governing=process.governing,
+    active=lambda f: f.acting.configuration,
     contradiction=contradiction,
 )
 

@@ -96,21 +96,18 @@ class Member(zab.Process):
         assert self.proposed is not None
         if self.designated is not None:
             return False  # R.6
-        committed = self.chains.governing(self.proposed.up_to(self.committed))
         history = self.proposed.up_to(zxid)
-        changes = self.chains.changes_after(history, self.committed)
         return all(
-            not without_quorum(self.needed_for(change), [f for f, acked in acks if acked >= change.zxid])
-            for change in changes
-        ) and not without_quorum(self.needed_behind(changes, committed), [f for f, acked in acks if acked >= zxid])
+            not without_quorum(self.needed_for(each), [f for f, acked in acks if acked >= each.zxid])
+            for each in (*self.chains.changes_after(history, self.committed), history)
+        )
 
-    def needed_for(self, change: Chain) -> Required:
-        """R.4: a configuration change takes a quorum of the configuration before it, and one of its own."""
-        return self.chains.required(change)
+    def needed_for(self, history: Chain) -> Required:
+        """R.3, R.4, R.8: a quorum of each of these has to acknowledge the last transaction of `history`.
 
-    def needed_behind(self, changes: Sequence[Chain], committed: Configuration) -> Required:
-        """R.3, R.8: what comes after uncommitted changes takes a quorum of the last; without any, of `committed`."""
-        return (self.chains.governing(changes[-1]) if changes else committed,)
+        A configuration change takes two: of the configuration before it, and of its own.
+        """
+        return self.chains.required(history)
 
     def may_change(self, to: Configuration) -> bool:
         """R.1: no other change is pending, and a quorum of the new configuration has what the leader has."""
@@ -190,7 +187,7 @@ class Governing(Quorums, frozen=True):
         leader: Member = self.known[self.leader - 1]
         # It is told of each configuration that is active at one of them, in any order.
         told = [f.acting.configuration for f in found if f.acting.zxid > leader.acting.zxid]
-        may_lead = leader.may_lead() and all(self.leader in each.members for each in (*told, *required))
+        may_lead = all(self.leader in each.members for each in (leader.acting.configuration, *told, *required))
         return may_lead and not without_quorum(tuple(required), members)
 
 
