@@ -183,7 +183,7 @@ def test_a_planted_bug_is_found(name: str) -> None:
 
 OF_CHANGES = [name for name, bug in CATALOGUE.items() if bug.protocol == "zab-reconfiguration"]
 TAKE_TOO_LONG = ("discover-in-old-only", "keep-cut-off-change")
-"""The bugs that this engine seldom finds in its runs: swarm takes some hundred or thousand (docs/reconfiguration.md)."""
+"""The bugs that this engine seldom finds: they take swarm up to some thousand runs (docs/reconfiguration.md)."""
 
 
 @pytest.mark.slow
