@@ -235,7 +235,8 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         ("counter_limit=x", "--switch: counter_limit: expected a number from 1 to 4294967295, found `x`"),
         (
             "x=1",
-            "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, closing",
+            "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
+            "closing, outstanding",
         ),
         ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`"),
         (

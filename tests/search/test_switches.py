@@ -10,7 +10,7 @@ from invariants import Event, State
 from tests.search.builders import minimised
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.protocols.switches import LETTER, Switches
+from zabcheck.protocols.switches import LETTER, Switches, ZabSwitches
 from zabcheck.protocols.zab.histories import Missing, Whole
 from zabcheck.protocols.zab.messages import NewLeader
 from zabcheck.search.machine import find
@@ -70,7 +70,7 @@ def test_a_fixed_switch_is_the_same_in_every_run(name: str, value: object) -> No
 
 
 def test_a_schedule_keeps_its_switches() -> None:
-    switches = Switches("missing", "atomic", "together", "key-value", 3)
+    switches = ZabSwitches("missing", "atomic", "together", "key-value", 3, outstanding=2)
     schedule = schedule_of("zab", None, 3, (Lead(1, (2,)),), switches=switches)
     assert load(dump(schedule), "run.json") == schedule
     assert dump(schedule).count(b"missing") == 1
