@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli.conftest import Command
 from zabcheck.extras import pip_install
-from zabcheck.proof import prover
+from zabcheck.proof import prover, refuter
 from zabcheck.proof.obligations import Obligation
 
 
@@ -39,6 +39,7 @@ def test_the_verdict_and_the_certificate_say_what_is_proved_and_of_what(
 ) -> None:
     monkeypatch.setattr(prover, "decide", lambda obligation, _: prover.Decision(obligation, "proved", 0.1, 1))
     monkeypatch.setattr(prover, "needed", lambda _: [])
+    monkeypatch.setattr(refuter, "refute", lambda _: None)
     done = zabcheck("prove", *options, "--certificate", "proof")
     said = PROVED[options]
     assert (done.code, done.out.splitlines()[-1]) == (0, f"PASS: {said}; next: zabcheck verify proof")

@@ -61,7 +61,10 @@ def believed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_part_is_verified_by_both_solvers_and_is_no_proof(zabcheck: Command, folder: Path) -> None:
     done = zabcheck("verify", "proof")
     assert done.code == 3
-    said = "INCONCLUSIVE: Zab: 1 of 262 obligations proved, 1 of them by both solvers: a part, no proof; missing: "
+    said = (
+        "INCONCLUSIVE: Zab: 1 of 262 obligations proved, 1 of them without a solver and 1 by both solvers: "
+        "a part, no proof; missing: "
+    )
     assert done.out.splitlines()[-1].startswith(said)
 
 
@@ -69,12 +72,63 @@ def test_a_part_is_verified_by_both_solvers_and_is_no_proof(zabcheck: Command, f
 def test_a_whole_certificate_is_a_proof(zabcheck: Command, tmp_path: Path) -> None:
     written(tmp_path / "proof", Subject(), [])
     done = zabcheck("verify", "proof")
-    last = "PASS: Zab: all 262 obligations proved, 262 of them by both solvers"
+    last = "PASS: Zab: all 262 obligations proved, 0 of them without a solver and 262 by both solvers"
     assert (done.code, done.out.splitlines()[-1]) == (0, last)
     (tmp_path / "proof" / FILE).unlink()
     summed(tmp_path / "proof")
     done = zabcheck("verify", "proof", "--format", "json")
     assert (done.code, done.json["missing"]) == (3, ["promise keeps one promise"])
+
+
+def test_without_a_solver_a_refutation_proves(zabcheck: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verifier, "SOLVERS", {"a solver that nobody has": None})
+    done = zabcheck("verify", "--proofs", "proof")
+    lines = done.out.splitlines()
+    assert done.code == 3
+    assert lines[0] == "refutations checked without a solver: 1 of 1"
+    assert lines[1] == "obligations whose hypotheses are true in a model: 1 of 1"
+    assert lines[-1].startswith(
+        "INCONCLUSIVE: Zab: 1 of 262 obligations proved, 1 of them without a solver: a part, no"
+    )
+    (folder / f"{FILE}{certificate.REFUTATION}").unlink()
+    done = zabcheck("verify", "--proofs", "proof")
+    assert done.code == 3
+    assert done.out.splitlines()[-1] == f"INCONCLUSIVE: Zab: 1 file of 1 without a refutation: {FILE}"
+
+
+@pytest.mark.slow
+def test_all_obligations_of_a_step_have_a_refutation(zabcheck: Command) -> None:
+    assert zabcheck("prove", "--step", "f.3.2", "--certificate", "proof").code == 0
+    assert "obligations proved, 22 of them without a solver: a part" in zabcheck("verify", "--proofs", "proof").out
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "said"),
+    [
+        (f"{FILE}.refutation", lambda text: "instance 99\n" + text, "line 1: no formula 99"),
+        (f"{FILE}.refutation", lambda _: "lemma\n", "line 1: the lemma does not follow from the clauses before it"),
+        (f"{FILE}.refutation", lambda _: "", "the last line is no empty lemma"),
+        ("another.smt2.refutation", lambda _: "lemma\n", "no file of SHA256SUMS is refuted by it"),
+        ("models.json", lambda _: "{", "expected what `zabcheck prove --certificate` writes: "),
+        ("models.json", lambda text: text.replace('"promise":{', '"promise":{"more":1,'), "unknown field `more`"),
+        (
+            "models.json",
+            lambda text: text.replace('"n":"p1","e":"2"', '"n":"p1","e":"0"', 1),
+            f"promise: false in this model, which {FILE} assumes: (and (before zero e) (and (not (left n e))",
+        ),
+        ("models.json", lambda text: text.replace('"n":"p1","e":"2"', '"e":"2"', 1), "promise: no `n`"),
+    ],
+)
+def test_a_refutation_or_a_model_that_is_wrong_is_refused(
+    zabcheck: Command, folder: Path, file: str, change: Any, said: str
+) -> None:
+    path = folder / file
+    path.write_text(change(path.read_text() if path.exists() else ""))
+    done = zabcheck("verify", "--proofs", "proof")
+    assert done.code == 2
+    assert done.err.startswith(f"zabcheck: proof/{file}: ")
+    assert said in done.err
+    assert done.err.count("\n") == 1
 
 
 @pytest.mark.usefixtures("believed")

@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.proof.example import EXAMPLE
 from tests.tiers import sweep
 from zabcheck.proof import prover
 from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.example import EXAMPLE
 from zabcheck.proof.finite import SMALL, Facts, at_start, holds, take
 from zabcheck.proof.obligations import Theory, leave_out, obligations
 from zabcheck.proof.properties import PROPERTIES

@@ -30,7 +30,6 @@ from invariants import (
 )
 from invariants.chain import Chain
 from invariants.quorums import Quorums, quorums_of
-from tests.proof.example import EXAMPLE
 from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
@@ -38,6 +37,7 @@ from zabcheck.proof import compiled
 from zabcheck.proof.abstraction import LOOKS_AT, abstract, at_start, provides_what_it_accepted
 from zabcheck.proof.compiled import of
 from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.example import EXAMPLE
 from zabcheck.proof.finite import SMALL, Facts, holds
 from zabcheck.proof.finite import at_start as facts_at_start
 from zabcheck.proof.finite import take as take_facts

@@ -1,4 +1,4 @@
-"""`zabcheck verify`: checks the certificate of a proof with two solvers."""
+"""`zabcheck verify`: checks the certificate of a proof, with two solvers and without."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,17 +20,47 @@ from zabcheck.text.words import counted
 def verify(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="What `zabcheck prove --certificate` has written.")],
     seconds: Annotated[float, typer.Option(min=1, help="The most that a solver may take for one file.")] = 60,
+    proofs: Annotated[bool, typer.Option("--proofs", help="Ask no solver: check the refutations alone.")] = False,
     format: Formats = Format.text,
 ) -> int:
-    """Check the certificate of a proof with z3 and cvc5.
+    """Check the certificate of a proof with z3 and cvc5, and line by line without a solver.
 
     Each file has to be, word for word, an obligation that this version of zabcheck states; nothing else is given to the
-    solvers, which run in a process that can write nothing. What one of them proves is proved; the table says what each
-    decided. A certificate that lacks obligations is a part, and no proof: exit code 3.
+    solvers, which run in a process that can write nothing. What one of them proves, or a refutation, is proved; the
+    table says what each decided. A certificate that lacks obligations is a part, and no proof: exit code 3.
     """
     with bad_input_for((certificate.BadCertificate, verifier.SolverMissing)):
         read = certificate.read(folder)
-        verifier.look_for_solvers()
+        if not proofs:
+            verifier.look_for_solvers()
+    asked: tuple[str, ...] = () if proofs else tuple(SOLVERS)
+    done = [verifier.Checked(file, {}, {}) for file in read.texts] if proofs else _ask(folder, read, seconds)
+    code, why = _verdict(done, read, asked)
+    if format is Format.json:
+        print_json(
+            "verify",
+            mutant=read.subject.mutant,
+            without=read.subject.without,
+            missing=read.missing,
+            fingerprint=read.fingerprint,
+            refuted=read.refuted,
+            satisfied=read.satisfied,
+            files=done,
+            verdict=why,
+        )
+        return code
+    console = make_console()
+    if asked:
+        rows = [_row(each, done) for each in asked]
+        console.print(render_rows(("solver", "unsat", "sat", "unknown", "seconds", "longest"), rows))
+    console.print(f"refutations checked without a solver: {len(read.refuted)} of {len(done)}")
+    console.print(f"obligations whose hypotheses are true in a model: {len(read.satisfied)} of {len(done)}")
+    console.print(f"fingerprint of the index: {read.fingerprint}")
+    return conclude(console, code, why)
+
+
+def _ask(folder: Path, read: certificate.Certificate, seconds: float) -> list[verifier.Checked]:
+    """Return what the solvers say of each file."""
     done: list[verifier.Checked] = []
     with (
         bad_input_for(verifier.SolverFailed, f"{folder}/"),
@@ -42,24 +72,7 @@ def verify(
             done.append(each)
             advance(each.file, len(done))
             look_for_interrupt()
-    code, why = _verdict(done, read)
-    if format is Format.json:
-        print_json(
-            "verify",
-            mutant=read.subject.mutant,
-            without=read.subject.without,
-            missing=read.missing,
-            fingerprint=read.fingerprint,
-            files=done,
-            verdict=why,
-        )
-        return code
-    console = make_console()
-    console.print(
-        render_rows(("solver", "unsat", "sat", "unknown", "seconds", "longest"), [_row(s, done) for s in SOLVERS])
-    )
-    console.print(f"fingerprint of the index: {read.fingerprint}")
-    return conclude(console, code, why)
+    return done
 
 
 def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
@@ -70,18 +83,22 @@ def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
     return [solver, *figures, f"{taken:.1f}", f"{longest.file} {longest.seconds[solver]:.1f} s"]
 
 
-def _verdict(done: Sequence[verifier.Checked], read: certificate.Certificate) -> tuple[int, str]:
+def _verdict(done: Sequence[verifier.Checked], read: certificate.Certificate, asked: Sequence[str]) -> tuple[int, str]:
     """Return the exit code, and why. A statement that one solver refutes is refused, whatever the other says."""
     about = f"{read.subject.name}: "
     sat = [each.file for each in done if "sat" in each.answers.values()]
     if sat:
         return VIOLATED, f"{about}{counted(len(sat), 'file', 'files')} of {len(done)} refused: {named(sat)}"
-    neither = [each.file for each in done if "unsat" not in each.answers.values()]
+    refuted = set(read.refuted)
+    neither = [each.file for each in done if each.file not in refuted and "unsat" not in each.answers.values()]
     if neither:
         several = counted(len(neither), "file", "files")
-        return INCONCLUSIVE, f"{about}{several} of {len(done)} decided by no solver: {named(neither)}"
-    both = sum(list(each.answers.values()).count("unsat") == 2 for each in done)
-    proved = f"{read.subject.proved(len(done), len(done) + len(read.missing))}, {both} of them by both solvers"
+        how = "decided by no solver" if asked else "without a refutation"
+        return INCONCLUSIVE, f"{about}{several} of {len(done)} {how}: {named(neither)}"
+    proved = f"{read.subject.proved(len(done), len(done) + len(read.missing))}, {len(refuted)} of them without a solver"
+    if asked:
+        both = sum(list(each.answers.values()).count("unsat") == len(asked) for each in done)
+        proved = f"{proved} and {both} by both solvers"
     if read.missing:
         return INCONCLUSIVE, f"{proved}: a part, no proof; missing: {named(read.missing)}"
     if read.subject.mutant:

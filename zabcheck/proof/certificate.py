@@ -1,4 +1,7 @@
-"""Writes a proof to a folder, and reads it: its obligations in SMT-LIB 2.6, which can be checked with any solver."""
+"""Writes a proof to a folder, and reads it: its obligations in SMT-LIB 2.6, which can be checked with any solver.
+
+Beside each obligation is its refutation, which is checked without a solver; models show that what they assume can be.
+"""
 
 import hashlib
 import re
@@ -10,8 +13,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from zabcheck.proof import prover
+from zabcheck.proof import models, prover, refutation, refuter
 from zabcheck.proof.conjuncts import CONJUNCTS
+from zabcheck.proof.models import Model
 from zabcheck.proof.mutants import KNOWN, Subject
 from zabcheck.proof.obligations import Obligation, obligations
 from zabcheck.text.files import write_all
@@ -20,6 +24,9 @@ SUMS = "SHA256SUMS"
 """The index: a line for each obligation's file, as `sha256sum` writes and checks it."""
 LINE = re.compile(r"([0-9a-f]{64})  ([\w.-]+\.smt2)")
 MANIFEST = "manifest.json"
+MODELS = "models.json"
+REFUTATION = ".refutation"
+"""The end of a refutation's file, after the name of its obligation's file."""
 LARGEST = 1 << 20
 """The most bytes that a file of a certificate may have; ours have some thousands."""
 
@@ -34,7 +41,8 @@ from what: what a proof does not need is left out of its file.
 
 The first line prints what was changed or is missing, the second how many files z3 decides, of {files}: how soon it ends
 depends on its random seed, hence four of them. `zabcheck verify .` does the same with z3 and cvc5, and compares each
-file with the obligation that zabcheck states.
+file with the obligation that zabcheck states. `zabcheck verify --proofs .` asks no solver: it checks the refutations,
+`*.smt2.refutation`, line by line. `models.json` has states in which what the obligations assume is true.
 """
 PART = """
 This is no proof of the protocol, which takes all {of} obligations.
@@ -47,10 +55,11 @@ class BadCertificate(Exception):
 
 
 class Entry(Struct, frozen=True):
-    """An obligation of a certificate, with the names of all that its proof uses."""
+    """An obligation of a certificate, the names of all that its proof uses, and its refutation if one was found."""
 
     obligation: Obligation
     uses: list[str]
+    refutation: str | None = None
 
 
 class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,12 +84,17 @@ class Certificate(Struct, frozen=True):
     subject: Subject
     texts: dict[str, str]
     missing: list[str]
+    refuted: list[str]
+    """The files whose refutation was checked."""
+    satisfied: list[str]
+    """The files whose hypotheses are true in a model."""
 
 
 def entry(decision: prover.Decision) -> Entry:
-    """Return the entry of a proved obligation."""
+    """Return the entry of a proved obligation. NoSolver without z3 and cvc5; cost: see `refuter.refute`."""
     assert decision.status == "proved"
-    return Entry(decision.obligation, prover.needed(decision))
+    uses = prover.needed(decision)
+    return Entry(decision.obligation, uses, refuter.refute(decision.obligation.script(uses)))
 
 
 def contents(entries: list[Entry], subject: Subject) -> dict[str, str]:
@@ -95,8 +109,10 @@ def contents(entries: list[Entry], subject: Subject) -> dict[str, str]:
         "INDEX.tsv": "file\twhat it shows\tfrom what\n" + "".join(shown),
         "README.md": _readme(manifest),
         MANIFEST: msgspec.json.format(msgspec.json.encode(manifest), indent=2).decode() + "\n",
+        MODELS: msgspec.json.encode(models.models(subject)).decode() + "\n",
     }
-    return {**files, **about}
+    refutations = {each.obligation.file + REFUTATION: each.refutation for each in entries if each.refutation}
+    return {**files, **refutations, **about}
 
 
 def _readme(manifest: Manifest) -> str:
@@ -117,7 +133,7 @@ def read(folder: Path) -> Certificate:
     """Read a certificate. BadCertificate unless each file of its index is there, and is an obligation of its subject.
 
     The subject's obligations are stated anew, and compared with the files: a file may leave out what its proof does not
-    need, and has nothing that its obligation has not.
+    need, and has nothing that its obligation has not. Refutations and models are checked where they are there.
     """
     manifest = _manifest(folder)
     every = {each.file: each for each in obligations(manifest.subject.theory())}
@@ -131,7 +147,50 @@ def read(folder: Path) -> Certificate:
         said = f"expected {found[0]} of {found[1]} obligations, as in {SUMS}, found {counts[0]} of {counts[1]}"
         raise BadCertificate(f"{folder / MANIFEST}: {said}{_other_version(manifest)}")
     missing = [each.name for file, each in every.items() if file not in texts]
-    return Certificate(fingerprint, manifest.subject, texts, missing)
+    refuted, satisfied = _refuted(folder, texts), _satisfied(folder, texts, every)
+    return Certificate(fingerprint, manifest.subject, texts, missing, refuted, satisfied)
+
+
+def _refuted(folder: Path, texts: Mapping[str, str]) -> list[str]:
+    """Return the files that have a refutation. BadCertificate if one is wrong."""
+    found = []
+    for path in sorted(folder.glob(f"*{REFUTATION}")):
+        file = path.name.removesuffix(REFUTATION)
+        if file not in texts:
+            raise BadCertificate(f"{path}: no file of {SUMS} is refuted by it")
+        try:
+            refutation.check(texts[file], _content(path).decode())
+        except (refutation.NotRefuted, UnicodeDecodeError) as error:
+            raise BadCertificate(f"{path}: {error}") from None
+        found.append(file)
+    return found
+
+
+def _satisfied(folder: Path, texts: Mapping[str, str], every: Mapping[str, Obligation]) -> list[str]:
+    """Return the files whose hypotheses are true in their model. BadCertificate if one is false."""
+    path = folder / MODELS
+    if not path.exists():
+        return []
+    try:
+        known = msgspec.json.decode(_content(path), type=dict[str, Model])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise BadCertificate(f"{path}: expected what `zabcheck prove --certificate` writes: {error}") from None
+    evaluations = {name: models.Evaluation(model) for name, model in known.items()}
+    found = []
+    for file, text in texts.items():
+        name = models.of(every[file])
+        if name not in evaluations:
+            continue
+        try:
+            wrong = evaluations[name].false_in(text)
+        except ValueError as error:
+            raise BadCertificate(f"{path}: {name}: {error}") from None
+        if wrong is not None:
+            raise BadCertificate(
+                f"{path}: {name}: false in this model, which {file} assumes: {refutation.written(wrong)}"
+            )
+        found.append(file)
+    return found
 
 
 def _manifest(folder: Path) -> Manifest:
