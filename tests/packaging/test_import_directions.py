@@ -260,7 +260,7 @@ LIBRARIES: list[tuple[str, list[str]]] = [
         ["zabcheck.campaign.report", "zabcheck.counterexample.forms", "zabcheck.papers.evaluation.plots"],
     ),
     ("z3", ["zabcheck.proof.prover", "zabcheck.proof.solvers"]),
-    ("cvc5", ["zabcheck.proof.solvers"]),
+    ("cvc5", ["zabcheck.proof.refuter", "zabcheck.proof.solvers"]),
     ("resvg_py", ["zabcheck.counterexample.forms.picture"]),
     ("starlette", ["zabcheck.play.server"]),
     ("uvicorn", ["zabcheck.play.server"]),
