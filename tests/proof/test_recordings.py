@@ -27,6 +27,7 @@ RECORDINGS = {
     "half-record-3.9.5": (43, "f.1.2", "packet 126", "not choosable", "primary integrity", 32),
     "numbered-not-applied-3.8.0": (74, "f.2.1", "packet 170", "initial history accepted", "total order", 33),
     "late-proposal-3.9.5": (67, "l.3.1", "server-2.0.log:455", "accepted is a prefix", "zxid assignment", 0),
+    "unwritten-config-3.9.5": (237, "f.2.1", "packet 461", "initial history accepted", "epoch uniqueness", -184),
     "stale-log-3.9.5": (96, "f.2.1", "packet 149", "initial history accepted", "total order", 14),
     "unforced-snapshot-3.9.3": (56, "f.2.1", "packet 523", "delivered is a prefix", "total order", 10),
 }
