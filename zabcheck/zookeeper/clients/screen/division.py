@@ -241,7 +241,8 @@ def _shares(common: Common, columns: Columns, nodes: Nodes) -> Iterator[tuple[in
     of_effects = np.tile(effects["row"], 2)
     row = np.concatenate([reads["row"], of_effects, of_effects[np.tile(is_child, 2)]])
     share_of = np.array([common.share_of(each) for each in columns.all_paths], np.int64)
-    pairs = np.unique(share_of[path] * len(columns.op) + row)
+    pairs = np.sort(share_of[path] * len(columns.op) + row)
+    pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     if len(pairs):
         for some in np.split(pairs, np.flatnonzero(np.diff(pairs // len(columns.op))) + 1):
             yield int(some[0]) // len(columns.op), some % len(columns.op)

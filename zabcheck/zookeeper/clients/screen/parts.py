@@ -46,8 +46,7 @@ def packed(table: Table, values: Mapping[str, Sequence[str]]) -> Packed:
     for name in table if length else ():
         column = table[name]
         if name in values:
-            numbers = np.unique(column)
-            numbers = numbers[numbers >= 0]
+            numbers = np.flatnonzero(np.bincount(column[column >= 0]))
             column = np.where(column >= 0, np.searchsorted(numbers, column), NO_ID).astype(np.int32)
             used[name] = [values[name][number] for number in numbers.tolist()]
         is_one = bool((column == column[0]).all())
@@ -108,7 +107,7 @@ class Lines:
         self._values = values_in(gathering)
         self.tables = [table.take() for table in gathering.tables]
         beside = [place for some in (gathering.connects, gathering.connected, gathering.lost) for place, _ in some]
-        self._places = np.unique(np.concatenate([np.array(beside, np.int64), *map(_lines_of, self.tables[:3])]))
+        self._places = np.sort(np.concatenate([np.array(beside, np.int64), *map(_lines_of, self.tables[:3])]))
         """The place of each line in the file."""
         for table in filter(None, self.tables):
             table["line"] = np.searchsorted(self._places, table["line"])

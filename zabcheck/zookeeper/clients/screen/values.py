@@ -99,8 +99,9 @@ def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
         wanted = np.unique(effects["content"][refused])
         data = nodes.data
         read = np.flatnonzero(~data["is_change"] & np.isin(data["content"], wanted))
-        written = effects["path"][refused] * len(wanted) + np.searchsorted(wanted, effects["content"][refused])
-        seen = data["path"][read] * len(wanted) + np.searchsorted(wanted, data["content"][read])
+        count = np.int64(len(wanted))
+        written = effects["path"][refused] * count + np.searchsorted(wanted, effects["content"][refused])
+        seen = data["path"][read] * count + np.searchsorted(wanted, data["content"][read])
         if np.isin(seen, written).any():
             return None
     return 0
