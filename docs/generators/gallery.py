@@ -22,6 +22,7 @@ from zabcheck.play.session import Session
 from zabcheck.search.run import named_by, replay
 from zabcheck.simulation.schedule import Schedule, dump
 from zabcheck.text.html import document, text
+from zabcheck.text.words import counted
 
 FOLDER = ROOT / "reports/gallery"
 """Has nothing but what is made here."""
@@ -125,11 +126,12 @@ h2 { font-size: 1.05rem; margin: 0; } li p { margin: 0; } .wrong { color: var(--
 
 
 class Exhibit(Struct, frozen=True):
-    """A counterexample in the gallery, and the name of its page's file."""
+    """A counterexample in the gallery, its page's file, and what a user loses by the bug, if that is another run."""
 
     name: str
     file: str
     story: Story
+    loss: Loss | None = None
 
 
 def index(title: str, about: str, exhibits: Iterable[Exhibit]) -> str:
@@ -147,8 +149,15 @@ def _item(exhibit: Exhibit) -> str:
         f'<li>\n<div><h2><a href="{text(exhibit.file)}">{text(exhibit.name)}</a></h2>{wrong}</div>\n'
         f'<div><p class="broken">{text(heading(story))}</p><p>{text(summary)}</p>'
         f'<p class="size">{story.processes} process{"" if story.processes == 1 else "es"}, '
-        f"{len(story.moments)} step{'' if len(story.moments) == 1 else 's'}</p></div>\n</li>\n"
+        f"{len(story.moments)} step{'' if len(story.moments) == 1 else 's'}</p>{_lost(exhibit.loss)}</div>\n</li>\n"
     )
+
+
+def _lost(loss: Loss | None) -> str:
+    if loss is None:
+        return ""
+    said = f"{heading(loss.story)}, {counted(len(loss.story.moments), 'step', 'steps')}"
+    return f'<p class="size"><a href="{text(loss.file)}">What a user loses by it</a>: {text(said)}</p>'
 
 
 _TITLE = "What zabcheck finds in Zab"
@@ -165,8 +174,7 @@ def pages(mutant: str, schedule: Schedule) -> Iterator[tuple[str, bytes]]:
     story = explain(schedule, decisive=True)
     file = f"{mutant}.schedule.json"
     yield file, story.schedule
-    loss = loss_of(mutant)
-    page = Loss(f"{mutant}.loss.html", loss) if loss is not None else None
+    page = _loss_page(mutant)
     yield f"{mutant}.html", to_page(story, file, chances_of(mutant, schedule), page).encode()
     if page is not None:
         file = f"{mutant}.loss.schedule.json"
@@ -176,7 +184,15 @@ def pages(mutant: str, schedule: Schedule) -> Iterator[tuple[str, bytes]]:
         yield f"{mutant}.svg", FORMS[".svg"].make(story, file)
 
 
+def _loss_page(mutant: str) -> Loss | None:
+    """Return what a user loses by a bug, with the name of its page; None if it has none."""
+    loss = loss_of(mutant)
+    return None if loss is None else Loss(f"{mutant}.loss.html", loss)
+
+
 def index_of_bugs(schedules: Mapping[str, Schedule]) -> bytes:
     """Make the page that links to those of all bugs; `schedules` has one for each, in the order of the page."""
-    exhibits = (Exhibit(name, f"{name}.html", explain(schedule)) for name, schedule in schedules.items())
+    exhibits = (
+        Exhibit(name, f"{name}.html", explain(schedule), _loss_page(name)) for name, schedule in schedules.items()
+    )
     return index(_TITLE, _ABOUT, exhibits).encode()

@@ -37,10 +37,16 @@ def test_the_violation_that_explains_the_others_comes_first(zabcheck: Command, t
     wrong = Txn(DELIVERED[0].txn.zxid, "wrong")  # type: ignore[attr-defined]  # it is a Deliver
     (tmp_path / "t.jsonl").write_bytes(trace_of([*SENT, *DELIVERED[2:], Deliver(2, 0, wrong), DELIVERED[1]]))
     lines = zabcheck("check", "t.jsonl").out.splitlines()
-    assert lines[1] == "7 properties are violated; read zxid uniqueness first"
-    assert next(line for line in lines if line.endswith(" is violated")) == "zxid uniqueness is violated"
+    assert lines[1] == "7 properties are violated; read zxid uniqueness first, the table has the others"
+    assert [line for line in lines if line.endswith(" is violated")] == ["zxid uniqueness is violated"]
     assert lines[-1].startswith("FAIL: zxid uniqueness, agreement, ")
-    assert zabcheck("explain", "t.jsonl").out.startswith("zxid uniqueness is violated\n")
+    told = zabcheck("explain", "t.jsonl", "--write", "t.html").out
+    assert told.startswith("zxid uniqueness is violated\n")
+    others = told.partition("also broken")[2].partition("\nrun ")[0].splitlines()
+    assert len([line for line in others if ": p" in line]) == 6
+    assert others[0].lstrip().startswith("agreement: p")
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert page.partition("<dt>also broken</dt><dd>agreement: p")[2].partition("</dd>")[0].count("<br/>") == 5
 
 
 def test_a_trace_that_is_not_finished_is_inconclusive(zabcheck: Command, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ def test_a_bug_that_breaks_an_invariant_first_also_shows_what_a_user_loses(mutan
     assert loss.violation is not None
     assert lost_in([loss.violation.property])
     assert f'<a href="{mutant.name}.loss.html">{loss.violation.property} is violated</a>' in page
+    index = (FOLDER / "index.html").read_text(encoding="utf-8")
+    assert f'<a href="{mutant.name}.loss.html">What a user loses by it</a>: {loss.violation.property} is' in index
 
 
 @pytest.mark.parametrize("name", ["promise-not-durable", "counter-wraps"])

@@ -161,10 +161,12 @@ def print_judged(console: Console, judged: Judged) -> None:
         print_path(console, title, style="bold")
     violations = [each.violation for each in explaining_first(judged.verdicts) if each.violation is not None]
     if len(violations) > 1:
-        console.print(f"{len(violations)} properties are violated; read {violations[0].property} first")
+        console.print(
+            f"{len(violations)} properties are violated; read {violations[0].property} first, the table has the others"
+        )
         console.print()
-    for violation in violations:
-        console.print(terminal.render_violation(violation, places=judged.as_texts()))
+    if violations:
+        console.print(terminal.render_violation(violations[0], judged.as_texts()))
         console.print()
     console.print(render_verdicts(judged.verdicts))
     if judged.misses_others:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -15,7 +15,7 @@ from zabcheck.cli.output import doing, make_console, print_json, print_path
 from zabcheck.cli.tables import STATUS_STYLES
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, asked_for, conclude, named, unexercised
 from zabcheck.counterexample.forms import terminal
-from zabcheck.invariants import Status, TraceError, Violation, select
+from zabcheck.invariants import Status, TraceError, select
 from zabcheck.text.words import as_text, clean, counted
 
 if TYPE_CHECKING:
@@ -99,8 +99,12 @@ def _as_json(checked: "CheckedRuns") -> dict[str, Any]:
 def _print(console: Console, checked: "CheckedRuns") -> None:
     for each in checked.broken[:SHOWN]:
         print_path(console, f"{each.trace}, run {each.run}", style="bold")
+        if checked.runs == 1:
+            console.print(terminal.render_violation(each.violations[0], others=each.violations[1:]))
+            continue
         for violation in each.violations:
-            console.print(_told(console, violation, checked.runs == 1))
+            said = f"  {violation.property} is violated: {violation.summary}"
+            console.print(Text(clean(said, console.options.ascii_only)))
     if checked.violated > SHOWN:
         console.print(
             f"and {counted(checked.violated - SHOWN, 'more run', 'more runs')} in which something is violated"
@@ -114,13 +118,6 @@ def _print(console: Console, checked: "CheckedRuns") -> None:
     if any(counts.get("inconclusive") for counts in checked.counts.values()):
         which = "the run does" if checked.runs == 1 else "some runs do"
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
-
-
-def _told(console: Console, violation: Violation, alone: bool) -> RenderableType:
-    """Return a violation in full if there is only one run, else in a line."""
-    if alone:
-        return terminal.render_violation(violation)
-    return Text(clean(f"  {violation.property} is violated: {violation.summary}", console.options.ascii_only))
 
 
 def _table(checked: "CheckedRuns") -> Table:

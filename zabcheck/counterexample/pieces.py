@@ -23,6 +23,7 @@ from zabcheck.invariants import (
     Ready,
     Restore,
     Violation,
+    explaining_first,
 )
 from zabcheck.text.words import cut, name, names, phrase
 
@@ -75,6 +76,17 @@ def servers_part(part: ServersPart | None) -> Iterator[str]:
         yield f"the servers did what the model of their version does{also}"
     if part.known:
         yield f"looks like {', '.join(part.known)}"
+
+
+def also_broken(story: Story) -> list[Violation]:
+    """Return the violations besides the one that is told, in the order in which they are best read."""
+    found = (verdict.violation for verdict in explaining_first(story.verdicts))
+    return [each for each in found if each is not None and each != story.violation]
+
+
+def in_a_line(violation: Violation) -> str:
+    """Tell a violation in a line, where another one is told in full."""
+    return f"{violation.property}: {violation.summary}"
 
 
 def labels_of(violation: Violation | None) -> dict[Event, str]:

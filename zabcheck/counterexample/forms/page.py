@@ -22,7 +22,16 @@ from zabcheck.counterexample.forms.page_data import data, states_of
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.counterexample.forms.rows import said_of
 from zabcheck.counterexample.forms.terminal import LONGEST_DONE, PAPERS
-from zabcheck.counterexample.pieces import LONGEST_PIECE, Labels, labels_by_step, labels_of, meanings, servers_part
+from zabcheck.counterexample.pieces import (
+    LONGEST_PIECE,
+    Labels,
+    also_broken,
+    in_a_line,
+    labels_by_step,
+    labels_of,
+    meanings,
+    servers_part,
+)
 from zabcheck.counterexample.story import Chances, HeldThread, Moment, Story
 from zabcheck.text.html import document, text
 from zabcheck.text.nodes import command_of, option_of
@@ -194,6 +203,8 @@ def _facts(story: Story) -> Iterator[str]:
     if story.violation is not None:
         paper = story.violation.source.startswith(PAPERS)
         yield _fact("the paper" if paper else "the rule", f"{story.violation.statement} ({story.violation.source})")
+    if others := also_broken(story):
+        yield _fact("also broken", *map(in_a_line, others))
     if story.decisive is not None:
         yield _fact("decisive", story.decisive.sentence)
     if story.wrong is not None:

@@ -4,7 +4,7 @@ Only what changed is shown. Nothing is said by colour alone. `Pen.write` makes e
 it; no text is ever read as markup.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from zabcheck.counterexample.forms.deliveries import draw_delivered
 from zabcheck.counterexample.forms.steps import draw_step, draw_steps
-from zabcheck.counterexample.pieces import labels_of, servers_part
+from zabcheck.counterexample.pieces import also_broken, in_a_line, labels_of, servers_part
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import Event, Violation
 from zabcheck.text.nodes import command_of, option_of
@@ -51,10 +51,15 @@ def render_step(story: Story, position: int) -> RenderableType:
     return Drawing(lambda pen: draw_step(pen, story, position))
 
 
-def render_violation(violation: Violation, places: Mapping[Event, str] | None = None) -> RenderableType:
-    """Render what went wrong if only a trace is known; `places` says where the events of the witness stand in it."""
+def render_violation(
+    violation: Violation, places: Mapping[Event, str] | None = None, others: Sequence[Violation] = ()
+) -> RenderableType:
+    """Render what went wrong if only a trace is known; `places` says where the events of the witness stand in it.
+
+    Each of the `others` has a line.
+    """
     return Group(
-        Drawing(lambda pen: _heading(pen, violation)),
+        Drawing(lambda pen: _heading(pen, violation, others=others)),
         Drawing(lambda pen: _witness(pen, violation, places=places or {})),
     )
 
@@ -67,7 +72,9 @@ def to_text(story: Story, width: int = 100, color: bool = False, file: str = "FI
 # What went wrong.
 
 
-def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) -> Iterator[RenderableType]:
+def _heading(
+    pen: Pen, violation: Violation | None, story: Story | None = None, others: Sequence[Violation] = ()
+) -> Iterator[RenderableType]:
     if story is not None and story.raised is not None:
         yield pen.write(f"{story.raised.title}; no property was judged", RED)
         yield pen.write(story.raised.error, BOLD)
@@ -82,7 +89,7 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
         yield Text()
         yield pen.write(" ".join(story.explanation), longest=LONGEST_EXPLANATION)
     table = Table.grid(padding=(0, 2, 0, 0))
-    for label, fact in _facts(violation, story):
+    for label, fact in _facts(violation, story, others if story is None else also_broken(story)):
         table.add_row(pen.write(label, DIM), pen.write(fact))
     yield Text()
     yield table
@@ -93,12 +100,13 @@ def _heading(pen: Pen, violation: Violation | None, story: Story | None = None) 
         yield from (pen.write(line) for line in story.raised.traceback)
 
 
-def _facts(violation: Violation | None, story: Story | None) -> Iterator[tuple[str, str]]:
+def _facts(violation: Violation | None, story: Story | None, others: Sequence[Violation]) -> Iterator[tuple[str, str]]:
     if story is not None and story.raised is not None:
         yield "handling", f"{name(story.raised.process)}, {story.raised.stimulus}"
     elif violation is not None and not (story is not None and story.explanation):
         label = "the paper" if violation.source.startswith(PAPERS) else "the rule"
         yield label, f"{violation.statement} ({violation.source})"
+    yield from (("also broken" if number == 0 else "", in_a_line(each)) for number, each in enumerate(others))
     if story is None:
         return
     if story.decisive is not None:
