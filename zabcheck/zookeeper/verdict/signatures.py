@@ -441,8 +441,8 @@ def activates_what_is_not_committed(evidence: Evidence) -> str | None:
 
 def goes_on_without_writing_its_configuration(evidence: Evidence) -> str | None:
     """QuorumPeer logs that it cannot write the proposed, or the active, configuration, and has it in memory only."""
-    said = "Error writing next dynamic config file to disk", "Error closing file"
-    return _first(why for each in said if (why := _said(evidence, each)) is not None)
+    proposed = _said(evidence, "Error writing next dynamic config file to disk")
+    return proposed or _said(evidence, "Error closing file")
 
 
 def a_deposed_leader_answers_a_sync(evidence: Evidence) -> str | None:
