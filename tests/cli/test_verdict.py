@@ -122,7 +122,11 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         1,
         "1 obligation of 1 refused",
     ),
-    "verify": (("verify", "proof"), 3, "Zab: 1 of 262 obligations proved, 0 of them without a solver and 1 by both solvers: a part, no proof"),
+    "verify": (
+        ("verify", "proof"),
+        3,
+        "Zab: 1 of 262 obligations proved, 0 of them without a solver and 1 by both solvers: a part, no proof",
+    ),
     "mutants": (("mutants", "--mutant", "commit-on-own-ack", "--seeds", "1"), 0, "1 known bug is found"),
     "mutants, one not found": (
         ("mutants", "--mutant", "counter-wraps", "--seeds", "1", "--runs", "1", "--steps", "1"),
