@@ -1,4 +1,4 @@
-"""How soon `zabcheck run` finds each known bug with no option but --seed, and whether every seed does."""
+"""Measures how soon `zabcheck run` finds each known bug with no option but --seed, and whether every seed does."""
 
 from collections.abc import Sequence
 from statistics import median

@@ -55,7 +55,7 @@ WARM_UP = 300
 
 
 class Sizes(NamedTuple):
-    """How much of everything is measured."""
+    """The amount of everything that is measured."""
 
     starts: int = 5
     runs: int = 20
@@ -73,7 +73,7 @@ ALL = Sizes()
 
 
 class Form(NamedTuple):
-    """How servers meet, what they log, and at which points the debug agent watches (None: there is no agent)."""
+    """A way in which servers meet and log, and the points at which the debug agent watches (None: no agent)."""
 
     name: str
     proxied: bool

@@ -1,4 +1,4 @@
-"""How long a step, and going back, takes on the page of `zabcheck play`: 200 steps, five processes.
+"""Measures how long a step, and going back, takes on the page of `zabcheck play`: 200 steps, five processes.
 
 What the server does is measured: it executes the choice, judges it, tries what can be chosen next, and draws.
 """

@@ -1,4 +1,4 @@
-"""What small work costs on Spark, measured beside a bare session that runs one small Python job, start to stop.
+"""Measures the cost of small work on Spark, beside a bare session that runs one small Python job, start to stop.
 
 Each is a process of its own: what counts is the CPU time of that process and of all that it starts (Java, Python
 workers), until the last of them has ended. On an idle machine the seconds that pass compare, too. The bare session has

@@ -40,7 +40,7 @@ PROPERTIES = (
     "prefix",
     "epoch uniqueness",
 )
-"""What `explore` judges for the ten invariants."""
+"""The properties that `explore` judges for the ten invariants."""
 NAMES = (
     ("NullPoint",),
     ("LOOKING", "FOLLOWING", "LEADING"),

@@ -1,4 +1,4 @@
-"""How soon the swarm finds each known bug of ZooKeeper in the release that has it, over twenty seeds.
+"""Measures how soon the swarm finds each known bug of ZooKeeper in the release that has it, over twenty seeds.
 
 The tables of docs/notes/zookeeper-model-searches.md. A search ends without the bug once it has cost 30 CPU seconds, so
 a figure of a seed that fails is at least that. Bugs that come upon an error and break no property are found with

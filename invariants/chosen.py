@@ -83,7 +83,7 @@ class Chosen(Invariant):
         self.pending: dict[Txn, _Settled] = {}  # in merged logs: the least
         self.least: tuple[_Settled, _Accepted] | None = None  # in the order of time
         self.configurations: Configurations | None = None
-        """Where configurations change."""
+        """The chain of configurations, where they change."""
         if isinstance(record.quorums, Configuration):
             self.configurations = Configurations(record.quorums)
         self.accepted_in: dict[Txn, tuple[Chain, ...]] = {}  # where they change: the known histories that end with it

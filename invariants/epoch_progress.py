@@ -88,7 +88,7 @@ class EpochProgress(Invariant):
         self.broken = False
         self.examined: dict[tuple[int, int], Examined] = {}  # while nothing is broken
         self.configurations: Configurations | None = None
-        """Where configurations change."""
+        """The chain of configurations, where they change."""
         if isinstance(record.quorums, Configuration):
             self.configurations = Configurations(record.quorums)
 

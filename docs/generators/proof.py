@@ -6,7 +6,7 @@ from docs.generators.output import DOCS, SHOWN, newest, read, shell
 
 PAGE = DOCS / "proof.md"
 SECONDS = r"\s+[\d.]+\s+not choosable [\d.]+ s"
-"""What varies from run to run."""
+"""The texts that vary from run to run."""
 
 
 def made() -> dict[Path, str]:

@@ -22,7 +22,7 @@ from docs.generators import reference
 from docs.generators.output import DOCS, ROOT
 
 PAGES, SITE = ROOT / "build/pages", ROOT / "build/site"
-"""What Zensical reads, and what it writes (zensical.toml)."""
+"""The folders that Zensical reads and writes (zensical.toml)."""
 LEFT_OUT = ("generators", "__init__.py", "__pycache__")
 OTHERS = {
     "reports/gallery": "gallery",
@@ -30,7 +30,7 @@ OTHERS = {
     "CONTRIBUTING.md": "CONTRIBUTING.md",
     "CHANGELOG.md": "CHANGELOG.md",
 }
-"""What is on the site although it is not in docs/: where it is, and its place on the site."""
+"""The files of the site that are not in docs/: where each is, and its place on the site."""
 SOURCE = re.compile(r"\[([^\]]+)\]\((?:\.\./)+(?:zabcheck|invariants|tests|benchmarks|kits)/[^)]*\)")
 """A link to the source code, which is not on the site."""
 ON_THE_SITE = re.compile(r"<!-- site: (.*?) -->", re.DOTALL)
@@ -97,7 +97,7 @@ def not_in_navigation(folder: Path, named: set[str]) -> Iterator[str]:
 
 
 class Page(HTMLParser):
-    """What a page links to, and what can be linked to in it."""
+    """The links of a page, and the places in it that can be linked to."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()

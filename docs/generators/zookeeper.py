@@ -52,11 +52,11 @@ ARCHIVED = {
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
 SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 FOUND = "docs/examples/zookeeper-lost-write-found.schedule.json"
-"""What was recorded is what the search found; the other schedule shows the same each time."""
+"""The recording is of the run that the search found; the other schedule shows the same each time."""
 PAGE = DOCS / "zookeeper-findings.md"
 PICTURE = EXAMPLES / "zookeeper-lost-write.svg"
 SHOWN = {PAGE: (0, 1, 2), ROOT / "README.md": (0,), DOCS / "start/zookeeper.md": (0, 1)}
-"""Which paragraphs of the text each file shows: what is wrong, why, facts, what was done."""
+"""The paragraphs of the text that each file shows: what is wrong, why, facts, what was done."""
 BLOCK = re.compile(r"```text\ndurability is violated\n(?:.*\n)*?```\n")
 
 

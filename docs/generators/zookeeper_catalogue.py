@@ -198,7 +198,7 @@ def model_says(bug: str, version: str) -> tuple[str, ...] | None:
 
 
 def _breaks(name: str, version: str) -> bool:
-    """Whether a minimal schedule of the model breaks its property in this version, with all defects that it has.
+    """Return True if a minimal schedule of the model breaks its property in this version, with all defects that it has.
 
     A disk fails, or loses a file, only where its defect is named.
     """
@@ -211,7 +211,7 @@ def _breaks(name: str, version: str) -> bool:
 
 
 def differs(bug: str, version: str, model: tuple[str, ...] | None) -> bool:
-    """Whether the model and the servers differ on a bug in a version; not if either says nothing."""
+    """Return True if the model and the servers differ on a bug in a version; not if either says nothing."""
     shown = SHOWN[bug].get(version)
     return shown is not None and model is not None and bool(shown[0]) != bool(model)
 

@@ -91,7 +91,7 @@ class Node:
         self._waiting = {number: ["nothing"] for number in self._waiting}
 
     def nothing(self):
-        """What is done then."""
+        """The call that is made then."""
 
     def give_up(self, reason):
         """Close every connection, and wait for the oracle."""
@@ -112,5 +112,5 @@ class Node:
         raise NotImplementedError  # only the node itself knows
 
     def is_quorum(self, members):
-        """Whether these nodes are a quorum: more than half of the weight."""
+        """Return True if these nodes are a quorum: more than half of the weight."""
         return 2 * sum(self.weights[member] for member in set(members)) > sum(self.weights.values())

@@ -1,8 +1,10 @@
 """Imports go down only: what is checked knows nothing of what checks it."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -296,6 +298,16 @@ def test_nothing_is_imported_that_is_not_required() -> None:
     allowed = {*sys.stdlib_module_names, "zabcheck", *REQUIRED, *EXTRAS}
     modules = [module for module in MODULES if module != "zabcheck.pytest_plugin"]
     assert {name for module in modules for name in imports(module) if name.partition(".")[0] not in allowed} == set()
+
+
+def test_the_pages_name_what_is_required_and_the_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {re.split("[<>=]", each)[0] for each in project["dependencies"]} == REQUIRED
+    *most, last = sorted(REQUIRED)
+    assert f"it depends on {', '.join(most)} and {last} only." in (ROOT / "README.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/index.md").read_text(encoding="utf-8").partition("## Installation")[2].partition("\n## ")[0]
+    for_users = {*project["optional-dependencies"]} - {"test", "browser", "docs", "lint"}
+    assert [name for name in sorted(for_users) if f"`{name}`" not in page and f"[{name}]" not in page] == []
 
 
 def test_the_plugin_costs_every_run_of_pytest_nearly_nothing() -> None:

@@ -43,6 +43,13 @@ def test_every_path_in_contributing_exists() -> None:
     assert [pattern for pattern in patterns if not [*ROOT.glob(pattern)]] == []
 
 
+def test_every_package_has_a_row_in_contributing() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    packages = [path.parent for path in sorted(ROOT.glob("zabcheck/*/__init__.py")) if not path.parent.is_symlink()]
+    assert len(packages) > 10
+    assert [path.name for path in packages if f"| `zabcheck/{path.name}/" not in text] == []
+
+
 def without_docstring(path: Path) -> Iterator[str]:
     """The public functions and classes of a module that do not say what they are, or the module itself.
 

@@ -157,7 +157,7 @@ class Decisive(Struct, frozen=True):
 
 
 class Chances(Struct, frozen=True):
-    """How likely `property` breaks from each position of a run: in how many of `tries` random continuations it does.
+    """The chances that `property` breaks, by position of a run: in how many of `tries` random continuations it does.
 
     After `steps[i]` steps it breaks in `broken[i]` of them. Where that jumps the bug happens.
     """

@@ -1,4 +1,4 @@
-"""Where a session is: its last steps as a story, and the choices that can be made there, or why they cannot."""
+"""The place of a session: its last steps as a story, and the choices that can be made there, or why they cannot."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How likely it is, from each position of a run, that a property breaks; and a run from here that breaks one.
+"""Estimates the chances that a property breaks, from each position of a run; and finds a run from here that breaks one.
 
 Random continuations answer both: from a fork of the simulator the swarm goes on, judged by what the run has shown so
 far and what it shows from then on. A curve of such shares jumps where the bug happens (Antithesis shows runs so).

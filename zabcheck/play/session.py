@@ -26,7 +26,7 @@ from zabcheck.simulation.simulator import Simulator
 LATEST = 256
 """The positions, visited last, whose states are kept: one takes some ten kilobytes, and more in a long run."""
 EVERY = 64
-"""Of the others, one of this many has its state kept, so that at most as many choices are executed again."""
+"""The distance between the other positions whose state is kept: at most as many choices are executed again."""
 
 
 class NotPossible(Exception):

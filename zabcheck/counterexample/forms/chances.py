@@ -1,4 +1,4 @@
-"""How likely a property breaks from each position of a run, as a picture and in words, for a page."""
+"""Draws the chances that a property breaks from each position of a run, as a picture and in words, for a page."""
 
 from itertools import pairwise
 

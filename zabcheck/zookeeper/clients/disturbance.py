@@ -18,9 +18,9 @@ class Disturbance:
         self._running: subprocess.Popen[bytes] | None = None
         self._next = monotonic() + PAUSE
         self.times = 0
-        """How often it was begun."""
+        """The number of times it was begun."""
         self.failed = 0
-        """How often it ended with another exit code than 0, or was not over in time."""
+        """The number of times it ended with another exit code than 0, or was not over in time."""
 
     def go_on(self) -> None:
         """Begin it if the last one is over for long enough. OSError if it cannot be begun."""

@@ -111,7 +111,7 @@ class Vanished(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Best(Struct, frozen=True, array_like=True, gc=False):
-    """Of what was answered in a range of time, the first with the highest zxid."""
+    """The first record with the highest zxid of those that were answered in a range of time."""
 
     zxid: int
     time: int
@@ -139,7 +139,7 @@ class FoundBreach(Struct, frozen=True, array_like=True):
 
 
 class FoundPart(Struct, frozen=True, array_like=True):
-    """What a part of a history comes to by one promise: its cases, and the least breach, if there is one."""
+    """The outcome of a part of a history by one promise: its cases, and the least breach, if there is one."""
 
     promise: str
     cases: int
@@ -150,7 +150,7 @@ class FoundPart(Struct, frozen=True, array_like=True):
 
 
 class Common(Struct, frozen=True):
-    """What all stages know: the header, how many shares there are, and the folder in which they write.
+    """The knowledge of all stages: the header, the number of shares, and the folder in which they write.
 
     `edges` are where ranges of time begin, from the second on.
     """
@@ -170,7 +170,7 @@ class Common(Struct, frozen=True):
 
 
 class Read(Struct, frozen=True):
-    """What there is to say of the lines of a piece: their number, header and end, and the sessions of each bucket."""
+    """A summary of the lines of a piece: their number, header and end, and the sessions of each bucket."""
 
     lines: int
     header: HistoryHeader | None
@@ -179,7 +179,7 @@ class Read(Struct, frozen=True):
 
 
 class Dealt(Read, frozen=True):
-    """What stage 1 tells: also the `told` lines, and the first and last time."""
+    """The result of stage 1: also the `told` lines, and the first and last time."""
 
     told: list[Told]
     first: int | None
@@ -187,7 +187,7 @@ class Dealt(Read, frozen=True):
 
 
 class OfSessions(Struct, frozen=True):
-    """What stage 2 tells: besides what it has found, what later stages look for."""
+    """The result of stage 2: besides what it has found, what later stages look for."""
 
     found: list[FoundPart]
     given_up: list[GivenUpOp]
@@ -204,7 +204,7 @@ class OfSessions(Struct, frozen=True):
 
 
 class OfNodes(Struct, frozen=True):
-    """What stage 3 tells."""
+    """The result of stage 3."""
 
     found: list[FoundPart]
     gone: list[tuple[str, Vanished]]
@@ -213,7 +213,7 @@ class OfNodes(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What stages 3 and 4 have to know of all sessions; written to the folder once.
+    """The facts about all sessions that stages 3 and 4 need; written to the folder once.
 
     `watched` and `recursively` have the groups that watch a node, `told` the operations that `told` lines are about.
     """
@@ -226,7 +226,7 @@ class Wanted(Struct, frozen=True):
 
 
 class Later(Struct, frozen=True):
-    """What stage 4 has to know of stage 3."""
+    """The facts of stage 3 that stage 4 needs."""
 
     gone: list[tuple[str, Vanished]]
     unsettled: list[str]
@@ -516,7 +516,7 @@ def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
 
 
 class _Share:
-    """What there is of the nodes of a share."""
+    """The records about the nodes of a share."""
 
     def __init__(self, common: Common, share: int, wanted: Wanted) -> None:
         self.common = common

@@ -25,7 +25,7 @@ class Breach(NamedTuple):
 
     @property
     def place(self) -> tuple[object, ...]:
-        """What breaches are ordered by: the zxid, and then the places of the witness, so that one is the least."""
+        """The key that orders breaches: the zxid, and then the places of the witness, so that one is the least."""
         return self.zxid, [_place(each) for each in self.witness], self.summary
 
 

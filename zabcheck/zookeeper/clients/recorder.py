@@ -35,9 +35,9 @@ TIMEOUT = 4000
 WINDOW = 30
 """The most requests of a session that may be open."""
 _LOOKED_FOR = 100
-"""How many nodes that nobody deletes are looked for in the end, at most."""
+"""The most nodes that are looked for in the end, of those that nobody deletes."""
 _REFUSALS = 5
-"""How many writes are sent in the end that are forbidden."""
+"""The number of forbidden writes that are sent in the end."""
 _FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
 """The probability that a session loses its connection, ends, or falls silent before it sends anything."""
 

@@ -59,13 +59,13 @@ P = TypeVar("P")
 
 
 class Dealt(Read, frozen=True):
-    """What stage 1 tells: also the highest zxid."""
+    """The result of stage 1: also the highest zxid."""
 
     latest: int
 
 
 class OfSessions(Struct, frozen=True):
-    """What stage 2 tells. `lost` and `ends` are `orders.Lost` and `lives.Ends`; `made` has containers."""
+    """The result of stage 2. `lost` and `ends` are `orders.Lost` and `lives.Ends`; `made` has containers."""
 
     cases: Cases
     lost: list[tuple[str, int, int]]
@@ -76,7 +76,7 @@ class OfSessions(Struct, frozen=True):
 
 
 class OfNodes(Struct, frozen=True):
-    """What stage 3 tells. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.Gone`."""
+    """The result of stage 3. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.Gone`."""
 
     cases: Cases
     ephemerals: list[tuple[str, int, int, int]]
@@ -86,7 +86,7 @@ class OfNodes(Struct, frozen=True):
 
 
 class Wanted(Struct, frozen=True):
-    """What stage 3 has to know of all sessions: `watched` and `recursively` have the groups that watch a node."""
+    """The facts about sessions that stage 3 needs: `watched`, `recursively` have the groups that watch a node."""
 
     lost: list[tuple[str, int, int]]
     made: frozenset[str]

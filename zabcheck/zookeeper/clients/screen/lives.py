@@ -1,4 +1,4 @@
-"""What `clients.lives` judges, at a glance."""
+"""Screens the promises of `clients.lives` in columns."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _MS = 1_000_000
 
 
 class Ephemerals(NamedTuple):
-    """What nodes say of each session; arrays by its number.
+    """The evidence of nodes about each session; arrays by its number.
 
     `made`, the number of its ephemerals; `gone`, the first zxid since which one is gone though nobody deleted it,
     `NEVER` if none is; and `until`, the last zxid as of which one was seen.
@@ -25,7 +25,7 @@ class Ephemerals(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """What sessions say of themselves; arrays by number: the zxids of `closed`, or `NEVER`, and of the last write."""
+    """The evidence of sessions about themselves; arrays: the zxids of `closed`, or `NEVER`, and of the last write."""
 
     closed: Ints
     wrote: Ints
@@ -131,7 +131,7 @@ def _heard(columns: Columns) -> list[int]:
 
 
 class Gone(NamedTuple):
-    """What the service deleted: the number of nodes, and the containers of them, with the zxids since which."""
+    """The nodes that the service deleted: their number, and the containers of them, with the zxids since which."""
 
     nodes: int
     path: Ints

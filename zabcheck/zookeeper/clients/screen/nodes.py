@@ -36,14 +36,14 @@ _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT
 
 
 class Nodes:
-    """What the operations did to the nodes, and what they show of them."""
+    """The effects of operations on nodes, and the sightings of nodes in answers."""
 
     def __init__(self, columns: Columns, owns: Callable[[str], bool] | None = None, latest: int = 0) -> None:
         """`owns`: true for the nodes of which the history has all; there is no zxid higher than `latest`."""
         self.columns = columns
         self._latest = latest
         self.effects = self._effects(columns.is_write, "multi")
-        """What each write asks for: rows in the order of the file, `row` that of the operation, `error` its own.
+        """The change that each write asks for: rows in file order, `row` that of the operation, `error` its own.
 
         `error` is `NONE` without an answer; `created` is the path.
         """
@@ -184,7 +184,7 @@ class Nodes:
         return _only(data, changes, True), {name: below[name][of_children] for name in _SHOWN_BELOW}
 
     def reads(self) -> Table:
-        """What reads were answered: rows as those of `effects`, with `path`."""
+        """The answers to reads: rows as those of `effects`, with `path`."""
         columns = self.columns
         is_read = np.isin(columns.op, READS) & (columns.answer >= 0) & (columns.path != NO_ID)
         rows = np.flatnonzero(is_read)

@@ -1,4 +1,4 @@
-"""What `clients.orders` judges, at a glance."""
+"""Screens the promises of `clients.orders` in columns."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -131,7 +131,7 @@ def is_none_late(lost: Lost, nodes: Nodes) -> bool:
 
 
 class Times(NamedTuple):
-    """What real time orders. Each write that was done has its zxid in `written`, and is `asked` if its time is known.
+    """The order of real time. Each write that was done has its zxid in `written`, and is `asked` if its time is known.
 
     A sync is asked, too. Of what was `told` only that is here which had the highest zxid so far, of all or of the
     writes.

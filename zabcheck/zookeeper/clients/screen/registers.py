@@ -1,4 +1,4 @@
-"""What `clients.registers` judges, at a glance."""
+"""Screens the promises of `clients.registers` in columns."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What `clients.values` judges, at a glance."""
+"""Screens the promises of `clients.values` in columns."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What `clients.watches` judges, at a glance.
+"""Screens the promises of `clients.watches` in columns.
 
 When a watch is due, and by when its event has to have come, is looked up for all of them at once; what is left is one
 pass over the answers that set watches, and the events.
