@@ -108,6 +108,7 @@ def test_all_obligations_of_a_step_have_a_refutation(zabcheck: Command) -> None:
         (f"{FILE}.refutation", lambda text: "instance 99\n" + text, "line 1: no formula 99"),
         (f"{FILE}.refutation", lambda _: "lemma\n", "line 1: the lemma does not follow from the clauses before it"),
         (f"{FILE}.refutation", lambda _: "", "the last line is no empty lemma"),
+        (f"{FILE}.refutation", lambda _: "lemma 1\n" * 9000, "expected at most 65,536 bytes"),
         ("another.smt2.refutation", lambda _: "lemma\n", "no file of SHA256SUMS is refuted by it"),
         ("models.json", lambda _: "{", "expected what `zabcheck prove --certificate` writes: "),
         ("models.json", lambda text: text.replace('"promise":{', '"promise":{"more":1,'), "unknown field `more`"),
@@ -117,6 +118,11 @@ def test_all_obligations_of_a_step_have_a_refutation(zabcheck: Command) -> None:
             f"promise: false in this model, which {FILE} assumes: (and (before zero e) (and (not (left n e))",
         ),
         ("models.json", lambda text: text.replace('"n":"p1","e":"2"', '"e":"2"', 1), "promise: no `n`"),
+        (
+            "models.json",
+            lambda text: text.replace('"Node":[', '"Node":[' + '"x",' * 7, 1),
+            "start: Node: expected at most 8 things",
+        ),
     ],
 )
 def test_a_refutation_or_a_model_that_is_wrong_is_refused(

@@ -30,6 +30,11 @@ REFUTATION = ".refutation"
 LARGEST = 1 << 20
 """The most bytes that a file of a certificate may have; ours have some thousands."""
 
+LONGEST = 1 << 16
+"""The most bytes that a refutation may have, so that whoever made it does not keep us busy; ours have some hundreds."""
+MOST_THINGS = 8
+"""The most things of a sort that a model may have, for the same reason; ours have at most four."""
+
 README = """# {title}, in SMT-LIB 2.6
 {part}
 {files} files, one an obligation. A file gives what may be assumed, and denies what follows: a solver has to say
@@ -159,7 +164,7 @@ def _refuted(folder: Path, texts: Mapping[str, str]) -> list[str]:
         if file not in texts:
             raise BadCertificate(f"{path}: no file of {SUMS} is refuted by it")
         try:
-            refutation.check(texts[file], _content(path).decode())
+            refutation.check(texts[file], _content(path, LONGEST).decode())
         except (refutation.NotRefuted, UnicodeDecodeError) as error:
             raise BadCertificate(f"{path}: {error}") from None
         found.append(file)
@@ -175,6 +180,10 @@ def _satisfied(folder: Path, texts: Mapping[str, str], every: Mapping[str, Oblig
         known = msgspec.json.decode(_content(path), type=dict[str, Model])
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadCertificate(f"{path}: expected what `zabcheck prove --certificate` writes: {error}") from None
+    for name, model in known.items():
+        for sort, things in model.sorts.items():
+            if len(things) > MOST_THINGS:
+                raise BadCertificate(f"{path}: {name}: {sort}: expected at most {MOST_THINGS} things")
     evaluations = {name: models.Evaluation(model) for name, model in known.items()}
     found = []
     for file, text in texts.items():
@@ -257,15 +266,15 @@ def _other_version(manifest: Manifest) -> str:
     return "" if theirs == mine else f"; zabcheck {theirs} wrote it, this is {mine}: verify it with that version"
 
 
-def _content(path: Path) -> bytes:
-    """Return the content of a file of a certificate."""
+def _content(path: Path, most: int = LARGEST) -> bytes:
+    """Return the content of a file of a certificate. BadCertificate if it has more bytes."""
     try:
         if path.exists() and not path.is_file():
             raise BadCertificate(f"{path}: expected a file")
         with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
+            content = file.read(most + 1)
     except OSError as error:
         raise BadCertificate(f"{path}: missing: {error.strerror}") from None
-    if len(content) > LARGEST:
-        raise BadCertificate(f"{path}: expected at most {LARGEST:,} bytes")
+    if len(content) > most:
+        raise BadCertificate(f"{path}: expected at most {most:,} bytes")
     return content

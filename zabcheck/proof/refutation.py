@@ -81,8 +81,9 @@ class Script:
 
     def declare(self, name: str, sorts: tuple[str, ...], value: str) -> None:
         """Add a function. ValueError if there is one of this name, or the name has a meaning of its own."""
-        if name in self.functions or name in ("=", "not", "and", "or", "true", "false", "forall", "exists"):
-            raise ValueError(f"`{name}` is declared twice")
+        has_meaning = name in ("=", "not", "and", "or", "true", "false", "forall", "exists") or name.startswith("?")
+        if name in self.functions or has_meaning:
+            raise ValueError(f"`{name}` has a meaning already")
         self.functions[name] = sorts, value
 
     def sort(self, term: Expression) -> str:
