@@ -11,6 +11,7 @@ import pytest
 from invariants import Deliver, TraceError
 from tests.campaign.judging.stored import GOOD, judged, lines, parquet
 from tests.invariants.builders import A, whole
+from tests.tiers import sweep
 from zabcheck.campaign import files
 from zabcheck.campaign.judging import shares
 from zabcheck.campaign.judging.shares import LineFiles, RunRange, shares_of
@@ -153,7 +154,7 @@ def test_parquet_that_is_no_trace_is_refused(tmp_path: Path) -> None:
     refused([tmp_path / "x.jsonl.gz"], "x.jsonl.gz: ")
 
 
-@pytest.mark.parametrize("place", ["s4://bucket/x.jsonl", "s3://"])
+@pytest.mark.parametrize("place", sweep(["s4://bucket/x.jsonl", "s3://"], ["s4://bucket/x.jsonl"]))
 def test_a_file_system_that_nobody_knows_is_told(place: str) -> None:
     with pytest.raises(TraceError, match=f"^{place}: "):
         shares_of([place])

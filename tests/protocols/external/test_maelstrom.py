@@ -76,6 +76,7 @@ def test_a_node_that_is_killed_starts_again_without_its_memory_and_services_go_o
     assert [event.incarnation for event in replay.events if isinstance(event, Deliver) and event.process == 1][-1] == 1
 
 
+@pytest.mark.slow
 def test_nodes_are_killed_only_where_that_is_asked_for() -> None:
     replay = run("one", KILLED, 2)
     assert violated(replay) == []
