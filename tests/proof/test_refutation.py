@@ -1,6 +1,8 @@
 """Refutations: obligations have them, whatever is true has none, and a line that does not follow is told."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -199,7 +201,22 @@ def test_a_script_that_is_no_obligation_is_refused(command: str) -> None:
 def test_the_checker_has_nothing_of_zabcheck_and_no_solver() -> None:
     source = Path(refutation.__file__).read_text(encoding="utf-8")
     imported = [line.split()[1] for line in source.splitlines() if line.startswith(("import ", "from "))]
-    assert imported == ["re", "collections", "collections.abc", "dataclasses", "typing"]
+    assert imported == ["re", "sys", "collections", "collections.abc", "dataclasses", "typing"]
+
+
+def test_the_checker_can_be_run_alone(tmp_path: Path) -> None:
+    good, bad, none = (tmp_path / f"{name}.smt2" for name in ("good", "bad", "none"))
+    for path in (good, bad, none):
+        path.write_text(asserting("false"), encoding="utf-8")
+    (tmp_path / "good.smt2.refutation").write_text("instance 1\nlemma\n", encoding="utf-8")
+    (tmp_path / "bad.smt2.refutation").write_text("lemma\n", encoding="utf-8")
+    command = [sys.executable, "-I", refutation.__file__]
+    done = subprocess.run([*command, good], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "1 of 1 refuted\n")
+    done = subprocess.run([*command, good, bad, none], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "1 of 3 refuted\n")
+    assert f"{bad}: line 1: the lemma does not follow" in done.stderr
+    assert "none.smt2.refutation" in done.stderr
 
 
 def test_what_each_obligation_assumes_is_true_in_a_model() -> None:

@@ -47,7 +47,8 @@ from what: what a proof does not need is left out of its file.
 The first line prints what was changed or is missing, the second how many files z3 decides, of {files}: how soon it ends
 depends on its random seed, hence four of them. `zabcheck verify .` does the same with z3 and cvc5, and compares each
 file with the obligation that zabcheck states. `zabcheck verify --proofs .` asks no solver: it checks the refutations,
-`*.smt2.refutation`, line by line. `models.json` has states in which what the obligations assume is true.
+`*.smt2.refutation`, line by line, as `python refutation.py *.smt2` does with zabcheck/proof/refutation.py alone, a file
+that needs nothing but Python. `models.json` has states in which what the obligations assume is true.
 """
 PART = """
 This is no proof of the protocol, which takes all {of} obligations.

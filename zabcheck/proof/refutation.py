@@ -14,10 +14,12 @@ An obligation is refuted, and so its statement proved, in four steps, of which a
 A literal is the number of a formula, in the order in which steps 2 to 4 meet them, or minus that number. A compound
 formula implies what it says of its parts (Plaisted and Greenbaum 1986), so that clauses stay short.
 
-This file imports nothing of zabcheck and no solver: whoever doubts a proof has this to read.
+This file imports nothing of zabcheck and no solver: whoever doubts a proof has this to read. It can be run alone, as in
+`python refutation.py *.smt2` in the folder of a certificate.
 """
 
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -348,3 +350,21 @@ def _numbers(literals: Sequence[Expression], known: int) -> list[int]:
             raise ValueError(f"`{written(each)}` is no literal")
         found.append(int(each))
     return found
+
+
+def main(files: Sequence[str]) -> int:
+    """Check the refutation beside each of these files, print what is wrong, and return 1 if something is."""
+    wrong = 0
+    for name in files:
+        try:
+            with open(name, encoding="utf-8") as script, open(f"{name}.refutation", encoding="utf-8") as lines:
+                check(script.read(), lines.read())
+        except (OSError, NotRefuted) as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            wrong += 1
+    print(f"{len(files) - wrong} of {len(files)} refuted")
+    return 1 if wrong or not files else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
