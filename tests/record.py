@@ -127,16 +127,20 @@ def _breaks(schedule: Schedule, property_: str) -> Failure | None:
 
 
 def break_first(schedules: Iterable[Schedule]) -> list[str]:
-    """Return the properties that break first, by one event, in the shortest run in which one breaks before the end."""
-    shortest: tuple[int, list[str]] | None = None
+    """Return the properties that break first, by one event, in the shortest run in which one breaks before the end.
+
+    Those that the end of the shortest run breaks, if in no run one breaks before.
+    """
+    first: tuple[bool, int, list[str]] | None = None
     for schedule in schedules:
         replayed = replay(schedule)
         found = [v.violation for v in replayed.verdicts if v.violation is not None]
-        detected = {each.property: each.detected for each in found if each.detected is not None}
-        if detected and (shortest is None or replayed.steps < shortest[0]):
-            first = min(detected.values())
-            shortest = replayed.steps, [name for name, at in detected.items() if at == first]
-    return [] if shortest is None else shortest[1]
+        detected = [each.detected for each in found if each.detected is not None]
+        at = min(detected, default=None)
+        broken = [each.property for each in found if each.detected == at]
+        if broken and (first is None or (at is None, replayed.steps) < first[:2]):
+            first = at is None, replayed.steps, broken
+    return [] if first is None else first[2]
 
 
 def also_broken(mutant: Mutant, schedules: Iterable[Schedule]) -> list[str]:
