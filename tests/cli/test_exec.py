@@ -152,6 +152,6 @@ def test_a_campaign_plants_the_bugs_that_the_nodes_name() -> None:
 
 
 def test_nodes_that_do_something_else_each_time_are_refused_by_play(zabcheck: Command) -> None:
-    result = zabcheck("play", "--exec", wrong("counts"), "--processes", "1", stdin=b"1\n")
+    result = zabcheck("play", "--exec", wrong("random and counts"), "--processes", "1", stdin=b"1\n")
     assert result.code == 2
     assert result.err.startswith("zabcheck: the same schedule does something else each time")

@@ -65,6 +65,8 @@ for text in sys.stdin:
                 answer["epoch"] = os.getpid()
             case "counts":
                 answer["epoch"] = next(numbers)
+            case "random and counts":  # another number each time, whichever process answers
+                answer["epoch"] = 100 * os.getpid() + next(numbers)
             case "forgets" | "never told":
                 remembered += 1
                 answer["epoch"] = remembered
