@@ -338,6 +338,7 @@ def reconfigured(build: Distribution) -> Iterator[Distribution]:
         yield servers
 
 
+@pytest.mark.slow
 def test_servers_that_are_reconfigured_go_on_as_they_were_told_after_a_restart(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
@@ -483,6 +484,7 @@ def test_a_power_loss_undoes_the_name_of_an_epoch_that_was_promised(simulator: S
     assert lost.undone == ("acceptedEpoch",)
 
 
+@pytest.mark.slow
 def test_drawn_power_losses_undo_names(simulator: Simulator, tmp_path: Path) -> None:
     run = Run(simulator, tmp_path / "run", draw(18, 3, disks=True), ThreadOrder(18))
     undone = [record.undone for record in run.records if isinstance(record, PowerLost)]
@@ -496,6 +498,7 @@ def test_a_server_that_cannot_start_is_told(simulator: Simulator, tmp_path: Path
     assert not any(isinstance(record, Wiped) for record in run.records)
 
 
+@pytest.mark.slow
 def test_attempts_draw_an_order_each(build: Distribution, tmp_path: Path) -> None:
     schedule = EnsembleSchedule(2, "zookeeper", 3, (Write("A"), Settle(5)), seed=3)
     with simulated(build) as servers:
