@@ -1,7 +1,8 @@
 """Finite models of what obligations assume: an obligation whose hypotheses contradict each other would prove nothing.
 
 A model is data, which a certificate keeps. The hypotheses of an obligation's script are evaluated in it without a
-solver: "for all" is a loop over the things of a sort. The models are the states of a run of the abstraction.
+solver: "for all" is a loop over the things of a sort. `finite` evaluates formulas before they are printed; here it is
+the text that solvers read which has to be satisfiable. The models are the states of a run of the abstraction.
 """
 
 from collections.abc import Iterator, Mapping

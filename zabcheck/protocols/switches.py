@@ -95,6 +95,10 @@ class ZabSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaul
         """True if a leader may have to let requests wait."""
         return self.outstanding < COUNTER_LIMIT
 
+    def described(self, waiting: tuple[str, ...]) -> dict[str, str | tuple[str, ...]]:
+        """Return the variable with the requests that wait, which is there only where some may have to."""
+        return {"waiting": " ".join(waiting) or "⊥"} if self.is_bounded else {}
+
 
 Own = TypeVar("Own", bound=Switches)
 

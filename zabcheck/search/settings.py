@@ -170,7 +170,7 @@ SETTINGS = Settings(
     sizes=(3, 3, 3, 3, 3, 5, 5, 2, 4, 7),
     # A process that comes back takes a leader, and another one that makes a quorum without it.
     sizes_rejoining=(*[3] * 14, 2, 2, 4, 5, 5, 7),
-    # What goes wrong with two configurations takes a process that only one of them has.
+    # A bug of two configurations takes a process that only one of them has.
     sizes_changing=(3, 4, 4, 5, 5),
     weighted=0.1,
     most_weight=4,

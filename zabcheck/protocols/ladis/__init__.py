@@ -61,12 +61,7 @@ def describe_letter(f: process.Server) -> dict[str, str | tuple[str, ...]]:
     """Return the variables of a server that a report shows."""
     role = "leads" if f.leads else f"follows p{f.leader}"
     activity = Activity(f.mode.value) if f.leader is None else Activity(role, f.mode.value)
-    return {"": activity, "log": tuple(map(str, f.history)), **waiting(f), **f.added.described()}
-
-
-def waiting(f: process.Server) -> dict[str, str | tuple[str, ...]]:
-    """Return the variable that is there only where the number of outstanding proposals is bounded."""
-    return {"waiting": " ".join(f.waiting) or "⊥"} if f.switches.is_bounded else {}
+    return {"": activity, "log": tuple(map(str, f.history)), **f.switches.described(f.waiting), **f.added.described()}
 
 
 def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
@@ -77,7 +72,7 @@ def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
         "epoch": str(f.recognised or "⊥"),
         "zxid": process.shown(f.zxid),
         "log": found["log"],
-        **waiting(f),
+        **f.switches.described(f.waiting),
     }
 
 

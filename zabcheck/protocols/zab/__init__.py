@@ -54,7 +54,7 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
         "f.p": str(f.accepted_epoch or "⊥"),
         "f.a": str(f.current_epoch or "⊥"),
         "h_f": tuple(map(str, f.history)),
-        **({"waiting": " ".join(f.waiting) or "⊥"} if f.switches.is_bounded else {}),
+        **f.switches.described(f.waiting),
         **f.added.described(),
     }
 
