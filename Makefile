@@ -47,10 +47,14 @@ test-kits: .venv/installed-for-tests
 	$(MAKE) -C kits
 	$(PYTEST) $(IN_PARALLEL) -m kits
 
+# The types of the scripts that say `// @ts-check` are checked.
+JAVASCRIPT := zabcheck kits
 lint: .venv/installed-for-tests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/deno lint --no-config $(JAVASCRIPT)
+	DENO_DIR=.cache/deno $(BIN)/deno check --no-config $(JAVASCRIPT)
 
 gate: .venv/installed
 	$(BIN)/zabcheck gate

@@ -88,7 +88,7 @@ class Zab extends Node {
 
   // A follower.
 
-  "on elected"(src, m) { // f.1.1
+  "on elected"(_src, m) { // f.1.1
     this.begin(m.leader, "discovery");
     this.send(this.leader, "CEPOCH", { epoch: this.promised });
   }
@@ -207,7 +207,7 @@ class Zab extends Node {
     this.toAll(["synced"], "COMMIT-LD", { epoch: this.new, zxid: this.committed });
   }
 
-  "on request"(src, m) { // l.3.1
+  "on request"(_src, m) { // l.3.1
     if (!this.ready) return;
     const [epoch, counter] = last(this.proposed);
     const zxid = [this.new, epoch === this.new ? counter + 1 : 1];
@@ -241,7 +241,7 @@ class Zab extends Node {
 
   // The end of an iteration.
 
-  "on lost"(src, m) {
+  "on lost"(_src, m) {
     if (!this.leads) {
       if (m.peer === this.leader) this.abandon("the leader closed the connection");
       return;

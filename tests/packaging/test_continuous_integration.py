@@ -88,8 +88,8 @@ def test_a_form_asks_for_something(path: Path) -> None:
 
 def test_the_hooks_before_a_commit_are_those_of_make_lint() -> None:
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    linted = re.findall(r"^\t\$\(BIN\)/(ruff check|ruff format|mypy)", makefile, re.MULTILINE)
+    linted = re.findall(r"^\t.*\$\(BIN\)/(ruff check|ruff format|mypy|deno lint|deno check)", makefile, re.MULTILINE)
     hooks = [hook["entry"] for repo in load(ROOT / ".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]]
-    assert sorted(re.findall(r"^\.venv/bin/(ruff check|ruff format|mypy)", "\n".join(hooks), re.MULTILINE)) == sorted(
-        linted
-    )
+    found = re.findall(r"\.venv/bin/(ruff check|ruff format|mypy|deno lint|deno check)", "\n".join(hooks))
+    assert len(linted) == 5
+    assert sorted(found) == sorted(linted)

@@ -1,4 +1,6 @@
 // @ts-check
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
 // Shows what the server sends, region by region, and sends it the acts that the buttons stand for.
 
 /** @param {string} id */
