@@ -596,6 +596,40 @@ def a_lost_write_shows_after_two_reads() -> History:
     return h
 
 
+SAME_CRC = "plumless", "buckeroo"
+
+
+@is_right
+def a_read_shows_data_with_the_crc_of_what_was_refused() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.multi(5, [Part(op="check", path="/b", version=7), Part(op="setData", path="/a", data=SAME_CRC[0])], REFUSED)
+    c1.set("/a", 6, SAME_CRC[1], stat(2, 6, 2, 1))
+    c1.get("/a", 7, SAME_CRC[1], stat(2, 6, 2, 1))
+    return h
+
+
+@is_right
+def what_was_refused_is_written_by_another() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.multi(5, [Part(op="check", path="/b", version=7), Part(op="setData", path="/a", data="a")], REFUSED)
+    c2.set("/a", 6, "a", stat(2, 6, 2, 1))
+    c1.get("/a", 7, "a", stat(2, 6, 2, 1))
+    return h
+
+
+@is_right
+def a_late_write_has_the_crc_of_what_was_given_up() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.ask("setData", "/a", data=SAME_CRC[0])
+    c1.again()
+    c1.set("/b", 8, "w", stat(3, 8, 3, 1))
+    c1.set("/a", 10, SAME_CRC[1], stat(2, 10, 2, 1))
+    return h
+
+
 @is_right
 def numbers_have_gaps_where_plain_nodes_were_created() -> History:
     h = History()

@@ -316,6 +316,25 @@ class Nodes:
         return key
 
 
+class Labels:
+    """Pairs of a path and what was written to it, as numbers: those of some contents.
+
+    Data that differs may have one content, and the same may be written twice.
+    """
+
+    def __init__(self, contents: Ints) -> None:
+        self._contents = np.unique(contents)
+
+    def rows(self, table: Table) -> Ints:
+        """Return the rows of a table that have one of these contents."""
+        return np.flatnonzero(np.isin(table["content"], self._contents))
+
+    def of(self, path: npt.NDArray[Any], content: Ints) -> Ints:
+        """Return the numbers of pairs whose contents are among these."""
+        label: Ints = path.astype(np.int64) * len(self._contents) + np.searchsorted(self._contents, content)
+        return label
+
+
 def _or_none(values: npt.NDArray[Any], rows: Ints) -> Ints:
     """Return these rows of a column; `NONE` for −1."""
     if not len(values):

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, highest
-from zabcheck.zookeeper.clients.screen.nodes import SET, Nodes
+from zabcheck.zookeeper.clients.screen.nodes import SET, Labels, Nodes
 
 
 def answer_order(columns: Columns, nodes: Nodes) -> int | None:
@@ -115,19 +115,20 @@ def lost_in(columns: Columns, nodes: Nodes) -> Lost:
 
 
 def is_none_late(lost: Lost, nodes: Nodes) -> bool:
-    """Return False if a write that was given up may have come late."""
-    if not len(lost.path):
+    """Return False if a write that was given up may have come late: what it would write is seen, and nobody else's."""
+    labels, data, effects = Labels(lost.content), nodes.data, nodes.effects
+    seen, written = labels.rows(data), labels.rows(effects)
+    if not len(seen):
         return True
-    seen = np.flatnonzero(np.isin(nodes.data["content"], np.unique(lost.content)))
-    latest: dict[tuple[int, int], int] = {}
-    for path, content, start in zip(
-        *(nodes.data[name][seen].tolist() for name in ("path", "content", "start")), strict=True
-    ):
-        latest[path, content] = max(start, latest.get((path, content), 0))
-    return all(
-        latest.get((path, content), 0) <= until
-        for path, content, until in zip(*(each.tolist() for each in lost), strict=True)
-    )
+    label = labels.of(data["path"][seen], data["content"][seen])
+    order = np.lexsort((data["start"][seen], label))
+    label, start = label[order], data["start"][seen][order]
+    of = labels.of(lost.path, lost.content)
+    last = np.searchsorted(label, of, "right") - 1
+    late = (label[last] == of) & (start[last] > lost.until) & nodes.is_owned[lost.path]
+    writes = np.sort(labels.of(effects["path"][written], effects["content"][written]))
+    writers = np.searchsorted(writes, of[late], "right") - np.searchsorted(writes, of[late])
+    return not (writers == 1).any()
 
 
 class Times(NamedTuple):

@@ -16,7 +16,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Columns,
     Table,
 )
-from zabcheck.zookeeper.clients.screen.nodes import CHECK, CREATE, DELETE, SET, Nodes
+from zabcheck.zookeeper.clients.screen.nodes import CHECK, CREATE, DELETE, SET, Labels, Nodes
 from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION
 
 
@@ -89,21 +89,24 @@ def multi(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
-    """Look for sightings that contradict each other, and of what a multi that was refused would have written."""
+    """Look for sightings that contradict each other, and of what only a multi that was refused would have written."""
     if nodes.has_conflicts:
         return None
     effects = nodes.effects
     of_multi = (columns.op == OPS["multi"])[effects["row"]]
     refused = of_multi & (columns.is_known & ~columns.is_done)[effects["row"]] & (effects["content"] != NONE)
-    if refused.any():
-        wanted = np.unique(effects["content"][refused])
-        data = nodes.data
-        read = np.flatnonzero(~data["is_change"] & np.isin(data["content"], wanted))
-        count = np.int64(len(wanted))
-        written = effects["path"][refused] * count + np.searchsorted(wanted, effects["content"][refused])
-        seen = data["path"][read] * count + np.searchsorted(wanted, data["content"][read])
-        if np.isin(seen, written).any():
-            return None
+    labels, data = Labels(effects["content"][refused]), nodes.data
+    seen = labels.rows(data)
+    read = seen[~data["is_change"][seen]]
+    read_of_refused = np.intersect1d(
+        labels.of(data["path"][read], data["content"][read]),
+        labels.of(effects["path"][refused], effects["content"][refused]),
+    )
+    written = labels.rows(effects)
+    written = written[~refused[written]]
+    otherwise = labels.of(effects["path"][written], effects["content"][written])
+    if not np.isin(read_of_refused, otherwise).all():
+        return None
     return 0
 
 
