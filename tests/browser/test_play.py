@@ -11,8 +11,10 @@ from tests.browser.conftest import HEIGHTS
 from tests.browser.test_access import RULES
 from tests.play.sessions import led, served
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.reading import Reading
 from zabcheck.play.server import Server
 from zabcheck.play.session import Session
+from zabcheck.simulation import choices
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -36,7 +38,7 @@ def visited(browser: "Browser") -> Visited:
         context.on("request", lambda r: heard.append(f"asks for {r.url}") if not r.url.startswith(own) else None)
         page = context.new_page()
         page.goto(server.address)
-        page.get_by_text("trace SHA-256").wait_for()
+        page.locator("#where").wait_for()
         yield page
         context.close()
         assert [each for each in heard if "ERR_CONNECTION_REFUSED" not in each and "409" not in each] == []
@@ -149,3 +151,32 @@ def test_axe_finds_nothing(visited: Visited, width: int, scheme: str) -> None:
         results = Axe().run(page, options={"runOnly": RULES}).response
     assert len(results["passes"]) > 15
     assert [(each["id"], [node["html"][:200] for node in each["nodes"][:3]]) for each in results["violations"]] == []
+
+
+def test_a_trace_is_read_with_the_keyboard_and_offers_nothing_else(visited: Visited) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    session = led()
+    session.do(choices.Sync(1))
+    reading = Reading(session.story(), "zabcheck play run.jsonl")
+    with served(reading) as server, visited(server, 360, bypass_csp=True) as page:
+        verdict, where = page.get_by_label("Verdict"), page.locator("#where")
+        verdict.get_by_text("chosen is violated: p1 delivered").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out"
+        results = Axe().run(page, options={"runOnly": RULES}).response
+        page.keyboard.press("ArrowLeft")
+        verdict.get_by_text("no property is violated up to here").wait_for()
+        page.keyboard.press("Home")
+        where.get_by_text("the beginning").wait_for()
+        page.keyboard.press("End")
+        verdict.get_by_text("chosen is violated").wait_for()
+        assert where.inner_text().startswith("row ")
+        names = [each.inner_text() for each in page.get_by_role("button").all() if each.is_visible()]
+        assert [each for each in names if not re.match(r"\d", each)] == [
+            "|◀",
+            "◀ back",
+            "on ▶",
+            "▶|",
+            "Page that stands alone",
+        ]
+    assert [each["id"] for each in results["violations"]] == []

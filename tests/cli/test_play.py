@@ -12,6 +12,7 @@ from tests.tiers import sweep
 from zabcheck.cli.play import NAMES, choice_of
 from zabcheck.papers.lessons import LESSONS
 from zabcheck.play.link import link_of
+from zabcheck.play.reading import Reading
 from zabcheck.play.regions import regions
 from zabcheck.play.server import Server
 from zabcheck.search.run import replay
@@ -278,3 +279,22 @@ def test_a_lesson_is_one_of_those_that_there_are(zabcheck: Command) -> None:
     beside = zabcheck("play", "--lesson", "quorum", "--scenario", "zab-joining")
     assert "--lesson: expected nothing beside it to begin with, found zab-joining" in beside.err
     assert "h: only in a lesson" in zabcheck("play", stdin=b"h\n").out
+
+
+def test_a_trace_is_served_read_only(zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Reading] = []
+
+    def serve(server: Server) -> None:
+        assert isinstance(server.desk, Reading)
+        served.append(server.desk)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Server, "serve", serve)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    zabcheck("replay", "run.json", "--trace", "run.jsonl")
+    result = zabcheck("play", "run.jsonl", "--page", "--protocol", "zab", stdin=b"")
+    assert result.code == 1
+    assert "#token=" in result.out
+    [reading] = served
+    assert reading.command == "zabcheck play run.jsonl --page --protocol zab"

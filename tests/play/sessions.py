@@ -6,6 +6,7 @@ from threading import Thread
 
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.desk import Desk
+from zabcheck.play.reading import Reading
 from zabcheck.play.server import Server
 from zabcheck.play.session import Session
 from zabcheck.simulation import choices
@@ -21,9 +22,9 @@ def led(mutant: str | None = "commit-on-own-ack", processes: int = 3) -> Session
 
 
 @contextmanager
-def served(session: Session) -> Iterator[Server]:
-    """A server of this session, in a thread of its own."""
-    server = Server(Desk(session))
+def served(shown: Session | Reading) -> Iterator[Server]:
+    """A server of this session, or reading, in a thread of its own."""
+    server = Server(Desk(shown) if isinstance(shown, Session) else shown)
     thread = Thread(target=server.serve, daemon=True)
     thread.start()
     try:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, BinaryIO, get_origin
+from typing import TYPE_CHECKING, Annotated, BinaryIO, get_origin
 
 import msgspec
 import typer
@@ -32,8 +32,9 @@ from zabcheck.cli.commands import (
     named,
     scenarios,
 )
-from zabcheck.cli.explain import looks_like_trace, story_of, walk
+from zabcheck.cli.explain import Named, looks_like_trace, story_of, walk
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
+from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.scenario import scenario_of
@@ -60,6 +61,10 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
 from zabcheck.text.words import clean, counted
+
+if TYPE_CHECKING:
+    from zabcheck.play.desk import Desk
+    from zabcheck.play.reading import Reading
 
 HELP = (
     ("Enter", "the next step of the known run, or else the first that is possible"),
@@ -144,14 +149,14 @@ def play(
             if value is not None and value != known:
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
-            return _read_only(file, property)
+            return _read_only(file, property, (protocol, exec), page)
         if taken is None:
             session = _known(file, known, protocol, exec, property)
         else:
             session = Session.of(named_by(taken.given), taken.given, property)
     console = make_console()
     if _is_on_page(page, console):
-        _serve(session, console, taken)
+        _serve(_desk_of(session, taken), console)
     else:
         _Play(session, console, sys.stdin.buffer, taken).go_on()
     with bad_input_for(ValueError):
@@ -176,10 +181,9 @@ def _is_on_page(asked: bool | None, console: Console) -> bool:
     return asked if asked is not None else is_installed and sys.stdin.isatty()
 
 
-def _serve(session: Session, console: Console, lesson: Lesson | None) -> None:
-    """Show a session on a page, from the end of its run, until Ctrl-C ends the server."""
+def _desk_of(session: Session, lesson: Lesson | None) -> "Desk":
+    """Return a desk with this session, at the end of its run."""
     from zabcheck.play.desk import Desk, Exercise
-    from zabcheck.play.server import Server
 
     while session.here.latest is not None:
         session.redo()
@@ -195,8 +199,15 @@ def _serve(session: Session, console: Console, lesson: Lesson | None) -> None:
             lesson.solution.why,
             _after(lesson),
         )
+    return Desk(session, exercise)
+
+
+def _serve(shown: "Desk | Reading", console: Console) -> None:
+    """Show a page until Ctrl-C ends its server."""
+    from zabcheck.play.server import Server
+
     with bad_input_for(OSError, "127.0.0.1: "):
-        server = Server(Desk(session, exercise))
+        server = Server(shown)
     print_path(console, server.address)
     print_path(console, "open this address in a browser of this machine; Ctrl-C ends the server")
     sys.stdout.flush()
@@ -246,11 +257,16 @@ def _is_trace(file: str) -> bool:
         return looks_like_trace(source)
 
 
-def _read_only(trace: str, properties: Sequence[str] | None) -> int:
+def _read_only(trace: str, properties: Sequence[str] | None, named_as: Named, page: bool | None) -> int:
     """Go through a trace, which has no choices, step by step."""
-    story = story_of([trace], False, None, None if properties is None else [*properties], (None, None))
+    story = story_of([trace], False, None, None if properties is None else [*properties], named_as)
     console = make_console()
-    walk(story, console, sys.stdin.buffer)
+    if _is_on_page(page, console):
+        from zabcheck.play.reading import Reading
+
+        _serve(Reading(story, again()), console)
+    else:
+        walk(story, console, sys.stdin.buffer)
     return conclude(console, *on_story(story, asked_for(properties) if properties else ()))
 
 

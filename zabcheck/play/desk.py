@@ -134,10 +134,7 @@ class Desk:
 
     def act(self, data: bytes) -> None:
         """Do what the JSON of an act says. Refused if it cannot be done; then nothing is changed."""
-        try:
-            act = msgspec.json.decode(data, type=AnyAct)
-        except NOT_DECODED as error:
-            raise Refused(f"no such act: {error}") from None
+        act = act_in(data)
         try:
             self._do(act)
         except NotPossible as error:
@@ -257,6 +254,15 @@ class Desk:
         except ValueError as error:
             raise Refused(str(error)) from None
         raise Refused(f"there is no file {name}")
+
+
+def act_in(data: bytes) -> AnyAct:
+    """Return the act that this JSON says. Refused if there is no such act."""
+    try:
+        act: AnyAct = msgspec.json.decode(data, type=AnyAct)
+    except NOT_DECODED as error:
+        raise Refused(f"no such act: {error}") from None
+    return act
 
 
 def parting(one: Sequence[Position], other: Sequence[Position]) -> int:

@@ -9,8 +9,11 @@ from zabcheck.counterexample.forms.page import resource as of_pages
 from zabcheck.text.html import COLOURS, text
 
 
-def document(title: str = "zabcheck play") -> str:
-    """Return the page. It loads `play.css` and `play.js` from beside it."""
+def document(title: str = "zabcheck play", read_only: bool = False) -> str:
+    """Return the page, which loads `play.css` and `play.js` from beside it.
+
+    With `read_only` it is that of a run that does not go on.
+    """
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -21,7 +24,7 @@ def document(title: str = "zabcheck play") -> str:
 <link rel="stylesheet" href="play.css"/>
 <script type="module" src="play.js"></script>
 </head>
-<body>
+<body{' class="read-only"' if read_only else ""}>
 {_markup()}</body>
 </html>
 """

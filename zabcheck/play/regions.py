@@ -64,8 +64,8 @@ def regions(desk: Desk) -> dict[str, str]:
         "picture": _picture(here),
         "menus": _menus(here),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
-        "state": _state(story),
-        "properties": _properties(session, story.verdicts),
+        "state": state(story),
+        "properties": properties(story.verdicts, session.here.breaks),
         "compared": "" if desk.compared is None else _beside(session, desk.compared),
         "ask": _questions(session),
         "answer": _answer(session, desk.answer),
@@ -75,7 +75,7 @@ def regions(desk: Desk) -> dict[str, str]:
     }
 
 
-def _act(act: Act) -> str:
+def act_of(act: Act) -> str:
     return f' data-act="{escape(msgspec.json.encode(act).decode())}"'
 
 
@@ -85,7 +85,7 @@ def _button(offer: Offer, more: str = "") -> str:
             f'<button type="button" aria-disabled="true"{more}>{text(offer.words)} '
             f"<small>{text(offer.why_not)}</small></button>\n"
         )
-    return f'<button type="button"{_act(Do(offer.choice))}{more}>{text(offer.words)}</button>\n'
+    return f'<button type="button"{act_of(Do(offer.choice))}{more}>{text(offer.words)}</button>\n'
 
 
 def _exercise(exercise: Exercise, here: Position) -> str:
@@ -123,20 +123,26 @@ def _verdict(session: Session, story: Story) -> str:
 
 def _bar(session: Session) -> str:
     here = session.here
+    steps = sum(len(each.steps) for each in here.path)
+    where = f"after {counted(steps, 'step', 'steps')}: {named_at(here)}"
+    return bar(where, here.before is not None, here.latest is not None, "◀ undo", "redo ▶")
+
+
+def bar(where: str, is_after: bool, is_before: bool, back: str, onward: str) -> str:
+    """Draw the buttons that move through a run. `is_after`: some of it is before here; `is_before`: some is after."""
     moves: tuple[tuple[str, str, Act, bool], ...] = (
-        ("first", "|◀", Go(0), here.before is not None),
-        ("back", "◀ undo", Undo(), here.before is not None),
-        ("next", "redo ▶", Redo(), here.latest is not None),
-        ("last", "▶|", Go(), here.latest is not None),
+        ("first", "|◀", Go(0), is_after),
+        ("back", back, Undo(), is_after),
+        ("next", onward, Redo(), is_before),
+        ("last", "▶|", Go(), is_before),
     )
     labels = {"first": "to the beginning", "last": "to the end of this run"}
     buttons = "".join(
-        f'<button type="button" id="{name}" aria-disabled="{"false" if possible else "true"}"{_act(act)}'
+        f'<button type="button" id="{name}" aria-disabled="{"false" if possible else "true"}"{act_of(act)}'
         f'{f""" aria-label="{labels[name]}" """ if name in labels else ""}>{sign}</button>\n'
         for name, sign, act, possible in moves
     )
-    steps = sum(len(each.steps) for each in here.path)
-    return f'{buttons}<span id="where">after {counted(steps, "step", "steps")}: {text(named_at(here))}</span>'
+    return f'{buttons}<span id="where">{text(where)}</span>'
 
 
 def _picture(here: Here) -> str:
@@ -144,39 +150,45 @@ def _picture(here: Here) -> str:
     labels = labels_by_step(story)
     nexts = [each for each, _ in ahead.nexts]
     lanes = diagram.lanes_of(story, nexts)
-    decision = decided(story)
+    offers = "".join(_next_row(offer, number) for number, (_, offer) in enumerate(ahead.nexts))
+    if not ahead.nexts:
+        offers = '<li class="next"><span class="n"></span><span class="said">no process has anything to do</span></li>'
+    drawn = diagram.draw(story, labels, {}, nexts)
+    numbers = {step: position.number for step, position in here.positions.items()}
+    below = f'<ol class="steps nexts" aria-label="Steps that may come next">\n{offers}</ol>\n'
+    return picture(story, lanes, drawn, numbers, _heads(lanes), below)
+
+
+def picture(story: Story, lanes: Lanes, drawn: str, numbers: Mapping[int, int], heads: str, below: str = "") -> str:
+    """Draw the diagram `drawn` beside the rows of its steps, each a button that goes to the position of its number."""
+    labels, decision = labels_by_step(story), decided(story)
     rows = "".join(
         step_row(
             moment,
             labels,
             decision is not None and moment.step == decision.step,
-            _act(Go(here.positions[moment.step].number)),
+            act_of(Go(numbers[moment.step])),
         )
         for moment in story.moments
     )
-    offers = "".join(_next_row(offer, number) for number, (_, offer) in enumerate(ahead.nexts))
-    if not ahead.nexts:
-        offers = '<li class="next"><span class="n"></span><span class="said">no process has anything to do</span></li>'
     style = " ".join(f"--{name}: {value};" for name, value in measures(lanes).items())
     return f"""<div class="inner" style="{style}">
-<div class="heads">{_heads(lanes)}</div>
+<div class="heads">{heads}</div>
 <div class="drawn">
 <svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
   viewBox="0 0 {lanes.across} {lanes.height}" preserveAspectRatio="none" aria-hidden="true">
-{diagram.draw(story, labels, {}, nexts)}
+{drawn}
 </svg>
 <ol class="steps" aria-label="Steps">
 {rows}</ol>
-<ol class="steps nexts" aria-label="Steps that may come next">
-{offers}</ol>
-</div>
+{below}</div>
 </div>
 {signs(story)}"""
 
 
 def _next_row(offer: Offer, number: int) -> str:
     why = f' <span class="phase">{text(offer.why_not)}</span>' if offer.why_not else ""
-    act = ' aria-disabled="true"' if offer.why_not else _act(Do(offer.choice))
+    act = ' aria-disabled="true"' if offer.why_not else act_of(Do(offer.choice))
     return (
         f'<li class="next{" impossible" if offer.why_not else ""}"><button type="button" id="next-{number}"{act}>'
         f'<span class="n">{"" if offer.why_not else "▸"}</span><span class="said">{text(offer.words)}{why}</span>'
@@ -217,7 +229,7 @@ def _menu(id: str, title: str, offers: Sequence[Offer]) -> str:
     return f'<div popover="auto" id="{id}" class="menu"><h3>{text(title)}</h3><ul>{buttons}</ul></div>\n'
 
 
-def _state(story: Story) -> str:
+def state(story: Story) -> str:
     """Draw the table of the variables, a row each and a column a process; what the last step changed is marked."""
     last = len(story.moments) - 1
     states = states_after(story, last)
@@ -257,10 +269,11 @@ def _value(value: str | tuple[str, ...]) -> str:
 _RANK = {"violated": 0, "holds": 1, "inconclusive": 2, "not exercised": 3}
 
 
-def _properties(session: Session, verdicts: Iterable[Verdict]) -> str:
+def properties(verdicts: Iterable[Verdict], breaks: Sequence[str] = ()) -> str:
+    """Draw a list of verdicts, the violated properties first. The last step `breaks` these."""
     items = []
     for each in sorted(verdicts, key=lambda verdict: _RANK.get(verdict.status, 2)):
-        new = " in the last step" if each.property in session.here.breaks else ""
+        new = " in the last step" if each.property in breaks else ""
         items.append(
             f'<li class="{each.status.replace(" ", "-")}">{text(each.property)}: {text(each.status)}{new}</li>\n'
         )
@@ -290,11 +303,11 @@ def _branches(desk: Desk) -> str:
         compare = ""
         if len(session.positions) > 1 and session.here not in path:
             compare = (
-                f'<button type="button"{_act(Compare(leaf.number))} aria-label="compare with here: {text(title)}">'
+                f'<button type="button"{act_of(Compare(leaf.number))} aria-label="compare with here: {text(title)}">'
             )
             compare += "compare</button>"
         items.append(
-            f'<li style="--depth: {min(depth, 6)}"><button type="button"{here}{_act(Go(leaf.number))}>{text(title)}'
+            f'<li style="--depth: {min(depth, 6)}"><button type="button"{here}{act_of(Go(leaf.number))}>{text(title)}'
             f"</button> <span{bad}>{steps}, {text(said)}</span> {compare}</li>\n"
         )
     return f"<ol>{''.join(items)}</ol>"
@@ -321,7 +334,7 @@ def _beside(session: Session, beside: Beside) -> str:
 <p>The first {same_choices} the same. Here {text(_ended(beside.here))}; there {text(_ended(beside.other))}.</p>
 {scroll}
 {_differing(session, beside)}
-<p><button type="button"{_act(Compare())}>close</button></p>"""
+<p><button type="button"{act_of(Compare())}>close</button></p>"""
 
 
 def _ended(position: Position) -> str:
@@ -372,19 +385,19 @@ def _plain(value: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 def _questions(session: Session) -> str:
     protocol = session.protocol
-    properties = _options(session.properties, next(iter(session.here.broken), ""))
+    names = _options(session.properties, next(iter(session.here.broken), ""))
     if protocol.mutant is not None:
         twin = (
-            f'<button type="button"{_act(Ask("right step"))}>What if {text(protocol.mutant)} were not there?</button>'
+            f'<button type="button"{act_of(Ask("right step"))}>What if {text(protocol.mutant)} were not there?</button>'
         )
     else:
         bugs = [bug for bug, mutant in CATALOGUE.items() if mutant.protocol == protocol.name] or list(protocol.bugs)
         twin = _chosen("right step", "bug", "What if this bug were there?", _options(bugs, "")) if bugs else ""
     return f"""<p>{twin}</p>
-<p><button type="button"{_act(Ask("violation"))}>Is there a violation from here?</button>
+<p><button type="button"{act_of(Ask("violation"))}>Is there a violation from here?</button>
 <small>1,000 random continuations; the shortest becomes a branch</small></p>
-<p><button type="button"{_act(Ask("decided"))}>Which step decided?</button></p>
-<p>{_chosen("chances", "property", "How likely from each step?", properties)}</p>"""
+<p><button type="button"{act_of(Ask("decided"))}>Which step decided?</button></p>
+<p>{_chosen("chances", "property", "How likely from each step?", names)}</p>"""
 
 
 def _options(names: Iterable[str], chosen: str) -> str:

@@ -28,6 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zabcheck.play.desk import Desk, Refused
 from zabcheck.play.document import document, resource
+from zabcheck.play.reading import Reading
 from zabcheck.play.regions import regions
 
 HOST = "127.0.0.1"
@@ -72,7 +73,7 @@ class _OwnHost:
 class Server:
     """A server of `desk`, which has its port from the beginning. `address` opens the page."""
 
-    def __init__(self, desk: Desk, port: int = 0) -> None:
+    def __init__(self, desk: Desk | Reading, port: int = 0) -> None:
         """Take a port; 0: one that is free. OSError if it is not."""
         self.desk = desk
         self._token = secrets.token_urlsafe(16)
@@ -119,7 +120,8 @@ class Server:
     # The same for everybody.
 
     async def _page(self, request: Request) -> Response:
-        return Response(document(), headers=HEADERS, media_type="text/html")
+        is_read = isinstance(self.desk, Reading)
+        return Response(document(read_only=is_read), headers=HEADERS, media_type="text/html")
 
     async def _script(self, request: Request) -> Response:
         return Response(resource("play.js"), headers=HEADERS, media_type="text/javascript")
@@ -163,7 +165,13 @@ class Server:
         return await self._shown()
 
     async def _shown(self) -> Response:
-        shown = await self._in_turn(lambda: {"version": self.desk.version, "regions": regions(self.desk)})
+        desk = self.desk
+
+        def show() -> dict[str, object]:
+            shown = desk.regions() if isinstance(desk, Reading) else regions(desk)
+            return {"version": desk.version, "regions": shown}
+
+        shown = await self._in_turn(show)
         return Response(msgspec.json.encode(shown), headers=HEADERS, media_type="application/json")
 
     async def _take(self, request: Request) -> Response:

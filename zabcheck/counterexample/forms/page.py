@@ -301,11 +301,7 @@ def _run(story: Story, labels: Labels) -> str:
 {signs(story)}<div class="run">
 <div class="diagram" id="diagram" tabindex="0" role="region" aria-label="Space-time diagram">
 <div class="heads">
-<svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{HEAD}"
-  viewBox="0 0 {lanes.across} {HEAD}" preserveAspectRatio="none" aria-hidden="true">
-{diagram.heads(lanes)}
-</svg>
-</div>
+{heads_of(lanes)}</div>
 <svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
   viewBox="0 0 {lanes.across} {lanes.height}" preserveAspectRatio="none" aria-hidden="true">
 {drawn}
@@ -327,6 +323,15 @@ def _run(story: Story, labels: Labels) -> str:
 takes part in. An arrow is a message, from where it was sent to where it was handled. A click on a point shows what
 happened before it.{_legend(story)}</p></details>
 </section>
+"""
+
+
+def heads_of(lanes: Lanes) -> str:
+    """Draw the names of the processes, which stay above the diagram."""
+    return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{HEAD}"
+  viewBox="0 0 {lanes.across} {HEAD}" preserveAspectRatio="none" aria-hidden="true">
+{diagram.heads(lanes)}
+</svg>
 """
 
 

@@ -46,9 +46,10 @@ function show(shown) {
   }
   const diagram = byId("diagram");
   const rows = diagram.querySelectorAll(".steps:not(.nexts) > li");
-  rows[rows.length - 1]?.setAttribute("aria-current", "step");
-  const nexts = /** @type {HTMLElement | null} */ (diagram.querySelector(".nexts"));
-  if (nexts) diagram.scrollTop = nexts.offsetTop - diagram.clientHeight / 2;
+  const bottom = rows[rows.length - 1];
+  bottom?.setAttribute("aria-current", "step");
+  const nexts = diagram.querySelector(".nexts") || bottom;
+  if (nexts instanceof HTMLElement) diagram.scrollTop = nexts.offsetTop - diagram.clientHeight / 2;
   if (inside && !document.contains(focused)) {
     const same = key ? document.getElementById(key) : null;
     (same || document.getElementById("next-0") || diagram).focus({ preventScroll: true });
