@@ -1,23 +1,22 @@
 """Histories in files: what is read, and what is refused with line and field."""
 
+from functools import partial
 from io import BytesIO
 
 import pytest
 
 from tests.zookeeper.clients.histories import History, stat
-from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.exchange import Exchange, read
+from zabcheck.zookeeper.clients.forms import gather
 from zabcheck.zookeeper.clients.history import HistoryEnd, HistoryError, dump, load
+from zabcheck.zookeeper.clients.judge import judge_columns
 
 HEADER = '{"record":"header","version":1}'
 CONNECT = '{"record":"connect","client":1,"connection":1,"session":"0x0","time":5}'
 ASK = '{"record":"request","client":1,"connection":1,"xid":1,"op":"sync","path":"/"}'
 ANSWER = '{"record":"answer","client":1,"connection":1,"xid":1,"zxid":5}'
 LOST = '{"record":"lost","client":1,"connection":1}'
-
-
-def read_text(*lines: str) -> None:
-    source = BytesIO("".join(f"{line}\n" for line in lines).encode())
-    read(load(source, "h.jsonl"), "h.jsonl")
+STAT = '{"czxid":1,"mzxid":1,"pzxid":1,"version":0}'
 
 
 def test_what_is_written_is_read_again() -> None:
@@ -60,14 +59,38 @@ def test_what_is_written_is_read_again() -> None:
             [HEADER, CONNECT, ASK.replace('"/"', '"a/"')],
             "h.jsonl, line 3, field `path`: Expected `str` matching regex '^/([^/]+(/[^/]+)*)?$'",
         ),
+        (
+            [HEADER, CONNECT, ASK, ANSWER[:-1] + f',"stat":{STAT[:-1]},"ephemeralOwner":"1"}}}}'],
+            "h.jsonl, line 4, field `stat.ephemeralOwner`: Expected `str` matching regex '^0x[0-9a-f]{1,16}$'",
+        ),
+        (
+            [HEADER, CONNECT.replace('"connection":1', f'"connection":{1 << 63}')],
+            f"h.jsonl, line 2, field `connection`: Expected `int` <= {(1 << 63) - 1}",
+        ),
+        (
+            [HEADER, CONNECT, ASK.replace('"xid":1', f'"xid":{-1 - (1 << 63)}')],
+            f"h.jsonl, line 3, field `xid`: Expected `int` >= {-1 << 63}",
+        ),
+        (
+            [HEADER, CONNECT.replace('"time":5', f'"time":{1 << 62}')],
+            f"h.jsonl, line 2, field `time`: Expected `int` <= {(1 << 62) - 1}",
+        ),
         ([HEADER, ASK[:-1] + ',"colour":1}'], "h.jsonl, line 2: Object contains unknown field `colour`"),
         (
-            [HEADER, '{"record":"node","path":"/a","zxid":1,"stat":{"czxid":1,"mzxid":1,"pzxid":1,"version":0}}'],
+            [HEADER, f'{{"record":"node","path":"/a","zxid":1,"stat":{STAT}}}'],
             "h.jsonl, line 2, field `record`: a node, and the header does not say initial: given",
         ),
     ],
 )
 def test_what_is_no_history_is_refused(lines: list[str], message: str) -> None:
+    text = "".join(f"{line}\n" for line in lines).encode()
+
+    def read_all() -> Exchange:
+        return read(load(BytesIO(text), "h.jsonl"), "h.jsonl")
+
     with pytest.raises(HistoryError) as refused:
-        read_text(*lines)
+        read_all()
+    assert str(refused.value) == message
+    with pytest.raises(HistoryError) as refused:
+        judge_columns(partial(gather, BytesIO(text), "h.jsonl"), read_all)
     assert str(refused.value) == message

@@ -129,8 +129,11 @@ def _gather(piece: _Piece, gathering: "Gathering") -> None:
         with _read(piece) as source:
             parquet.gather(source, piece.file, gathering, range(piece.begin, piece.end))
     else:
-        for lines in _lines_of(piece):
-            gathering.add(lines)
+        from zabcheck.zookeeper.clients.screen.lines import decoded_lines
+
+        with _read(piece) as source:
+            for lines in history.blocks_within(source, piece.file, piece.begin, piece.end, decoded_lines):
+                gathering.add(lines)
 
 
 def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:

@@ -45,7 +45,9 @@ def gather(source: BinaryIO, name: str, gathering: "Gathering") -> None:
 
         parquet.gather(source, name, gathering)
     else:
-        for lines in history.blocks(source, name):
+        from zabcheck.zookeeper.clients.screen.lines import decoded_lines
+
+        for lines in history.blocks(source, name, decoded_lines):
             gathering.add(lines)
 
 

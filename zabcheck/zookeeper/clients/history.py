@@ -14,7 +14,7 @@ field, and the expected value.
 
 import zlib
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from io import BytesIO
 from itertools import chain
@@ -33,10 +33,15 @@ NOBODY = "0x0"
 
 Zxid = Annotated[int, Meta(ge=-1, le=(1 << 63) - 1)]
 """The number of a transaction. 0 and -1 tell nothing."""
-Session = Annotated[str, Meta(pattern="^0x[0-9a-f]{1,16}$")]
-Count = Annotated[int, Meta(ge=0)]
-Nanoseconds = Annotated[int, Meta(ge=0)]
-Path = Annotated[str, Meta(pattern="^/([^/]+(/[^/]+)*)?$")]
+SESSION = "^0x[0-9a-f]{1,16}$"
+Session = Annotated[str, Meta(pattern=SESSION)]
+Number = Annotated[int, Meta(ge=-1 << 63, le=(1 << 63) - 1)]
+Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+LATEST = (1 << 62) - 1
+"""The highest time: another can be added to it in 64 bits."""
+Nanoseconds = Annotated[int, Meta(ge=0, le=LATEST)]
+PATH = "^/([^/]+(/[^/]+)*)?$"
+Path = Annotated[str, Meta(pattern=PATH)]
 
 Operation = Literal[
     "create", "delete", "exists", "getData", "setData", "getACL", "setACL", "getChildren", "sync", "ping", "check",
@@ -108,11 +113,11 @@ class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     czxid: Count
     mzxid: Count
     pzxid: Count
-    version: int
-    cversion: int | None = None
-    aversion: int | None = None
-    ctime: int | None = None
-    mtime: int | None = None
+    version: Number
+    cversion: Number | None = None
+    aversion: Number | None = None
+    ctime: Number | None = None
+    mtime: Number | None = None
     ephemeral_owner: Session = NOBODY
     data_length: Count | None = None
     num_children: Count | None = None
@@ -176,7 +181,7 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     op: Operation
     path: Path
     data: str | Data | None = None
-    version: int = -1
+    version: Number = -1
     mode: tuple[Literal["sequential", "ephemeral", "container", "ttl"], ...] = ()
     ttl: Count = 0
 
@@ -187,11 +192,11 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
     A set that `expects` data is done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
     """
 
-    xid: int
+    xid: Number
     op: Operation
     path: Path | None = None
     data: str | Data | None = None
-    version: int = -1
+    version: Number = -1
     mode: tuple[Literal["sequential", "ephemeral", "container", "ttl"], ...] = ()
     ttl: Count = 0
     watch: Literal["", "standard", "persistent", "recursive", "data", "children", "any"] = ""
@@ -220,7 +225,7 @@ class Result(
 class Answer(Record, frozen=True, kw_only=True, tag="answer"):
     """The answer to request `xid`; `error` is "" if it was done. A `stray` answer has no request on its connection."""
 
-    xid: int
+    xid: Number
     zxid: Zxid = 0
     error: str = ""
     path: Path | None = None
@@ -248,10 +253,10 @@ class Lost(Record, frozen=True, kw_only=True, tag="lost"):
 class Told(Line, frozen=True, kw_only=True, tag="told"):
     """A client told another something: after its answer `after`, and before the other sent its request `before`."""
 
-    from_: Annotated[int, Meta(ge=0)] = msgspec.field(name="from")
+    from_: Count = msgspec.field(name="from")
     to: Count
-    after: int
-    before: int
+    after: Number
+    before: Number
 
 
 class HistoryEnd(Line, frozen=True, tag="end"):
@@ -265,6 +270,10 @@ HistoryLine = (
 )
 _DECODER: msgspec.json.Decoder[HistoryLine] = msgspec.json.Decoder(HistoryLine)
 _encode = msgspec.json.Encoder().encode
+
+
+Decode = Callable[[bytes, str, int], list[HistoryLine]]
+"""Decodes lines, as `decoded_lines` does."""
 
 
 def dump(lines: Iterable[HistoryLine]) -> Iterator[bytes]:
@@ -298,27 +307,31 @@ def load(source: BinaryIO, name: str) -> Iterator[HistoryLine]:
     return chain.from_iterable(blocks(source, name))
 
 
-def blocks(source: BinaryIO, name: str) -> Iterator[list[HistoryLine]]:
+def blocks(source: BinaryIO, name: str, decode: Decode | None = None) -> Iterator[list[HistoryLine]]:
     """Yield the lines as `load` does, many at once.
 
     HistoryError as for `load`.
     """
+    decode = decode or decoded_lines
     number = 0
     while block := source.read(BLOCK):
         if not block.endswith(b"\n"):
             block += source.readline(MAX_LINE + 1)
-        lines = decoded_lines(block, name, number)
+        lines = decode(block, name, number)
         number += len(lines)
         yield lines
     if not number:
         raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
 
 
-def blocks_within(source: BinaryIO, name: str, begin: int, end: int) -> Iterator[list[HistoryLine]]:
+def blocks_within(
+    source: BinaryIO, name: str, begin: int, end: int, decode: Decode | None = None
+) -> Iterator[list[HistoryLine]]:
     """Yield the lines that begin from one byte of a file on and before another, many at once.
 
     HistoryError, with the number of a line counted from there, for anything that is no line of a history.
     """
+    decode = decode or decoded_lines
     source.seek(max(0, begin - 1))
     if begin:
         source.readline()
@@ -327,7 +340,7 @@ def blocks_within(source: BinaryIO, name: str, begin: int, end: int) -> Iterator
         if not block.endswith(b"\n"):
             block += source.readline(MAX_LINE + 1)
         place += len(block)
-        lines = decoded_lines(block, name, number)
+        lines = decode(block, name, number)
         number += len(lines)
         yield lines
 

@@ -4,6 +4,7 @@ A path, a session and an error is a number here; data is its CRC and length, a l
 `NONE` where a field has no value.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b
@@ -17,6 +18,8 @@ import numpy.typing as npt
 from zabcheck.zookeeper.clients.exchange import UNKNOWN, WRITES
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
+    PATH,
+    SESSION,
     Answer,
     Connect,
     Connected,
@@ -78,14 +81,28 @@ class Numbers(dict[Any, int]):
 
 
 class _Paths(Numbers):
-    """The numbers of paths; `NO_ID` is that of none."""
+    """The numbers of paths; `NO_ID` is that of none. Unusual, for what is no path."""
 
     def __init__(self) -> None:
         super().__init__({None: NO_ID})
 
     def __missing__(self, path: str) -> int:
+        if not _is_path(path):
+            raise Unusual
         self[path] = number = len(self) - 1
         return number
+
+
+class _Sessions(Numbers):
+    """The numbers of sessions. Unusual, for what is none."""
+
+    def __missing__(self, session: str) -> int:
+        if not _is_session(session):
+            raise Unusual
+        return super().__missing__(session)
+
+
+_is_path, _is_session = re.compile(PATH).search, re.compile(SESSION).search
 
 
 def contents_of(data: Sequence[str | Data | None]) -> list[int]:
@@ -165,7 +182,7 @@ class Gathering:
 
     def __init__(self) -> None:
         self.header: HistoryHeader | None = None
-        self.paths, self.sessions, self.errors = _Paths(), Numbers({NOBODY: 0}), Numbers()
+        self.paths, self.sessions, self.errors = _Paths(), _Sessions({NOBODY: 0}), Numbers()
         for error in _ERRORS:
             self.errors[error]
         self.end: tuple[int, int] | None = None
@@ -339,11 +356,17 @@ class Gathering:
         self.events.add(columns)
 
 
-_KINDS: dict[type[HistoryLine], int] = dict.fromkeys(get_args(HistoryLine), 0) | {
-    Request: 1,
-    Answer: 2,
-    WatchEvent: 3,
-}
+class _Kinds(dict[type[HistoryLine], int]):
+    """The kind of a line by its type."""
+
+    def __missing__(self, line: type[HistoryLine]) -> int:
+        self[line] = kind = next(
+            (kind for kind, of in enumerate((Request, Answer, WatchEvent), 1) if issubclass(line, of)), 0
+        )
+        return kind
+
+
+_KINDS = _Kinds()
 WATCHES = {
     name: number for number, name in enumerate(("", "standard", "persistent", "recursive", "data", "children", "any"))
 }
@@ -367,10 +390,10 @@ class Columns:
             raise Unusual
         self.header, self.watches = gathered.header, gathered.watches
         self.connects = [line for _, line in gathered.connects]
-        self.numbers = {line.connection: number for number, line in enumerate(self.connects)}
-        """The number of each connection, by the one that it has in the file: they are in the order of the file."""
-        self.connected = {self._number(line): line for _, line in gathered.connected}
-        if len(self.numbers) < len(self.connects) or len(self.connected) < len(gathered.connected):
+        self._whose = self._clients_of_connections()
+        numbers = self._numbers_of(gathered.connected)
+        self.connected = dict(zip(numbers.tolist(), (line for _, line in gathered.connected), strict=True))
+        if len(self.connected) < len(gathered.connected):
             raise Unusual
         self.paths = [*gathered.paths][1:]
         self.path_numbers, self.session_numbers = gathered.paths, gathered.sessions
@@ -394,24 +417,31 @@ class Columns:
         self._look_at_lines(gathered, requests)
         self._join(requests)
 
-    def _number(self, line: Record) -> int:
-        number = self.numbers.get(line.connection)
-        if number is None or self.connects[number].client != line.client:
+    def _clients_of_connections(self) -> tuple[npt.NDArray[np.int32], Ints]:
+        """Return the number of each connection, in the order of the file, by the one that it has there, and its client.
+
+        Unusual, if one is opened twice.
+        """
+        opened = _given([each.connection for each in self.connects])
+        if opened.max(initial=0) >= _MOST_CONNECTIONS:
             raise Unusual
-        return number
+        table = np.full(opened.max(initial=-1) + 2, -1, np.int32)  # the last is that of none
+        table[opened] = np.arange(len(opened), dtype=np.int32)
+        if (table >= 0).sum() < len(opened):
+            raise Unusual
+        return table, _given([each.client for each in self.connects])
 
     def _numbered(self, connections: Ints, clients: Ints) -> npt.NDArray[np.int32]:
         """Return the numbers of connections that were opened by these clients. Unusual, if one was not."""
-        highest = max(self.numbers, default=-1)
-        if highest >= _MOST_CONNECTIONS:
-            raise Unusual
-        table = np.full(highest + 2, -1, np.int32)  # the last is that of none
-        table[[*self.numbers]] = [*self.numbers.values()]
-        connection = table[np.minimum(connections, highest + 1)]
-        client_of = np.array([each.client for each in self.connects], np.int64)
+        table, client_of = self._whose
+        connection = table[np.minimum(connections, len(table) - 1)]
         if (connection < 0).any() or not np.array_equal(client_of[connection], clients):
             raise Unusual
         return connection
+
+    def _numbers_of(self, lines: Sequence[tuple[int, Record]]) -> npt.NDArray[np.int32]:
+        """Return the numbers of the connections of lines. Unusual."""
+        return self._numbered(_ints([line.connection for _, line in lines]), _ints([line.client for _, line in lines]))
 
     def _look_at_lines(self, gathered: Gathering, requests: Table) -> None:
         """Look at the place and the time of each line of a connection. Unusual."""
@@ -419,15 +449,17 @@ class Columns:
         time = np.full(gathered.length, NONE)
         for table in (requests, self.answers, self.events):
             connection[table["line"]], time[table["line"]] = table["connection"], table["time"]
-        for line, record in (*gathered.connects, *gathered.connected, *gathered.lost):
-            connection[line], time[line] = self._number(record), NONE if record.time is None else record.time
-        opened = self.opened = np.array([line for line, _ in gathered.connects], np.int64)
+        beside: tuple[Sequence[tuple[int, Record]], ...] = gathered.connects, gathered.connected, gathered.lost
+        for some in beside:
+            places = _ints([place for place, _ in some])
+            connection[places], time[places] = self._numbers_of(some), _given([line.time for _, line in some])
+        opened = self.opened = _ints([line for line, _ in gathered.connects])
         time[opened] = np.maximum(time[opened], 0)
         ended = np.full(len(opened), _NEVER)
-        for line, lost in gathered.lost:
-            if ended[self._number(lost)] != _NEVER:
-                raise Unusual
-            ended[self._number(lost)] = line
+        lost = self._numbers_of(gathered.lost)
+        ended[lost] = _ints([line for line, _ in gathered.lost])
+        if (np.bincount(lost, minlength=1) > 1).any():
+            raise Unusual
         lines = np.flatnonzero(connection >= 0)
         connection = connection[lines]
         if (opened[connection] > lines).any() or (ended[connection] < lines).any():

@@ -10,6 +10,8 @@ from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Columns,
 from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, NEVER, Nodes
 
 _MS = 1_000_000
+_LONGEST = 1 << 42
+"""A time to live in ms that is longer than all times, and fits into 64 bits as ns."""
 
 
 class Ephemerals(NamedTuple):
@@ -159,7 +161,7 @@ def gone_in(columns: Columns, nodes: Nodes) -> Gone | None:
     written[effects["created"][is_done]] = effects["row"][is_done]
     sent, told = columns.time[written[path]], columns.of_answer("time")[by]
     known = ~is_container & (sent != NONE) & (told != NONE)
-    least = ttl[effects["row"][last]] * _MS - columns.header.clock_error
+    least = np.minimum(ttl[effects["row"][last]], _LONGEST) * _MS - columns.header.clock_error
     if (known & (told - sent < least)).any():
         return None
     return Gone(len(path), path[is_container].astype(np.int64), start[is_container])

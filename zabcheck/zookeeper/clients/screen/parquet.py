@@ -6,18 +6,18 @@ Needs pyarrow: the extra `parquet`.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Annotated, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import Meta, Struct
+from msgspec import Struct
 from msgspec.json import Decoder
 
 from zabcheck.zookeeper.clients import parquet
-from zabcheck.zookeeper.clients.history import Data, HistoryError, Part, Result
+from zabcheck.zookeeper.clients.history import LATEST, Count, Data, HistoryError, Part, Result
 from zabcheck.zookeeper.clients.screen.columns import (
     DONE,
     NO_ID,
@@ -48,7 +48,7 @@ class _OfRequest(Struct, forbid_unknown_fields=True):
     """The fields of a request that may be in `rest`, without those that are taken as lines."""
 
     parts: tuple[Part, ...] = ()
-    ttl: Annotated[int, Meta(ge=0)] = 0
+    ttl: Count = 0
     data: Data | None = None
 
 
@@ -120,7 +120,10 @@ class _Batch:
 
     def _records(self) -> Table:
         whose = self.gathering.whose(self._given("connection"), self._given("client"))
-        return {"line": self.places[self.rows], **whose, "time": self._ints("time")}
+        time = self._ints("time")
+        if (time > LATEST).any():
+            raise _Doubtful
+        return {"line": self.places[self.rows], **whose, "time": time}
 
     def _requests(self) -> Table:
         self._need("op")
