@@ -298,3 +298,12 @@ def test_a_trace_is_served_read_only(zabcheck: Command, tmp_path: Path, monkeypa
     assert "#token=" in result.out
     [reading] = served
     assert reading.command == "zabcheck play run.jsonl --page --protocol zab"
+
+
+def test_many_choices_of_one_kind_are_listed_as_one_until_they_are_asked_for(zabcheck: Command) -> None:
+    said = zabcheck("play", "--processes", "4", "--terminal", stdin=b"o\n").out
+    folded, _, listed = said.partition("what can happen next:")[2].partition("what can happen next:")
+    assert "cut p1 → p2 … cut p4 → p3 (o lists them)" in folded
+    assert "cut p2 → p3" not in folded
+    assert "cut p2 → p3" in listed
+    assert "lists them" not in listed

@@ -12,6 +12,7 @@ from tests.play.sessions import led
 from tests.tiers import sweep
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refused, Said
+from zabcheck.play.holdings import on_disk
 from zabcheck.play.link import linked
 from zabcheck.play.regions import regions
 from zabcheck.play.session import Session
@@ -182,3 +183,44 @@ def test_a_run_of_any_protocol_is_shown_at_each_step(name: str) -> None:
                 escape(msgspec.json.encode(Do(choice)).decode()) in shown["picture"] + shown["menus"] + shown["whole"]
             )
         desk.act(msgspec.json.encode(Do(rng.choice(possible))))
+
+
+def cells(desk: Desk, variable: str) -> list[str]:
+    """The cells of a variable's row in the table, without their markup."""
+    table = ElementTree.fromstring(regions(desk)["state"].partition("<p>")[0])
+    [row] = [row for row in table.iter("tr") if "".join(row[0].itertext()) == variable]
+    return ["".join(cell.itertext()) for cell in row[1:]]
+
+
+def test_the_table_tells_what_was_delivered_and_what_is_not_on_the_disk() -> None:
+    desk = Desk(led(None))
+    assert cells(desk, "h_f") == ["v1⟨1,1⟩ on disk: empty", "empty", "empty"]
+    assert cells(desk, "f.p") == ["1", "1", "1"]
+    assert cells(desk, "delivered") == ["empty"] * 3
+    act(desk, act="do", choice={"choice": "settle", "rounds": 9})
+    assert cells(desk, "h_f") == ["v1⟨1,1⟩"] * 3
+    assert cells(desk, "delivered") == ["v1⟨1,1⟩"] * 3
+    act(desk, act="do", choice={"choice": "crash", "process": 2})
+    assert cells(desk, "delivered") == ["v1⟨1,1⟩"] * 3, "it has, as long as no other incarnation has begun"
+    act(desk, act="do", choice={"choice": "recover", "process": 2})
+    assert cells(desk, "delivered") == ["v1⟨1,1⟩", "empty", "v1⟨1,1⟩"]
+
+
+@pytest.mark.parametrize("protocol", ["ladis", "paxos", "zab-reconfiguration"])
+def test_the_disk_is_told_of_in_every_protocol_that_syncs(protocol: str) -> None:
+    """A mark is where something that was written would be lost."""
+    desk, random, marked = Desk(Session(mutated(protocol), 3)), Random(1), 0
+    for _ in range(40):
+        options = [each.choice for each in desk.session.options() if not isinstance(each.choice, choices.Cut)]
+        desk.session.do(random.choice(options))
+        for process, kept in on_disk(desk.session.simulator).items():
+            assert desk.session.simulator.disks[process].unsynced
+            marked += bool(kept)
+    assert marked
+
+
+def test_many_choices_of_one_kind_are_folded() -> None:
+    menus = regions(Desk(led(None, 5)))["menus"]
+    assert "<summary>12 × cut p1 → p3 … cut p5 → p2</summary>" in menus
+    assert menus.count("<details>") == 4
+    assert "<details>" not in regions(Desk(led(None, 3)))["menus"]

@@ -7,6 +7,7 @@ import webbrowser
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, get_origin
 
@@ -70,6 +71,7 @@ HELP = (
     ("Enter", "the next step of the known run, or else the first that is possible"),
     ("a number", "that choice"),
     ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
+    ("o", "every choice, also where many of one kind are shown as one"),
     ("b, f", "back, and forward again"),
     ("t, g 4", "all that was tried, as a tree; to position 4"),
     ("r", "the same choices without the known bug"),
@@ -81,6 +83,8 @@ HELP = (
     ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
     ("q", "end"),
 )
+MOST_ALIKE = 6
+"""The most choices of one kind, in a row, that are listed each for itself."""
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
 
 FromScenario = Annotated[
@@ -345,6 +349,9 @@ class _Play:
                 session.undo()
             case ["f"]:
                 session.redo()
+            case ["o"]:
+                self._list(self._options, len(self._options))
+                return False
             case ["g", number] if number.isdecimal() and int(number) < len(session.positions):
                 session.go(int(number))
             case ["g", *_]:
@@ -426,11 +433,22 @@ class _Play:
         session = self._session
         _show_step(self._console, session)
         self._options = session.options()
-        flights = {flight.number: flight for flight in flights_of(_shown(session.here))}
-        if self._options:
+        self._list(self._options, MOST_ALIKE)
+
+    def _list(self, options: Sequence[Option], most: int) -> None:
+        """List the options, of more than `most` of one kind the first and the last."""
+        flights = {flight.number: flight for flight in flights_of(_shown(self._session.here))}
+        if options:
             self._say("what can happen next:")
-        for title, options in _groups(self._options):
-            texts = [f"{number} {told(option, flights)}" for number, option in options]
+        for title, group in _groups(options):
+            texts = []
+            for _, same in groupby(group, lambda each: type(each[1].choice)):
+                alike = [(number, told(option, flights)) for number, option in same]
+                if len(alike) > most:
+                    (first, words), (last, others) = alike[0], alike[-1]
+                    texts.append(f"{first} to {last} {words} … {others} (o lists them)")
+                else:
+                    texts += [f"{number} {words}" for number, words in alike]
             self._say(f"  {title}")
             cleaned = [Text("    " + clean(text, self._console.options.ascii_only)) for text in texts]
             self._console.print(Columns(cleaned, padding=(0, 2), column_first=True))

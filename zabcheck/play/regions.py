@@ -6,7 +6,8 @@ cannot be made says why, and is announced as disabled; it keeps its place among 
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from itertools import pairwise
+from itertools import groupby, pairwise
+from types import MappingProxyType
 
 import msgspec
 
@@ -14,9 +15,9 @@ from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.lanes import Lanes
 from zabcheck.counterexample.forms.page import measures, signs, step_row, verdict
-from zabcheck.counterexample.pieces import labels_by_step, meanings
+from zabcheck.counterexample.pieces import DELIVERED, labels_by_step, meanings
 from zabcheck.counterexample.story import Story, states_after
-from zabcheck.invariants import Verdict
+from zabcheck.invariants import Deliver, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.play.ahead import Here, Offer, look
 from zabcheck.play.desk import (
@@ -35,6 +36,7 @@ from zabcheck.play.desk import (
     Undo,
     parting,
 )
+from zabcheck.play.holdings import delivered, on_disk
 from zabcheck.play.naming import named_at
 from zabcheck.play.session import Position, Session
 from zabcheck.search.recording import variables_of
@@ -47,6 +49,9 @@ MOST_ENTRIES = 8
 """The most entries of a history that are shown."""
 MOST_COMPARED = 40
 """The most choices that are shown of each of two runs after they part."""
+
+MOST_ALIKE = 4
+"""The most choices of one kind that a menu shows unfolded."""
 
 
 def regions(desk: Desk) -> dict[str, str]:
@@ -64,7 +69,7 @@ def regions(desk: Desk) -> dict[str, str]:
         "picture": _picture(here),
         "menus": _menus(here),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
-        "state": state(story),
+        "state": state(story, on_disk(session.simulator), _delivered(session)),
         "properties": properties(story.verdicts, session.here.breaks),
         "compared": "" if desk.compared is None else _beside(session, desk.compared),
         "ask": _questions(session),
@@ -76,6 +81,7 @@ def regions(desk: Desk) -> dict[str, str]:
 
 
 def act_of(act: Act) -> str:
+    """Return the attribute of a button that stands for an act."""
     return f' data-act="{escape(msgspec.json.encode(act).decode())}"'
 
 
@@ -225,12 +231,34 @@ def _menus(here: Here) -> str:
 
 
 def _menu(id: str, title: str, offers: Sequence[Offer]) -> str:
-    buttons = "".join(f"<li>{_button(offer)}</li>" for offer in offers) or "<li>nothing</li>"
-    return f'<div popover="auto" id="{id}" class="menu"><h3>{text(title)}</h3><ul>{buttons}</ul></div>\n'
+    groups = (list(group) for _, group in groupby(offers, lambda offer: type(offer.choice)))
+    items = "".join(map(_offered, groups)) or "<li>nothing</li>"
+    return f'<div popover="auto" id="{id}" class="menu"><h3>{text(title)}</h3><ul>{items}</ul></div>\n'
 
 
-def state(story: Story) -> str:
-    """Draw the table of the variables, a row each and a column a process; what the last step changed is marked."""
+def _offered(offers: Sequence[Offer]) -> str:
+    """Draw choices of one kind; if they are many, the first of them with their number, which opens them all."""
+    items = "".join(f"<li>{_button(offer)}</li>" for offer in offers)
+    if len(offers) <= MOST_ALIKE:
+        return items
+    first, last = text(offers[0].words), text(offers[-1].words)
+    return f"<li><details><summary>{len(offers)} × {first} … {last}</summary><ul>{items}</ul></details></li>"
+
+
+def _delivered(session: Session) -> dict[int, tuple[str, ...]]:
+    events = (event for position in session.here.path for event in position.events)
+    return {process: tuple(map(str, txns)) for process, txns in delivered(events, session.simulator).items()}
+
+
+def state(
+    story: Story,
+    kept: Mapping[int, Mapping[str, str | tuple[str, ...]]] = MappingProxyType({}),
+    deliveries: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+) -> str:
+    """Draw the table of the variables, a row each and a column a process; what the last step changed is marked.
+
+    `kept` has the values on the disk where they are others, and `deliveries` the transactions of a row of their own.
+    """
     last = len(story.moments) - 1
     states = states_after(story, last)
     changed = {
@@ -238,23 +266,39 @@ def state(story: Story) -> str:
         for process, changes in (story.moments[last].changes.items() if story.moments else ())
         for change in changes
     }
+    if story.moments:
+        changed |= {(event.process, DELIVERED) for event in story.moments[last].shown if isinstance(event, Deliver)}
+    states = {
+        process: {**variables, **({DELIVERED: deliveries[process]} if process in deliveries else {})}
+        for process, variables in states.items()
+    }
     legend = f"<p><small>{text('; '.join(meanings(story)))}</small></p>" if story.legend else ""
-    return _table(states, changed) + legend
+    return _table(states, changed, kept) + legend
 
 
-def _table(states: Mapping[int, Mapping[str, str | tuple[str, ...]]], marked: set[tuple[int, str]]) -> str:
+def _table(
+    states: Mapping[int, Mapping[str, str | tuple[str, ...]]],
+    marked: set[tuple[int, str]],
+    kept: Mapping[int, Mapping[str, str | tuple[str, ...]]],
+) -> str:
     variables = list(dict.fromkeys(variable for state in states.values() for variable in state))
     heads = "".join(f'<th scope="col">{name(process)}</th>' for process in states)
     rows = "".join(
         f'<tr><th scope="row">{text(variable) or "does"}</th>'
         + "".join(
-            f"<td{_changed((process, variable) in marked)}>{_value(state.get(variable, ''))}</td>"
+            f"<td{_changed((process, variable) in marked)}>{_value(state.get(variable, ''))}"
+            f"{_disk(kept[process][variable]) if variable in kept.get(process, ()) else ''}</td>"
             for process, state in states.items()
         )
         + "</tr>\n"
         for variable in variables
     )
     return f"<table><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+
+
+def _disk(value: str | tuple[str, ...]) -> str:
+    """Draw the mark of a value that is not on the disk yet, with the value that is."""
+    return f' <small class="unsynced">on disk: {_value(_plain(value))}</small>'
 
 
 def _value(value: str | tuple[str, ...]) -> str:

@@ -166,7 +166,7 @@ document.addEventListener("toggle", (event) => {
   if (!place) return;
   menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - menu.offsetWidth - 8))}px`;
   menu.style.top = `${Math.max(8, Math.min(place.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
-  menu.querySelector("button")?.focus();
+  /** @type {HTMLElement | null} */ (menu.querySelector("button, summary"))?.focus();
 }, true);
 
 /** @type {Record<string, string>} */
