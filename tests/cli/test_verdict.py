@@ -26,8 +26,8 @@ from zabcheck.cli.commands import EXAMPLES
 from zabcheck.cli.verdict import WORDS, conclude, named
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import certificate
-from zabcheck.proof.mutants import Subject
 from zabcheck.proof.obligations import Theory, obligations
+from zabcheck.proof.subject import Subject
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle

@@ -12,9 +12,9 @@ import pytest
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from zabcheck.proof import certificate, verifier
-from zabcheck.proof.mutants import Subject
 from zabcheck.proof.obligations import Theory, obligations
 from zabcheck.proof.solvers import SOLVERS
+from zabcheck.proof.subject import Subject
 
 ALL = {each.name: each for each in obligations(Theory())}
 FILE = "promise.one-promise.smt2"

@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.counterexample.induction import states
-from zabcheck.proof.counterexample import SHOWN, Counterexample, say, witness
+from zabcheck.proof.counterexample import SENTENCES, Counterexample, say, witness
 from zabcheck.proof.finite import SMALL, holds
+from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import Formula, Node, Transaction, every, some
-from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.relations import State
 
 S = State()
 A, B, *_ = SMALL.transactions
@@ -47,6 +48,11 @@ def test_a_state_with_the_same_witness_breaks_the_claim(made: Callable[[], Count
 
 
 def test_each_relation_can_be_said_and_denied() -> None:
-    assert sorted(SHOWN) == sorted(RELATIONS)
-    assert say(("accepted", ("p1", 2, A))) == "p1 accepted a⟨1,1⟩ in epoch 2"
-    assert say(("knew", (B, A)), False) == "the primary of b⟨1,2⟩ had not delivered a⟨1,1⟩"
+    assert {about: sorted(told) for about, told in SENTENCES.items()} == {
+        about: sorted(about.relations) for about in (State, Iteration)
+    }
+    assert (
+        say(Iteration, ("told", (("p2", 1), A)), False) == "no COMMIT or COMMIT-LD on p2's connection 1 covers a⟨1,1⟩"
+    )
+    assert say(State, ("accepted", ("p1", 2, A))) == "p1 accepted a⟨1,1⟩ in epoch 2"
+    assert say(State, ("knew", (B, A)), False) == "the primary of b⟨1,2⟩ had not delivered a⟨1,1⟩"

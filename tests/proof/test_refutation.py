@@ -9,9 +9,9 @@ import pytest
 
 from tests.tiers import sweep
 from zabcheck.proof import models, refutation, refuter
-from zabcheck.proof.mutants import Subject
 from zabcheck.proof.obligations import Theory, obligations
 from zabcheck.proof.refutation import NotRefuted, check
+from zabcheck.proof.subject import Subject
 
 ALL = {each.name: each for each in obligations(Theory())}
 SHORT = "accept keeps not choosable"

@@ -19,10 +19,9 @@ from zabcheck.counterexample.induction.terminal import render
 from zabcheck.invariants.diagnosis import like
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
-from zabcheck.proof.conjuncts import CONJUNCTS
-from zabcheck.proof.mutants import KNOWN, OUTSIDE, Subject
-from zabcheck.proof.obligations import Obligation, obligations
-from zabcheck.proof.properties import PROPERTIES
+from zabcheck.proof.mutants import OUTSIDE
+from zabcheck.proof.obligations import Obligation, Theory, obligations
+from zabcheck.proof.subject import KNOWN, Kind, Subject
 from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 
@@ -40,6 +39,10 @@ Implied = Annotated[
 Mutant = Annotated[
     str | None,
     typer.Option("--mutant", metavar="M", help="Try to prove a known bug, or a release: see docs/proof.md."),
+]
+Liveness = Annotated[
+    bool,
+    typer.Option("--liveness", help="Prove that an undisturbed leader gets on: that all it broadcasts is delivered."),
 ]
 Without = Annotated[
     str | None,
@@ -61,6 +64,7 @@ def prove(
     step: Step = None,
     conjunct: Conjunct = None,
     property: Implied = None,
+    liveness: Liveness = False,
     mutant: Mutant = None,
     without: Without = None,
     seconds: Seconds = 60,
@@ -74,9 +78,10 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    subject = _subject(mutant, without)
-    every = obligations(subject.theory())
-    wanted = _wanted(every, step, conjunct, property)
+    subject = _subject("liveness" if liveness else "safety", mutant, without)
+    theory = subject.theory()
+    every = obligations(theory)
+    wanted = _wanted(theory, every, step, conjunct, property)
     try:
         prover.load()
     except prover.NoSolver as error:
@@ -98,6 +103,7 @@ def prove(
         ]
         print_json(
             "prove",
+            kind=subject.kind,
             mutant=subject.mutant,
             without=subject.without,
             obligations=told,
@@ -116,14 +122,15 @@ def prove(
     return conclude(console, code, why, another("verify", str(certificate)) if fingerprint else "")
 
 
-def _subject(mutant: str | None, left_out: str | None) -> Subject:
-    if mutant in OUTSIDE:
-        raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
-    if mutant is not None and mutant not in KNOWN:
-        raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(KNOWN))}")
+def _subject(kind: Kind, mutant: str | None, left_out: str | None) -> Subject:
+    if mutant is not None and mutant not in KNOWN[kind]:
+        if kind == "safety" and mutant in OUTSIDE:
+            raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
+        raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(KNOWN[kind]))}")
     if left_out is not None:
-        left_out = _one_of("--without", left_out, [each.name for each in CONJUNCTS])
-    return Subject(mutant, left_out)
+        conjuncts = Subject(kind=kind).theory().conjuncts
+        left_out = _one_of("--without", left_out, [each.name for each in conjuncts])
+    return Subject(mutant, left_out, kind)
 
 
 def _one_of(option: str, name: str, names: Collection[str]) -> str:
@@ -135,7 +142,7 @@ def _one_of(option: str, name: str, names: Collection[str]) -> str:
 
 
 def _wanted(
-    every: Sequence[Obligation], step: str | None, conjunct: str | None, property: str | None
+    theory: Theory, every: Sequence[Obligation], step: str | None, conjunct: str | None, property: str | None
 ) -> list[Obligation]:
     """Return the obligations that the options leave."""
     found = list(every)
@@ -145,10 +152,10 @@ def _wanted(
             step = _one_of("--step", step, dict.fromkeys(each.name for each in steps))
         found = [each for each in found if each.step and step in (each.step.number, each.step.name)]
     if conjunct is not None:
-        conjunct = _one_of("--conjunct", conjunct, [each.name for each in CONJUNCTS])
+        conjunct = _one_of("--conjunct", conjunct, [each.name for each in (*theory.conjuncts, *theory.kept)])
         found = [each for each in found if each.kind != "property" and each.claim.name == conjunct]
     if property is not None:
-        property = _one_of("--property", property, [each.name for each in PROPERTIES])
+        property = _one_of("--property", property, [each.name for each in theory.properties])
         found = [each for each in found if each.kind == "property" and each.claim.name == property]
     if not found:
         raise BadInput("no obligation is of all of these: a property is kept by no single step")
@@ -240,4 +247,5 @@ def _verdict(done: Sequence[prover.Decision], subject: Subject, of: int) -> tupl
     proved = subject.proved(len(done), of)
     if len(done) < of:
         return OK, f"{proved}, a part and no proof of the protocol: {named(names['proved'])}"
-    return OK, f"{proved}, for any number of processes, epochs and transactions"
+    things = "connections" if subject.kind == "liveness" else "epochs"
+    return OK, f"{proved}, for any number of processes, {things} and transactions"

@@ -39,6 +39,7 @@ def verify(
     if format is Format.json:
         print_json(
             "verify",
+            kind=read.subject.kind,
             mutant=read.subject.mutant,
             without=read.subject.without,
             missing=read.missing,

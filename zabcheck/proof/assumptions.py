@@ -6,16 +6,19 @@ from zabcheck.proof.logic import ZERO, Epoch, Formula, Node, Quorum, Transaction
 
 ASSUMPTIONS: dict[str, Formula] = {}
 """Each assumption by its name."""
-MEANINGS: dict[str, str] = {}
-"""Each assumption in words, by its name."""
 
 
-def assumption(function: Callable[[], Formula]) -> Callable[[], Formula]:
-    """Add a definition to the assumptions."""
-    name = function.__name__.replace("_", " ")
-    ASSUMPTIONS[name] = function()
-    MEANINGS[name] = (function.__doc__ or "").strip()
-    return function
+def assumed(among: dict[str, Formula]) -> Callable[[Callable[[], Formula]], Callable[[], Formula]]:
+    """Add a definition to some assumptions, by its name."""
+
+    def add(function: Callable[[], Formula]) -> Callable[[], Formula]:
+        among[function.__name__.replace("_", " ")] = function()
+        return function
+
+    return add
+
+
+assumption = assumed(ASSUMPTIONS)
 
 
 @assumption

@@ -14,10 +14,9 @@ import msgspec
 from msgspec import Struct
 
 from zabcheck.proof import models, prover, refutation, refuter
-from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.models import Model
-from zabcheck.proof.mutants import KNOWN, Subject
 from zabcheck.proof.obligations import Obligation, obligations
+from zabcheck.proof.subject import KNOWN, Kind, Subject
 from zabcheck.text.files import write_all
 
 SUMS = "SHA256SUMS"
@@ -76,11 +75,12 @@ class Manifest(Struct, frozen=True, forbid_unknown_fields=True):
     without: str | None
     obligations: int
     of: int
+    kind: Kind = "safety"
 
     @property
     def subject(self) -> Subject:
         """The subject of the proof."""
-        return Subject(self.mutant, self.without)
+        return Subject(self.mutant, self.without, self.kind)
 
 
 class Certificate(Struct, frozen=True):
@@ -109,7 +109,7 @@ def contents(entries: list[Entry], subject: Subject) -> dict[str, str]:
     sums = [f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items())]
     shown = [f"{each.obligation.file}\t{each.obligation.name}\t{', '.join(each.uses)}\n" for each in entries]
     of = len(obligations(subject.theory()))
-    manifest = Manifest(version("zabcheck"), subject.mutant, subject.without, len(files), of)
+    manifest = Manifest(version("zabcheck"), subject.mutant, subject.without, len(files), of, subject.kind)
     about = {
         SUMS: "".join(sums),
         "INDEX.tsv": "file\twhat it shows\tfrom what\n" + "".join(shown),
@@ -210,8 +210,8 @@ def _manifest(folder: Path) -> Manifest:
         found = msgspec.json.decode(_content(path), type=Manifest)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise BadCertificate(f"{path}: expected what `zabcheck prove --certificate` writes: {error}") from None
-    conjuncts = [each.name for each in CONJUNCTS]
-    for field, name, known in (("mutant", found.mutant, list(KNOWN)), ("without", found.without, conjuncts)):
+    conjuncts = [each.name for each in Subject(kind=found.kind).theory().conjuncts]
+    for field, name, known in (("mutant", found.mutant, KNOWN[found.kind]), ("without", found.without, conjuncts)):
         if name is not None and name not in known:
             raise BadCertificate(f"{path}: {field}: no `{name}`{_other_version(found)}")
     return found

@@ -23,7 +23,7 @@ from zabcheck.proof.logic import (
     same,
     some,
 )
-from zabcheck.proof.relations import State
+from zabcheck.proof.relations import Relations, State
 
 
 class Claim(Struct, frozen=True):
@@ -34,15 +34,20 @@ class Claim(Struct, frozen=True):
     terms: tuple[Term, ...]
     says: Callable[..., Formula]
 
-    def of(self, s: State) -> Formula:
+    def of(self, s: Relations) -> Formula:
         """Return the formula for this state, for all of the terms."""
-        return ForAll(self.terms, self.says(s, *self.terms))
+        says = self.says(s, *self.terms)
+        return ForAll(self.terms, says) if self.terms else says
+
+    def goal(self, before: Relations, after: Relations) -> Formula:
+        """Return the formula to prove about a step: that the claim is true after it."""
+        return self.of(after)
 
 
-def claim(function: Callable[..., Formula]) -> Claim:
+def claim(function: Callable[..., Formula], kind: type[Claim] = Claim) -> Claim:
     """Make a claim of a definition; its parameters are meant for all processes, epochs and so on."""
     text = " ".join((function.__doc__ or "").split())
-    return Claim(function.__name__.replace("_", " "), text, parameters(function), function)
+    return kind(function.__name__.replace("_", " "), text, parameters(function), function)
 
 
 @claim

@@ -10,8 +10,7 @@ from msgspec import Struct
 
 from zabcheck.proof import smtlib
 from zabcheck.proof.finite import (
-    HALVES,
-    SMALL,
+    FIXED,
     Bound,
     Fact,
     Facts,
@@ -23,9 +22,10 @@ from zabcheck.proof.finite import (
     take,
     thing,
 )
+from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
-from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.relations import Relations, State
 
 SHOWN = {
     "promised": ("{0} promised {1} to {2}", "{0} did not promise {1} to {2}"),
@@ -42,12 +42,48 @@ SHOWN = {
     "left": ("{0} left {1}", "{0} did not leave {1}"),
 }
 """The sentences that state and deny a fact of each relation, in the order in which facts are told."""
+SHOWN_OF_AN_ITERATION = {
+    "leads": ("{0} is the leader", "{0} is not the leader"),
+    "lasting": ("{0} is never closed", "{0} may be closed"),
+    "abandoned": ("before {0} its follower's leader closed their connection", "before {0} no leader closed theirs"),
+    "refuses": ("{0}: f.p > e'", "{0}: f.p ≤ e'"),
+    "counts": ("{0}: f.p < e'", "{0}: f.p ≥ e'"),
+    "has_history": ("{0} has {1} in the history that it provides", "{0} does not have {1} in its history"),
+    "opened": ("CEPOCH was sent on {0}", "no CEPOCH was sent on {0}"),
+    "asked": ("the leader has the CEPOCH of {0}", "the leader does not have the CEPOCH of {0}"),
+    "counted": ("a CEPOCH of {0} counts", "no CEPOCH of {0} counts"),
+    "returned": ("{0} has come back", "{0} has not come back"),
+    "epoch_chosen": ("e' is chosen", "e' is not chosen"),
+    "offered": ("NEWEPOCH was sent on {0}", "no NEWEPOCH was sent on {0}"),
+    "answered": ("ACK-E was sent on {0}", "no ACK-E was sent on {0}"),
+    "discovered": ("the leader has the ACK-E of {0}", "the leader does not have the ACK-E of {0}"),
+    "provided": ("{0} provided its history", "{0} did not provide its history"),
+    "history_chosen": ("I_e' is chosen", "I_e' is not chosen"),
+    "initial": ("{0} is in I_e'", "{0} is not in I_e'"),
+    "sent_history": ("NEWLEADER was sent on {0}", "no NEWLEADER was sent on {0}"),
+    "carried": ("the NEWLEADER of {0} has {1}", "the NEWLEADER of {0} does not have {1}"),
+    "adopted": ("ACK-LD was sent on {0}", "no ACK-LD was sent on {0}"),
+    "synced": ("the leader has the ACK-LD of {0}", "the leader does not have the ACK-LD of {0}"),
+    "acknowledged": ("an ACK-LD of {0} counts", "no ACK-LD of {0} counts"),
+    "established": ("the leader is established", "the leader is not established"),
+    "released": ("COMMIT-LD was sent on {0}", "no COMMIT-LD was sent on {0}"),
+    "joined": ("{0} is in phase 3", "{0} is not in phase 3"),
+    "proposed": ("{0} was broadcast", "{0} was not broadcast"),
+    "sent": ("PROPOSE({1}) was sent on {0}", "no PROPOSE({1}) was sent on {0}"),
+    "accepted": ("{1} was accepted on {0}", "{1} was not accepted on {0}"),
+    "acked": ("the leader has an ACK of {0} for {1}", "the leader has no ACK of {0} for {1}"),
+    "committed": ("{0} was committed", "{0} was not committed"),
+    "told": ("COMMIT or COMMIT-LD on {0} covers {1}", "no COMMIT or COMMIT-LD on {0} covers {1}"),
+    "delivered": ("{0} delivered {1}", "{0} did not deliver {1}"),
+}
+"""The same for the relations of an iteration."""
+SENTENCES: dict[type[Relations], dict[str, tuple[str, str]]] = {State: SHOWN, Iteration: SHOWN_OF_AN_ITERATION}
 
 
-def say(fact: Fact, is_so: bool = True) -> str:
-    """Return a fact as a sentence, or the sentence that denies it."""
+def say(about: type[Relations], fact: Fact, is_so: bool = True) -> str:
+    """Return a fact of some relations as a sentence, or the sentence that denies it."""
     relation, things = fact
-    return SHOWN[relation][0 if is_so else 1].format(*map(show, things))
+    return SENTENCES[about][relation][0 if is_so else 1].format(*map(show, things))
 
 
 Seen = tuple[Fact, bool]
@@ -69,6 +105,11 @@ class Counterexample(Struct, frozen=True):
     """The facts after the step that make the claim false."""
 
     @property
+    def about(self) -> type[Relations]:
+        """Return the relations of the state."""
+        return self.obligation.theory.about
+
+    @property
     def claim(self) -> str:
         """Return the name of the broken claim."""
         return self.obligation.claim.name
@@ -76,17 +117,19 @@ class Counterexample(Struct, frozen=True):
     def lines(self) -> Iterator[str]:
         """Yield it as text: the state before, the step, its additions, and the broken claim."""
         yield "before:"
-        yield from (f"  {each}" for each in _told(self.before))
+        yield from (f"  {each}" for each in _told(self.about, self.before))
         if step := self.obligation.step:
             yield f"step {step.number} ({step.name}), with {named(self.things)}: adds"
-            yield from (f"  {each}" for each in _told(self.after - self.before))
+            yield from (f"  {each}" for each in _told(self.about, self.after - self.before))
         yield f"broken: {self.claim}, for {named(self.broken)}"
 
 
 def show(it: Thing) -> str:
-    """Return a thing's name: p1, epoch 2, ⟨2,1⟩ or {p1, p2}."""
+    """Return a thing's name: p1, epoch 2, ⟨2,1⟩, {p1, p2} or p1's connection 1."""
     if isinstance(it, frozenset):
         return "{" + ", ".join(sorted(it)) + "}"
+    if isinstance(it, tuple) and isinstance(it[0], str):
+        return f"{it[0]}'s connection {it[1]}"
     if isinstance(it, tuple):
         return f"{''.join(map(str, it[2:]))}⟨{it[0]},{it[1]}⟩"
     return f"epoch {it}" if isinstance(it, int) else it
@@ -97,24 +140,18 @@ def named(things: Mapping[str, Thing]) -> str:
     return ", ".join(f"{name} = {show(it)}" for name, it in things.items())
 
 
-def _told(facts: Facts) -> list[str]:
+def _told(about: type[Relations], facts: Facts) -> list[str]:
     """Return facts as sentences, in the order of the relations; facts of every state are left out."""
-    order = list(SHOWN)
-    usual = {("opened", (0,))}
-    facts = frozenset((name, things) for name, things in facts - usual if name != "adopted" or things[1] != 0)
-    ordered = sorted(facts, key=lambda fact: (order.index(fact[0]), [show(each) for each in fact[1]]))
-    told = [say(fact) for fact in ordered if fact[0] != "left"]
+    order = list(SENTENCES[about])
+    usual = {("opened", (0,)), *(fact for fact in facts if fact[0] == "adopted" and fact[1][1:] == (0,))}
+    ordered = sorted(facts - usual, key=lambda fact: (order.index(fact[0]), [show(each) for each in fact[1]]))
+    told = [say(about, fact) for fact in ordered if fact[0] != "left"]
     left: dict[Thing, list[str]] = {}
     for name, things in ordered:
         if name == "left":
             left.setdefault(things[0], []).append(f"{things[1]}")
     told += [f"{node} left {'epoch' if len(each) == 1 else 'epochs'} {', '.join(each)}" for node, each in left.items()]
     return told or ["nothing has happened"]
-
-
-def universe_of(obligation: Obligation) -> Universe:
-    """Return the universe to search: without the assumption that quorums intersect, one with quorums that do not."""
-    return SMALL if "quorums intersect" in obligation.theory.assumptions else HALVES
 
 
 class Script(Struct, frozen=True):
@@ -242,7 +279,7 @@ def counterexample_of(
         then = take(step, universe, before, things)
         assert then is not None, "the solver's step is not possible"
         after = then
-    says = claim.says(State(), *claim.terms)
+    says = claim.says(obligation.theory.about(), *claim.terms)
     for each in product(*(universe.all(type(term)) for term in claim.terms)):
         bound = {term.number: it for term, it in zip(claim.terms, each, strict=True)}
         if not holds(says, universe, after, bound):
@@ -266,7 +303,7 @@ def witness(formula: Formula, universe: Universe, facts: Facts, bound: Bound) ->
 def _deciding(formula: Formula, universe: Universe, facts: Facts, bound: Bound) -> Iterator[Seen]:
     match formula:
         case Atom(relation, terms):
-            if relation in RELATIONS:
+            if relation not in FIXED:
                 fact = relation, tuple(thing(term, bound) for term in terms)
                 yield fact, fact in facts
         case Not(inner):

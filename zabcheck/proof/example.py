@@ -4,7 +4,11 @@ An invariant that excluded such runs would prove nothing. (With a commit before,
 quorum are never empty, so `choose empty` comes first: that, too, is a consequence of the invariant.)
 """
 
-from zabcheck.proof.finite import SMALL, Thing
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from zabcheck.proof.finite import SMALL, Facts, Thing, Universe, at_start, take
 from zabcheck.proof.steps import (
     Step,
     accept,
@@ -23,7 +27,26 @@ P1, P2, P3 = SMALL.nodes
 Q12, Q13, Q23 = SMALL.quorums
 T11, T12, T21, T31 = SMALL.transactions
 
-EXAMPLE: list[tuple[Step, tuple[Thing, ...]]] = [
+
+class Example(Struct, frozen=True):
+    """A run of an abstraction in a small universe: the state at the start, and steps, each with what it is about."""
+
+    universe: Universe
+    start: Facts
+    steps: Sequence[tuple[Step, tuple[Thing, ...]]]
+
+    def states(self) -> Iterator[Facts]:
+        """Yield the state before each step, and the last one. AssertionError if a step is not possible."""
+        state = self.start
+        yield state
+        for step, things in self.steps:
+            after = take(step, self.universe, state, things)
+            assert after is not None, f"{step.name} is no step of the example"
+            state = after
+            yield state
+
+
+_STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     # Epoch 1: p1 leads p1 and p2 and commits ⟨1,1⟩; p2 has ⟨1,2⟩ of it, too, which is not committed.
     (promise, (P1, 1, P1)),
     (promise, (P2, 1, P1)),
@@ -56,4 +79,5 @@ EXAMPLE: list[tuple[Step, tuple[Thing, ...]]] = [
     (deliver, (P1, 2, T12)),
     (deliver, (P1, 2, T21)),
 ]
-"""The steps, each with what it is about."""
+EXAMPLE = Example(SMALL, at_start(SMALL), _STEPS)
+"""The run."""

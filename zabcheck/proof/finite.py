@@ -6,6 +6,7 @@ solver finds a counterexample to induction in it, or proves that this universe h
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from zabcheck.proof.logic import (
     TRUE,
     Atom,
     Both,
+    Connection,
     Either,
     Exists,
     ForAll,
@@ -26,11 +28,14 @@ from zabcheck.proof.logic import (
     Transaction,
 )
 from zabcheck.proof.logic import Epoch as EpochTerm
-from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.relations import State
 from zabcheck.proof.steps import Step, start
 
-Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str]
-"""A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any."""
+Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str] | tuple[str, int]
+"""A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any.
+
+A connection is the follower's name and a number.
+"""
 Fact = tuple[str, tuple[Thing, ...]]
 """A relation, and the things that it holds of."""
 Bound = dict[int, Thing]
@@ -44,6 +49,7 @@ class Universe(Struct, frozen=True):
     quorums: tuple[frozenset[str], ...]
     epochs: tuple[int, ...]
     transactions: tuple[tuple[int, int] | tuple[int, int, str], ...]
+    connections: tuple[tuple[str, int], ...] = ()
 
     def all(self, sort: type[Term]) -> Sequence[Thing]:
         """Return all things of a sort."""
@@ -52,6 +58,7 @@ class Universe(Struct, frozen=True):
             Quorum: self.quorums,
             EpochTerm: self.epochs,
             Transaction: self.transactions,
+            Connection: self.connections,
         }
         return things[sort]
 
@@ -68,14 +75,22 @@ HALVES = Universe(THREE, majorities(THREE, 1), SMALL.epochs, SMALL.transactions)
 """The same where half of the processes, rounded down, are a quorum: two quorums need not intersect."""
 
 
+FIXED: dict[str, Callable[[Any], bool]] = {
+    "member": lambda things: things[0] in things[1],
+    "before": lambda things: things[0] < things[1],
+    "precedes": lambda things: things[0] < things[1],
+}
+"""The relations that no step changes, each with the test of the things that it may hold of."""
+
+
 def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> Formula:
     """Return the formula without quantifiers; `fact` returns the formula of an atom, before the step or after it."""
     match formula:
         case Atom(relation, terms, after):
             things = tuple(thing(term, bound) for term in terms)
-            if relation in RELATIONS:
-                return fact((relation, things), after)
-            return TRUE if _known(relation, things) else FALSE
+            if relation in FIXED:
+                return TRUE if FIXED[relation](things) else FALSE
+            return fact((relation, things), after)
         case Same(one, other):
             return TRUE if thing(one, bound) == thing(other, bound) else FALSE
         case Not(inner):
@@ -95,19 +110,10 @@ def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[F
 def thing(term: Term, bound: Mapping[int, Thing]) -> Thing:
     """Return the value of a term."""
     if term.of is not None:
-        txn = thing(term.of, bound)
-        assert isinstance(txn, tuple)
-        return txn[0]
+        whole = thing(term.of, bound)
+        assert isinstance(whole, tuple), "only transactions and connections have a part with a name"
+        return whole[0]
     return 0 if term.constant else bound[term.number]
-
-
-def _known(relation: str, things: tuple[Thing, ...]) -> bool:
-    """Return True if a relation holds that no step changes."""
-    if relation == "member":
-        assert isinstance(things[1], frozenset)
-        return things[0] in things[1]
-    assert relation in ("before", "precedes")
-    return things[0] < things[1]  # type: ignore[operator]  # two numbers, or two pairs of numbers
 
 
 def bindings(variables: Sequence[Term], universe: Universe, bound: Bound) -> Iterator[Bound]:

@@ -1,4 +1,4 @@
-"""First-order logic, as much of it as the proof needs: terms, formulas, and quantifiers over four kinds of thing.
+"""First-order logic, as much of it as the proofs need: terms, formulas, and quantifiers over five kinds of thing.
 
 A formula is data. It is printed for a solver (`smtlib`), or judged in a universe of a few named things (`finite`).
 """
@@ -54,7 +54,12 @@ class Transaction(Term):
         return (self < other) | same(self, other)
 
 
+class Connection(Term):
+    """A connection of a follower to a leader, from CEPOCH until it is closed."""
+
+
 SORTS: tuple[type[Term], ...] = (Node, Quorum, Epoch, Transaction)
+"""The things that the proof of safety is about."""
 ZERO = Epoch("zero", constant=True)
 """The epoch before all others, in which every process begins, with an empty history."""
 
@@ -62,6 +67,11 @@ ZERO = Epoch("zero", constant=True)
 def epoch_of(t: Transaction) -> Epoch:
     """Return epoch(z) of the transaction's zxid."""
     return Epoch("epoch-of", of=t)
+
+
+def follower(c: Connection) -> Node:
+    """Return the process at the other end of a leader's connection."""
+    return Node("follower", of=c)
 
 
 def member(n: Node, q: Quorum) -> "Formula":
@@ -167,5 +177,5 @@ def _variables(body: Callable[..., Formula], sorts: tuple[type[Term], ...]) -> t
 
 def parameters(function: Callable[..., Any]) -> tuple[Term, ...]:
     """Return a term for each annotated parameter of a definition: those that are processes, epochs and so on."""
-    found = inspect.signature(function).parameters.values()
-    return tuple(p.annotation(p.name) for p in found if p.annotation in SORTS)
+    found = [(p.name, p.annotation) for p in inspect.signature(function).parameters.values()]
+    return tuple(sort(name) for name, sort in found if isinstance(sort, type) and issubclass(sort, Term))

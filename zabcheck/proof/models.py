@@ -12,13 +12,11 @@ from typing import TypeVar
 from msgspec import Struct
 
 from zabcheck.proof import smtlib
-from zabcheck.proof.example import EXAMPLE
-from zabcheck.proof.finite import SMALL, Facts, Thing, at_start, take
-from zabcheck.proof.logic import SORTS
-from zabcheck.proof.mutants import Subject
+from zabcheck.proof.finite import FIXED, Facts, Thing, Universe
 from zabcheck.proof.obligations import Obligation
 from zabcheck.proof.refutation import Expression, expressions, written
-from zabcheck.proof.relations import RELATIONS
+from zabcheck.proof.relations import Relations
+from zabcheck.proof.subject import Subject
 
 Value = TypeVar("Value")
 
@@ -74,6 +72,8 @@ class Evaluation:
                 return any(self.holds(body, each) for each in self._choices(bound, known))
             case ("=", one, other):
                 return self._thing(one, known) == self._thing(other, known)
+            case str(relation) if relation in self.relations:
+                return () in self.relations[relation]
             case (str(relation), *terms) if relation in self.relations:
                 return tuple(self._thing(each, known) for each in terms) in self.relations[relation]
         raise ValueError(f"no relation of {written(formula)[:80]}")
@@ -101,17 +101,16 @@ def models(subject: Subject) -> dict[str, Model]:
 
     The model of a step is the state before it, with what it is about.
     """
-    steps = {each.name for each in subject.theory().steps}
-    state = at_start(SMALL)
-    found = {"start": _model(state, {})}
-    for step, things in EXAMPLE:
+    theory = subject.theory()
+    example, about, steps = theory.example, theory.about, {each.name for each in theory.steps}
+    states = list(example.states())
+    found = {"start": _model(about, example.universe, states[0], {})}
+    for state, (step, things) in zip(states, example.steps, strict=False):
         if step.name in steps:
             _, names = smtlib.declarations(step)
-            found[step.name] = _model(state, dict(zip(names.values(), things, strict=True)))
-        after = take(step, SMALL, state, things)
-        assert after is not None, f"{step.name} is no step of the example"
-        state = after
-    return {**found, "property": _model(state, {})}
+            terms = dict(zip(names.values(), things, strict=True))
+            found[step.name] = _model(about, example.universe, state, terms)
+    return {**found, "property": _model(about, example.universe, states[-1], {})}
 
 
 def of(obligation: Obligation) -> str:
@@ -119,18 +118,27 @@ def of(obligation: Obligation) -> str:
     return obligation.step.name if obligation.step is not None else obligation.kind
 
 
-def _model(facts: Facts, terms: Mapping[str, Thing]) -> Model:
-    things = {sort.__name__: SMALL.all(sort) for sort in SORTS}
-    tuples: dict[str, list[list[str]]] = {name: [] for name in RELATIONS}
-    for relation, about in sorted(facts, key=str):
-        tuples[relation].append([_name(each) for each in about])
-    tuples["member"] = [[node, _name(quorum)] for quorum in SMALL.quorums for node in sorted(quorum)]
-    for relation, sort in (("before", "Epoch"), ("precedes", "Transaction")):
-        tuples[relation] = [[_name(a), _name(b)] for a in things[sort] for b in things[sort] if a < b]  # type: ignore[operator]  # of one sort
+def _model(about: type[Relations], universe: Universe, facts: Facts, terms: Mapping[str, Thing]) -> Model:
+    things = {sort.__name__: universe.all(sort) for sort in about.sorts}
+    tuples: dict[str, list[list[str]]] = {name: [] for name in about.relations}
+    for relation, holds_of in sorted(facts, key=str):
+        tuples[relation].append([_name(each) for each in holds_of])
+    fixed = {"member": ("Node", "Quorum"), "before": ("Epoch", "Epoch"), "precedes": ("Transaction", "Transaction")}
+    for relation, (one, other) in fixed.items():
+        if one in things and other in things:
+            pairs = product(things[one], things[other])
+            tuples[relation] = [[_name(each) for each in pair] for pair in pairs if FIXED[relation](pair)]
+    parts = {"epoch-of": ("Transaction", "Epoch"), "follower": ("Connection", "Node")}
+    functions = {
+        name: {_name(each): _name(each[0]) for each in things[whole]}  # type: ignore[index]  # transactions and connections are tuples
+        for name, (whole, part) in parts.items()
+        if whole in things and part in things
+    }
+    constants = {"zero": _name(0)} if "Epoch" in things else {}
     return Model(
         {sort: [_name(each) for each in every] for sort, every in things.items()},
-        {"epoch-of": {_name(each): _name(each[0]) for each in SMALL.transactions}},
-        {"zero": _name(0), **{name: _name(thing) for name, thing in terms.items()}},
+        functions,
+        {**constants, **{name: _name(thing) for name, thing in terms.items()}},
         tuples,
     )
 

@@ -4,8 +4,10 @@ from msgspec import Struct, structs
 
 from zabcheck.proof import steps
 from zabcheck.proof.assumptions import ASSUMPTIONS
+from zabcheck.proof.finite import HALVES, SMALL
+from zabcheck.proof.liveness import mutants as liveness
 from zabcheck.proof.logic import ZERO, Epoch, Node, Quorum, Transaction, epoch_of, every, member, same, some
-from zabcheck.proof.obligations import Theory, leave_out
+from zabcheck.proof.obligations import Theory
 from zabcheck.proof.relations import State
 from zabcheck.proof.steps import STEPS, Change, Step, add, add_all, step
 
@@ -153,10 +155,11 @@ class Mutant(Struct, frozen=True):
 
     def theory(self) -> Theory:
         """Return the theory to prove, which should not succeed."""
-        kept = tuple(name for name in ASSUMPTIONS if name != self.dropped)
+        kept = {name: formula for name, formula in ASSUMPTIONS.items() if name != self.dropped}
         changed = tuple(self.instead if each is self.replaced and self.instead else each for each in STEPS)
         added = () if self.added is None else (self.added,)
-        return structs.replace(Theory(), steps=(*changed, *added), assumptions=kept)
+        universe = HALVES if self.dropped == "quorums intersect" else SMALL
+        return structs.replace(Theory(), steps=(*changed, *added), assumptions=kept, universe=universe)
 
 
 MUTANTS = {
@@ -191,36 +194,9 @@ RELEASES = {
 KNOWN = {**MUTANTS, **RELEASES}
 
 
-class Subject(Struct, frozen=True):
-    """The subject of a proof: Zab, or a mutant or release of it, with all conjuncts or without one of them."""
-
-    mutant: str | None = None
-    without: str | None = None
-
-    @property
-    def name(self) -> str:
-        """The subject in words: "Zab with quorum-off-by-one"."""
-        with_mutant = f" with {self.mutant}" if self.mutant else ""
-        return f"Zab{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
-
-    def proved(self, number: int, of: int) -> str:
-        """Return in words how many of the subject's obligations are proved: "Zab: all 262 obligations proved"."""
-        return f"{self.name}: {f'all {of}' if number == of else f'{number} of {of}'} obligations proved"
-
-    def theory(self) -> Theory:
-        """Return the theory to prove."""
-        theory = KNOWN[self.mutant].theory() if self.mutant else Theory()
-        return leave_out(theory, self.without) if self.without else theory
-
-
 OUTSIDE = {
     "duplicate-proposal": "a history is a set here, so what is accepted twice is there once",
     "ignore-digest": "a disk that alters what it holds is outside: each value is what was broadcast",
-    "commit-ld-initial": "liveness: a COMMIT-LD tells of less than is committed; everything that happens is allowed",
-    "commit-ld-before-counting": "liveness: a COMMIT is not sent; everything that happens is allowed",
-    "late-ack-ld-unanswered": "liveness: a COMMIT-LD is not sent; everything that happens is allowed",
-    "late-cepoch-unanswered": "liveness: a NEWEPOCH is not sent; everything that happens is allowed",
-    "ignore-closed-connection": "liveness: a follower waits for ever; everything that happens is allowed",
-    "no-acks-after-return": "liveness: an ACK is not counted; everything that happens is allowed",
+    **{name: "it breaks liveness alone: prove it with --liveness" for name in liveness.MUTANTS if name not in MUTANTS},
 }
 """The mutants that the abstraction cannot express, each with the reason."""

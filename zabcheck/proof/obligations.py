@@ -4,16 +4,19 @@ The start satisfies each conjunct; each step keeps each conjunct, if all are tru
 imply each property. An obligation is proved if its negation has no model: if a solver says `unsat`.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
 
-from msgspec import Struct, structs
+from msgspec import Struct, field, structs
 
 from zabcheck.proof import smtlib
 from zabcheck.proof.assumptions import ASSUMPTIONS
 from zabcheck.proof.conjuncts import CONJUNCTS, Claim
+from zabcheck.proof.example import EXAMPLE, Example
+from zabcheck.proof.finite import SMALL, Universe
 from zabcheck.proof.logic import Formula
 from zabcheck.proof.properties import PROPERTIES
-from zabcheck.proof.relations import State
+from zabcheck.proof.relations import Relations, State
 from zabcheck.proof.steps import STEPS, Step, start
 
 _OF_QUORUMS = (
@@ -46,19 +49,29 @@ LIKELY = {
 
 
 class Theory(Struct, frozen=True):
-    """A theory: steps, conjuncts and assumptions, from which the obligations follow."""
+    """A theory: relations, steps, conjuncts and assumptions, from which the obligations follow."""
 
     steps: Sequence[Step] = STEPS
     conjuncts: Sequence[Claim] = CONJUNCTS
     properties: Sequence[Claim] = PROPERTIES
-    assumptions: Sequence[str] = tuple(ASSUMPTIONS)
+    assumptions: Mapping[str, Formula] = field(default_factory=lambda: ASSUMPTIONS)
+    about: type[Relations] = State
+    start: Callable[[Any], Formula] = start
+    kept: Sequence[Claim] = ()
+    """What each step has to keep besides the conjuncts, where it is true."""
+    ends: Sequence[tuple[Step, Claim]] = ()
+    """What has to be true after a step."""
+    universe: Universe = SMALL
+    """The small universe in which counterexamples are looked for."""
+    example: Example = EXAMPLE
+    """A run in which all of the assumptions are true."""
 
 
 class Obligation(Struct, frozen=True):
     """One statement to prove: `goal` follows from the hypotheses, after the step if there is one."""
 
     kind: str
-    """`start`, `step` or `property`."""
+    """`start`, `step`, `end` (of a step's stage) or `property`."""
     step: Step | None
     claim: Claim
     theory: Theory
@@ -68,7 +81,9 @@ class Obligation(Struct, frozen=True):
         """The statement in words."""
         if self.kind == "start":
             return f"the start satisfies {self.claim.name}"
-        return f"{self.step.name} keeps {self.claim.name}" if self.step else f"the conjuncts imply {self.claim.name}"
+        if self.step is None:
+            return f"the conjuncts imply {self.claim.name}"
+        return f"{self.step.name} {'ends' if self.kind == 'end' else 'keeps'} {self.claim.name}"
 
     @property
     def file(self) -> str:
@@ -78,9 +93,9 @@ class Obligation(Struct, frozen=True):
 
     def hypotheses(self) -> Iterator[tuple[str, Formula]]:
         """Yield the hypotheses, each with its name: all that is given but the assumptions, which are about no state."""
-        before = State()
+        before = self.theory.about()
         if self.kind == "start":
-            yield "the start", start(before)
+            yield "the start", self.theory.start(before)
             return
         for conjunct in self.theory.conjuncts:
             yield conjunct.name, conjunct.of(before)
@@ -90,7 +105,8 @@ class Obligation(Struct, frozen=True):
     @property
     def goal(self) -> Formula:
         """Return the formula that has to follow."""
-        return self.claim.of(State(after=self.step is not None))
+        before = self.theory.about()
+        return self.claim.of(before) if self.step is None else self.claim.goal(before, self.theory.about(after=True))
 
     def given(self) -> list[str]:
         """Return the names of all that is given, in the order of the script: assumptions, then hypotheses."""
@@ -120,11 +136,12 @@ class Obligation(Struct, frozen=True):
         With `only`, a hypothesis that it does not name is left out: what follows from fewer is proved all the more.
         """
         used = self.given() if only is None else only
-        lines = [*smtlib.preamble()]
+        about = self.theory.about
+        lines = [*smtlib.preamble(about)]
         names: smtlib.Names = {}
-        for name in self.theory.assumptions:
+        for name, formula in self.theory.assumptions.items():
             if name in used:
-                lines += [self.comment(name), f"(assert {smtlib.text(ASSUMPTIONS[name])})"]
+                lines += [self.comment(name), f"(assert {smtlib.text(formula)})"]
         if self.step is not None:
             constants, names = smtlib.declarations(self.step)
             lines += [f"; step {self.step.number}, {self.step.name}, is about:", *constants]
@@ -132,16 +149,18 @@ class Obligation(Struct, frozen=True):
             if name in used:
                 lines += [self.comment(name), f"(assert {smtlib.text(formula, names)})"]
         if self.step is not None:
-            lines += [f"; the relations after {self.step.name}:", *smtlib.after(self.step, names)]
+            lines += [f"; the relations after {self.step.name}:", *smtlib.after(about, self.step, names)]
         negated = f"(not {smtlib.text(self.goal, names)})"
         lines += [f"; not so: {self.claim.name}", f"(assert {negated})", "(check-sat)"]
         return "".join(f"{line}\n" for line in lines)
 
 
 def obligations(theory: Theory) -> list[Obligation]:
-    """Return all obligations: those of the start, of each step, and of the properties."""
+    """Return all obligations: those of the start, of each step, of the ends of stages, and of the properties."""
     found = [Obligation("start", None, conjunct, theory) for conjunct in theory.conjuncts]
-    found += [Obligation("step", step, conjunct, theory) for step in theory.steps for conjunct in theory.conjuncts]
+    kept = (*theory.conjuncts, *theory.kept)
+    found += [Obligation("step", step, each, theory) for step in theory.steps for each in kept]
+    found += [Obligation("end", step, claim, theory) for step, claim in theory.ends]
     return found + [Obligation("property", None, each, theory) for each in theory.properties]
 
 

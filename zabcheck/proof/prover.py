@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from zabcheck.extras import pip_install
-from zabcheck.proof.counterexample import Counterexample, Script, counterexample, script, universe_of
+from zabcheck.proof.counterexample import Counterexample, Script, counterexample, script
 from zabcheck.proof.finite import Thing
 from zabcheck.proof.obligations import Obligation
 
@@ -118,7 +118,7 @@ def refute(obligation: Obligation) -> Counterexample | None:
     It does not depend on earlier queries, so it is the same every time.
     """
     z3 = load()
-    universe = universe_of(obligation)
+    universe = obligation.theory.universe
     written = script(obligation, universe)
     solver = z3.Solver(ctx=z3.Context())
     solver.from_string(written.text)
@@ -159,10 +159,17 @@ def _least(z3: Any, solver: Any, written: Script) -> Any:
 
 def _lateness(things: Sequence[Thing]) -> tuple[int, int, str]:
     """Return the latest epoch among things, the latest counter, and the last process."""
-    pairs = [(each, 0) if isinstance(each, int) else each for each in things if isinstance(each, int | tuple)]
-    names = [each if isinstance(each, str) else max(each) for each in things if isinstance(each, str | frozenset)]
-    return (
-        max((pair[0] for pair in pairs), default=0),
-        max((pair[1] for pair in pairs), default=0),
-        max(names, default=""),
-    )
+    epoch, counter, name = 0, 0, ""
+    for each in things:
+        match each:
+            case (str(follower), int(number)):
+                counter, name = max(counter, number), max(name, follower)
+            case (int(of), int(number), *_):
+                epoch, counter = max(epoch, of), max(counter, number)
+            case int(of):
+                epoch = max(epoch, of)
+            case str(process):
+                name = max(name, process)
+            case frozenset():
+                name = max(name, *each)
+    return epoch, counter, name

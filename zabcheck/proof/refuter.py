@@ -107,7 +107,7 @@ def _in_smtlib(formula: Expression) -> str:
         return "true" if formula == refutation.TRUE else "false"
     if formula[0] in ("and", "or", "not"):
         return f"({formula[0]} {' '.join(map(_in_smtlib, formula[1:]))})"
-    return written(formula)
+    return written(formula) if formula[1:] else formula[0]
 
 
 def _needed(script: Script, instances: Iterable[Instance]) -> list[Instance]:

@@ -7,34 +7,43 @@ in a message that left after it was), and a disk forgets nothing that it has syn
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, ClassVar
 
-from zabcheck.proof.logic import Atom, Epoch, Formula, Node, Term, Transaction, parameters
-
-RELATIONS: dict[str, tuple[type[Term], ...]] = {}
-"""Each relation by its name, with the sorts of its arguments."""
-MEANINGS: dict[str, str] = {}
-"""Each relation in words."""
+from zabcheck.proof.logic import SORTS, Atom, Epoch, Formula, Node, Term, Transaction, parameters
 
 
 def relation(function: Callable[..., None]) -> Callable[..., Formula]:
     """Make a relation of a definition that has only a name, arguments and a docstring."""
     name = function.__name__
-    RELATIONS[name] = tuple(type(term) for term in parameters(function))
-    MEANINGS[name] = (function.__doc__ or "").strip()
 
     @wraps(function)
-    def atom(self: "State", *terms: Any) -> Formula:
+    def atom(self: "Relations", *terms: Any) -> Formula:
         return Atom(name, terms, self.after)
 
+    atom.is_relation = True  # type: ignore[attr-defined]
     return atom
 
 
-class State:
-    """The relations before a step or, if `after`, after it."""
+class Relations:
+    """Some relations, each of which its subclass defines: those before a step or, if `after`, after it."""
+
+    sorts: ClassVar[tuple[type[Term], ...]]
+    """The things that the relations are about."""
+    relations: ClassVar[dict[str, tuple[type[Term], ...]]]
+    """Each relation by its name, with the sorts of its arguments."""
+
+    def __init_subclass__(cls) -> None:
+        own = {name: each for name, each in vars(cls).items() if hasattr(each, "is_relation")}
+        cls.relations = {name: tuple(type(term) for term in parameters(each)) for name, each in own.items()}
 
     def __init__(self, after: bool = False) -> None:
         self.after = after
+
+
+class State(Relations):
+    """The relations of the proof of safety."""
+
+    sorts = SORTS
 
     @relation
     def promised(self, n: Node, e: Epoch, l: Node) -> None:
@@ -87,3 +96,7 @@ class State:
     def history(self, e: Epoch, t: Transaction) -> Formula:
         """Return H(e, t): t is in the history of e, which is the initial one and the later broadcasts."""
         return self.initial(e, t) | self.proposed(e, t)
+
+
+RELATIONS = State.relations
+"""Each relation by its name, with the sorts of its arguments."""

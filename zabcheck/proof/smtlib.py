@@ -3,36 +3,47 @@
 from collections.abc import Iterable, Mapping
 
 from zabcheck.proof.logic import (
-    SORTS,
     Atom,
     Both,
+    Connection,
     Either,
+    Epoch,
     Exists,
     ForAll,
     Formula,
     Named,
+    Node,
     Not,
+    Quorum,
     Same,
     Term,
+    Transaction,
 )
-from zabcheck.proof.relations import RELATIONS
+from zabcheck.proof.relations import Relations
 from zabcheck.proof.steps import Step
 
 Names = dict[int, str]
 """The name of each variable that is known at a place of a formula, by its number."""
 
 
-def preamble() -> list[str]:
-    """Return the declarations that every obligation begins with."""
+FIXED: dict[str, tuple[type[Term], ...]] = {
+    "(declare-const zero Epoch)": (Epoch,),
+    "(declare-fun before (Epoch Epoch) Bool)": (Epoch,),
+    "(declare-fun precedes (Transaction Transaction) Bool)": (Transaction,),
+    "(declare-fun epoch-of (Transaction) Epoch)": (Transaction, Epoch),
+    "(declare-fun member (Node Quorum) Bool)": (Node, Quorum),
+    "(declare-fun follower (Connection) Node)": (Connection, Node),
+}
+"""The declarations of what no step changes, each with the sorts that it is about."""
+
+
+def preamble(about: type[Relations]) -> list[str]:
+    """Return the declarations that an obligation about these relations begins with."""
     return [
         "(set-logic UF)",
-        *(f"(declare-sort {sort.__name__} 0)" for sort in SORTS),
-        "(declare-const zero Epoch)",
-        "(declare-fun before (Epoch Epoch) Bool)",
-        "(declare-fun precedes (Transaction Transaction) Bool)",
-        "(declare-fun epoch-of (Transaction) Epoch)",
-        "(declare-fun member (Node Quorum) Bool)",
-        *(f"(declare-fun {name} ({_sorts(sorts)}) Bool)" for name, sorts in RELATIONS.items()),
+        *(f"(declare-sort {sort.__name__} 0)" for sort in about.sorts),
+        *(line for line, sorts in FIXED.items() if {*sorts} <= {*about.sorts}),
+        *(f"(declare-fun {name} ({_sorts(sorts)}) Bool)" for name, sorts in about.relations.items()),
     ]
 
 
@@ -42,14 +53,14 @@ def declarations(step: Step) -> tuple[list[str], Names]:
     return [f"(declare-const {names[t.number]} {type(t).__name__})" for t in step.terms], names
 
 
-def after(step: Step, names: Names) -> list[str]:
-    """Return the definition of each relation after the step."""
+def after(about: type[Relations], step: Step, names: Names) -> list[str]:
+    """Return the definition of each of these relations after the step."""
     lines = []
     added = {each.relation: each for each in step.change.adds}
-    for name, sorts in RELATIONS.items():
+    for name, sorts in about.relations.items():
         arguments = added[name].variables if name in added else tuple(sort("x") for sort in sorts)
         inside = _named(arguments, names)
-        held = f"({name} {' '.join(inside[term.number] for term in arguments)})"
+        held = _applied(name, [inside[term.number] for term in arguments])
         body = f"(or {held} {text(added[name].formula, inside)})" if name in added else held
         lines.append(f"(define-fun {name}-after ({_bound(arguments, inside)}) Bool {body})")
     return lines
@@ -60,7 +71,7 @@ def text(formula: Formula, names: Mapping[int, str] | None = None) -> str:
     known = dict(names or {})
     match formula:
         case Atom(relation, terms, after):
-            return f"({relation}{'-after' if after else ''} {' '.join(_term(term, known) for term in terms)})"
+            return _applied(f"{relation}{'-after' if after else ''}", [_term(term, known) for term in terms])
         case Same(one, other):
             return f"(= {_term(one, known)} {_term(other, known)})"
         case Named(name):
@@ -76,6 +87,10 @@ def text(formula: Formula, names: Mapping[int, str] | None = None) -> str:
             word = "forall" if isinstance(formula, ForAll) else "exists"
             return f"({word} ({_bound(variables, inside)}) {text(inner, inside)})"
     raise TypeError(f"not a formula: {formula!r}")
+
+
+def _applied(name: str, terms: list[str]) -> str:
+    return f"({name} {' '.join(terms)})" if terms else name
 
 
 def _joined(word: str, parts: list[str], none: str) -> str:

@@ -6,11 +6,12 @@ holds for every network, however it loses, delays, repeats or reorders; of the c
 step's condition is used (f.3.2, f.3.3).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
 from zabcheck.proof.logic import (
+    TRUE,
     ZERO,
     Epoch,
     Formula,
@@ -24,7 +25,7 @@ from zabcheck.proof.logic import (
     parameters,
     same,
 )
-from zabcheck.proof.relations import RELATIONS, State
+from zabcheck.proof.relations import RELATIONS, Relations, State
 
 
 class Addition(Struct, frozen=True):
@@ -50,36 +51,39 @@ class Step(Struct, frozen=True):
     text: str
     terms: tuple[Term, ...]
     says: Callable[..., Change]
+    about: type[Relations] = State
 
     @property
     def change(self) -> Change:
         """Return the condition and the additions of the step for its terms."""
-        return self.says(State(), *self.terms)
+        return self.says(self.about(), *self.terms)
 
 
 def add(relation: str, *terms: Term) -> Addition:
     """Add one tuple to a relation."""
-    variables = tuple(sort("x") for sort in RELATIONS[relation])
+    variables = tuple(type(term)("x") for term in terms)
     equal = [same(variable, term) for variable, term in zip(variables, terms, strict=True)]
-    formula = equal[0]
+    formula = equal[0] if equal else TRUE
     for each in equal[1:]:
         formula &= each
     return Addition(relation, variables, formula)
 
 
-def add_all(relation: str, which: Callable[..., Formula]) -> Addition:
-    """Add to a relation everything of which `which` is true."""
-    variables = tuple(sort("x") for sort in RELATIONS[relation])
+def add_all(
+    relation: str, which: Callable[..., Formula], among: Mapping[str, tuple[type[Term], ...]] = RELATIONS
+) -> Addition:
+    """Add to a relation, which is one of `among`, everything of which `which` is true."""
+    variables = tuple(sort("x") for sort in among[relation])
     return Addition(relation, variables, which(*variables))
 
 
-def step(number: str) -> Callable[[Callable[..., Change]], Step]:
+def step(number: str, about: type[Relations] = State) -> Callable[[Callable[..., Change]], Step]:
     """Make a step of a definition with the paper's number."""
 
     def make(function: Callable[..., Change]) -> Step:
         terms = parameters(function)
         name = function.__name__.replace("_", " ")
-        return Step(name, number, (function.__doc__ or "").strip(), terms, function)
+        return Step(name, number, (function.__doc__ or "").strip(), terms, function, about)
 
     return make
 

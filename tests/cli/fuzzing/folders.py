@@ -29,8 +29,8 @@ from zabcheck.explore.bounds import Bounds
 from zabcheck.explore.exploration import explore
 from zabcheck.invariants import trace
 from zabcheck.proof import certificate
-from zabcheck.proof.mutants import Subject
 from zabcheck.proof.obligations import Theory, obligations
+from zabcheck.proof.subject import Subject
 from zabcheck.protocols.switches import Switches
 from zabcheck.zookeeper.wire.jute import Operation
 

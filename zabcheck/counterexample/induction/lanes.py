@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from zabcheck.proof.counterexample import Counterexample, named, say, show
 from zabcheck.proof.finite import Fact, Facts, Thing
+from zabcheck.proof.liveness.iteration import Iteration
+from zabcheck.proof.steps import Step
 
 Cell = Callable[..., tuple[Thing, str]]
 CELLS: dict[str, Cell] = {
@@ -27,6 +29,50 @@ CELLS: dict[str, Cell] = {
     "knew": lambda u, t: (u[0], f"{show(t)} before {show(u)}"),
 }
 """The lane in which a fact of each relation stands, and its text there."""
+CELLS_OF_AN_ITERATION: dict[str, Cell] = {
+    name: (lambda: ("leader", "true"))
+    if not sorts
+    else (lambda lane: (lane, "true"))
+    if len(sorts) == 1
+    else (lambda lane, t: (lane, show(t)))
+    for name, sorts in Iteration.relations.items()
+}
+"""The same for the relations of an iteration."""
+ROWS_OF_AN_ITERATION = {
+    "connection": {
+        "never closed": "lasting",
+        "left behind": "abandoned",
+        "f.p > e'": "refuses",
+        "f.p < e'": "counts",
+        "CEPOCH sent": "opened",
+        "CEPOCH got": "asked",
+        "NEWEPOCH sent": "offered",
+        "ACK-E sent": "answered",
+        "ACK-E got": "discovered",
+        "NEWLEADER sent": "sent_history",
+        "… with": "carried",
+        "ACK-LD sent": "adopted",
+        "ACK-LD got": "synced",
+        "COMMIT-LD sent": "released",
+        "in phase 3": "joined",
+        "PROPOSE sent": "sent",
+        "accepted (ACK)": "accepted",
+        "COMMIT covers": "told",
+    },
+    "process": {
+        "leader": "leads",
+        "CEPOCH counts": "counted",
+        "came back": "returned",
+        "provides": "has_history",
+        "ACK-E counts": "provided",
+        "ACK-LD counts": "acknowledged",
+        "ACK got": "acked",
+        "delivered": "delivered",
+    },
+    "transaction": {"in I_e'": "initial", "broadcast": "proposed", "committed": "committed"},
+    "the leader": {"has e'": "epoch_chosen", "has I_e'": "history_chosen", "established": "established"},
+}
+"""The tables for an iteration, each with its rows, and the relation of each row."""
 ADDED, MISSING, MOVES = "+", "not ", "▶ "
 """The signs of what the step adds, of what is missing and would make the claim true, and of who takes the step."""
 USUAL = {("opened", (0,))}
@@ -92,7 +138,10 @@ def drawing(found: Counterexample) -> Drawing:
     """Return what is to be drawn of a counterexample."""
     witness = tuple(_witness(found))
     state = _State(found, witness)
-    lanes = tuple(each for each in (_processes(found, state), _epochs(found, state, witness)) if each.heads)
+    if found.about is Iteration:
+        lanes = tuple(_tables_of_an_iteration(found, state))
+    else:
+        lanes = tuple(each for each in (_processes(found, state), _epochs(found, state, witness)) if each.heads)
     return Drawing(
         title=f"{found.obligation.name}: refused",
         summary=_summary(found),
@@ -145,7 +194,7 @@ def _witness(found: Counterexample) -> Iterator[Seen]:
         groups.setdefault((is_so, fact[0], fact[1] if is_so else beside_epochs), []).append(fact)
     lines: list[tuple[str, tuple[Fact, ...], bool]] = []
     for (is_so, *_), facts in groups.items():
-        words = [say(fact, is_so) for fact in facts]
+        words = [say(found.about, fact, is_so) for fact in facts]
         if len(facts) == len(found.universe.epochs):
             lines.append((words[0].replace(show(found.universe.epochs[0]), "any epoch"), tuple(facts), is_so))
         else:
@@ -163,6 +212,7 @@ class _State:
         self.before: Facts = found.before
         self.after: Facts = found.after
         self.labels = {fact: each.label for each in witness for fact in each.facts}
+        self.cells = CELLS_OF_AN_ITERATION if found.about is Iteration else CELLS
         self.known = sorted({*self.after, *self.labels}, key=lambda fact: (fact[0], [show(each) for each in fact[1]]))
 
     def items(self, relation: str, lane: Thing, epoch: Thing | None = None) -> tuple[Item, ...]:
@@ -171,7 +221,7 @@ class _State:
         for fact in self.known:
             if fact[0] != relation or (epoch is not None and fact[1][1] != epoch):
                 continue
-            where, text = CELLS[relation](*fact[1])
+            where, text = self.cells[relation](*fact[1])
             if where == lane:
                 sign = MISSING if fact not in self.after else "" if fact in self.before else ADDED
                 found.append(Item(text, sign, labels=self._marks(fact)))
@@ -201,10 +251,7 @@ def _processes(found: Counterexample, state: _State) -> Lanes:
     nodes, step = found.universe.nodes, found.obligation.step
     rows: list[Row] = []
     if step is not None:
-        mover = found.things["n" if "n" in found.things else "l"]
-        rows.append(
-            _row("the step", nodes, lambda n: (Item(f"{step.number} {step.name}", MOVES),) if n == mover else ())
-        )
+        rows.append(_moves(nodes, step, found.things["n" if "n" in found.things else "l"]))
     rows += [
         _row("f.p", nodes, lambda n: state.value(_promised_epoch, n, "left")),
         _row("f.a", nodes, lambda n: state.value(_current_epoch, n)),
@@ -233,6 +280,24 @@ def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> La
         _row("committed", epochs, lambda e: state.items("committed", e)),
     ]
     return Lanes("epoch", tuple(f"{each}" for each in epochs), tuple(filter(_is_needed, rows)))
+
+
+def _tables_of_an_iteration(found: Counterexample, state: _State) -> Iterator[Lanes]:
+    """Yield tables of the connections, the processes, the transactions and the leader, without what is empty."""
+    universe, step = found.universe, found.obligation.step
+    things: tuple[Sequence[Thing], ...] = (universe.connections, universe.nodes, universe.transactions, ("leader",))
+    for (title, rows), lanes in zip(ROWS_OF_AN_ITERATION.items(), things, strict=True):
+        used = [lane for lane in lanes if any(state.items(relation, lane) for relation in rows.values())]
+        drawn = [_row(name, used, lambda lane, r=relation: state.items(r, lane)) for name, relation in rows.items()]
+        if step is not None and title == "connection" and found.things.get("c") in used:
+            drawn.insert(0, _moves(used, step, found.things["c"]))
+        if used:
+            yield Lanes(title, tuple(map(show, used)), tuple(filter(_is_needed, drawn)))
+
+
+def _moves(lanes: Sequence[Thing], step: Step, mover: Thing) -> Row:
+    """Draw in which lane the step is taken."""
+    return _row("the step", lanes, lambda lane: (Item(f"{step.number} {step.name}", MOVES),) if lane == mover else ())
 
 
 def _row(name: str, lanes: Sequence[Thing], cell: Callable[..., tuple[Item, ...]]) -> Row:

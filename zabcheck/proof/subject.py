@@ -1,0 +1,43 @@
+"""What a proof is about: Zab, or a known bug in it; its safety, or its liveness."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from zabcheck.proof import mutants
+from zabcheck.proof.liveness import mutants as liveness
+from zabcheck.proof.liveness.theory import theory
+from zabcheck.proof.obligations import Theory, leave_out
+
+Kind = Literal["safety", "liveness"]
+
+
+class Subject(Struct, frozen=True):
+    """The subject of a proof: Zab, or a mutant or release of it, with all conjuncts or without one of them."""
+
+    mutant: str | None = None
+    without: str | None = None
+    kind: Kind = "safety"
+
+    @property
+    def name(self) -> str:
+        """The subject in words: "Zab with quorum-off-by-one"."""
+        with_mutant = f" with {self.mutant}" if self.mutant else ""
+        whole = f"Zab{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
+        return f"liveness of {whole}" if self.kind == "liveness" else whole
+
+    def proved(self, number: int, of: int) -> str:
+        """Return in words how many of the subject's obligations are proved: "Zab: all 262 obligations proved"."""
+        return f"{self.name}: {f'all {of}' if number == of else f'{number} of {of}'} obligations proved"
+
+    def theory(self) -> Theory:
+        """Return the theory to prove."""
+        if self.kind == "liveness":
+            found = liveness.MUTANTS[self.mutant].theory() if self.mutant else theory()
+        else:
+            found = mutants.KNOWN[self.mutant].theory() if self.mutant else Theory()
+        return leave_out(found, self.without) if self.without else found
+
+
+KNOWN = {"safety": tuple(mutants.KNOWN), "liveness": tuple(liveness.MUTANTS)}
+"""The names of the mutants and releases of which each kind of proof may be."""
