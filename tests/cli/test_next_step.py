@@ -10,15 +10,19 @@ from shlex import split
 from shutil import copytree
 
 import pytest
+from msgspec import structs
 
 from docs.generators.zookeeper_logs import servers
 from invariants import trace as traces
 from tests.cli.command import BROKEN_SCHEDULE, DELIVERED, MUTANT_RUN, ROOT, SENT, Result, trace_of
 from tests.cli.conftest import Command
 from tests.invariants.columns import parquet_of, table_of
+from tests.tiers import sweep
 from zabcheck.cli import explore as command
 from zabcheck.cli import next_step
+from zabcheck.counterexample.explain import explain
 from zabcheck.explore import space
+from zabcheck.simulation import schedule as schedules
 
 RECORDING = str(ROOT / "tests/zookeeper/lost-write-3.8.0")
 ALONE = "tests.protocols.own.alone:Alone"
@@ -169,6 +173,28 @@ def test_the_next_step_asks_the_same_question_and_can_be_called(case: str, zabch
     step = then(zabcheck(*arguments))
     assert fnmatchcase(step, expected.replace("[", "[[]"))
     assert call(zabcheck, step).code == code
+
+
+FIND_A_BUG: dict[str, tuple[str, ...]] = {
+    "run": MUTANT_RUN,
+    "explore": ("explore", "--processes", "2", "--epochs", "1", "--mutant", "commit-on-own-ack"),
+}
+
+
+@pytest.mark.parametrize("command", sweep(FIND_A_BUG, normal=["run"]))
+def test_an_invariant_that_breaks_names_what_shows_a_users_loss(command: str, zabcheck: Command) -> None:
+    said = zabcheck(*FIND_A_BUG[command], "--property", "chosen").out
+    [named] = re.findall(r"^what a user loses: (.*)$", said, re.MULTILINE)
+    assert re.fullmatch(r"zabcheck explain reports/\S+\.schedule\.json --loss", named)
+
+
+def test_a_property_that_a_user_notices_names_no_other_loss() -> None:
+    story = explain(schedules.load(BROKEN_SCHEDULE, "broken"), ["primary integrity"])
+    assert next_step.to_loss(["broken"], story) == ""
+    assert story.violation is not None
+    invariant = structs.replace(story, violation=structs.replace(story.violation, property="chosen"), protocol="a:B")
+    assert next_step.to_loss(["broken"], invariant) == "zabcheck explain broken --loss --protocol a:B"
+    assert next_step.to_loss([], invariant) == ""
 
 
 def test_after_ctrl_c_a_search_is_to_be_made_again(zabcheck: Command, ctrl_c_in_run: Callable[[int], None]) -> None:

@@ -307,3 +307,25 @@ def test_many_choices_of_one_kind_are_listed_as_one_until_they_are_asked_for(zab
     assert "cut p2 → p3" not in folded
     assert "cut p2 → p3" in listed
     assert "lists them" not in listed
+
+
+def test_a_lesson_of_ones_own_is_saved_edited_and_taken(zabcheck: Command, tmp_path: Path) -> None:
+    zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\ns my.lesson.json\n")
+    saved = (tmp_path / "my.lesson.json").read_text(encoding="utf-8")
+    edited = saved.replace('"text":"request 1"', '"text":"Nobody has synced it."')
+    task = edited.replace('"task":""', '"task":"Let p1 deliver it."').replace('"breaks":null', '"breaks":"chosen"')
+    (tmp_path / "my.lesson.json").write_text(edited, encoding="utf-8")
+    (tmp_path / "task.lesson.json").write_text(task, encoding="utf-8")
+    read = zabcheck("play", "--lesson", "my.lesson.json", stdin=b"\n\n\n")
+    assert "Step 3 of 3: Nobody has synced it." in read.out
+    assert read.code == 0
+    left = zabcheck("play", "--lesson", "my.lesson.json", stdin=b"\n")
+    assert left.code == 3
+    assert left.out.splitlines()[-1] == "INCONCLUSIVE: my.lesson.json was left after step 1 of 3"
+    done = zabcheck("play", "--lesson", "task.lesson.json", stdin=b"\n\n\nsync 1\n")
+    assert done.out.splitlines()[-1] == "PASS: the task of task.lesson.json is done"
+    (tmp_path / "my.lesson.json").write_text(edited.replace('"title"', '"name"'), encoding="utf-8")
+    refused = zabcheck("play", "--lesson", "my.lesson.json")
+    assert refused.code == 2
+    assert "zabcheck: my.lesson.json: Object contains unknown field `name`" in refused.err
+    assert zabcheck("play", "--lesson", "none.json").err == "zabcheck: none.json: No such file or directory\n"

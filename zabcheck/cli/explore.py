@@ -29,7 +29,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, bad_path, check_file, check_out, read, writing
-from zabcheck.cli.next_step import again, given, one_at_a_time, to_play
+from zabcheck.cli.next_step import again, given, one_at_a_time, to_loss, to_play
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path
 from zabcheck.cli.replay import load_schedule
 from zabcheck.cli.run import protocol_failed
@@ -410,6 +410,8 @@ def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, 
             console.print(terminal.render(story, quote(str(files[0])) if files else "FILE"), crop=False)
         for file in files:
             print_path(console, f"wrote {file}")
+        if story is not None and (loss := to_loss(files, story)):
+            print_path(console, f"what a user loses: {loss}")
         if found.interrupted and checkpoint is not None and found.unwritten is None:
             print_path(console, f"wrote {checkpoint}")
         then = to_play(files, found.protocol) or _next(found, bounds, checkpoint)

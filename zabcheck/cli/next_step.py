@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from shlex import join
 from typing import Any, NamedTuple
 
+from zabcheck.counterexample.story import Story
 from zabcheck.text.nodes import command_of, is_class
 
 SOURCE = ("protocol", "exec")
@@ -70,6 +71,18 @@ def to_play(files: Sequence[object], protocol: str) -> str:
     if not files:
         return ""
     return another("play", str(files[0]), keep=["property"], **source(protocol))
+
+
+def to_loss(files: Sequence[object], story: Story) -> str:
+    """Return the command that shows what a user loses by the bug of a counterexample with these files.
+
+    "" without any file, or if a user notices the violated property itself.
+    """
+    from zabcheck.play.loss import lost_in  # it needs the searches, which most commands do not
+
+    if not files or story.violation is None or lost_in([story.violation.property]):
+        return ""
+    return another("explain", str(files[0]), loss=True, **source(story.protocol))
 
 
 def source(protocol: str) -> dict[str, str]:

@@ -49,7 +49,10 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.lessons import LESSONS
 from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
+from zabcheck.play import lesson as own_lesson
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
+from zabcheck.play.desk import Desk, Exercise
+from zabcheck.play.lesson import LessonError
 from zabcheck.play.link import LinkError, is_link, link_of, linked
 from zabcheck.play.naming import named_at, told, typed
 from zabcheck.play.session import NotPossible, Option, Position, Session
@@ -64,7 +67,6 @@ from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
 from zabcheck.text.words import clean, counted
 
 if TYPE_CHECKING:
-    from zabcheck.play.desk import Desk
     from zabcheck.play.reading import Reading
 
 HELP = (
@@ -79,7 +81,7 @@ HELP = (
     ("v", "go on to a violation, if random continuations from here find one"),
     ("e", "explain the run up to here"),
     ("h", "in a lesson: the choices of a way to do its task"),
-    ("s FILE", "save it as a schedule"),
+    ("s FILE", "save it as a schedule; as a lesson with a text for each step, if the name ends in .lesson.json"),
     ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
     ("q", "end"),
 )
@@ -100,9 +102,9 @@ OfLesson = Annotated[
     str | None,
     typer.Option(
         "--lesson",
-        metavar="NAME",
+        metavar="NAME|FILE",
         autocompletion=lessons,
-        help="Take this lesson on Zab: see `zabcheck list lessons`.",
+        help="Take this lesson on Zab, of `zabcheck list lessons`, or the one in this file.",
     ),
 ]
 OnPage = Annotated[
@@ -138,8 +140,7 @@ def play(
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    taken = None if lesson is None else _lesson_of(lesson)
-    known = file or scenario or lesson
+    known, taken = file or scenario or lesson, None
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
@@ -154,10 +155,12 @@ def play(
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
-        if taken is None:
+        if lesson is None:
             session = _known(file, known, protocol, exec, property)
+        elif _is_file(lesson):
+            session, taken = _from_file(lesson)
         else:
-            session = Session.of(named_by(taken.given), taken.given, property)
+            session, taken = _lesson_of(lesson, property)
     console = make_console()
     if _is_on_page(page, console):
         _serve(_desk_of(session, taken), console)
@@ -167,11 +170,14 @@ def play(
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:
         raise ProtocolFailed(story, None)
-    if taken is not None:
-        done = any(_does(taken, position) for position in session.positions)
+    if taken is not None and taken.task:
+        done = any(taken.is_done(position) for position in session.positions)
         return conclude(
             console, OK if done else INCONCLUSIVE, f"the task of {taken.name} is {'' if done else 'not '}done"
         )
+    if taken is not None and session.here.number < len(taken.steps):
+        left = f"{taken.name} was left after step {session.here.number} of {len(taken.steps)}"
+        return conclude(console, INCONCLUSIVE, left)
     return conclude(console, *on_story(story))
 
 
@@ -185,24 +191,10 @@ def _is_on_page(asked: bool | None, console: Console) -> bool:
     return asked if asked is not None else is_installed and sys.stdin.isatty()
 
 
-def _desk_of(session: Session, lesson: Lesson | None) -> "Desk":
-    """Return a desk with this session, at the end of its run."""
-    from zabcheck.play.desk import Desk, Exercise
-
-    while session.here.latest is not None:
+def _desk_of(session: Session, exercise: Exercise | None) -> Desk:
+    """Return a desk with this session, at the end of its run; at the beginning of one whose steps have texts."""
+    while session.here.latest is not None and not (exercise is not None and exercise.steps):
         session.redo()
-    exercise = None
-    if lesson is not None:
-        exercise = Exercise(
-            _titled(lesson),
-            lesson.source,
-            lesson.introduction,
-            lesson.question,
-            lesson.task.sentence,
-            lambda position: _does(lesson, position),
-            lesson.solution.why,
-            _after(lesson),
-        )
     return Desk(session, exercise)
 
 
@@ -281,13 +273,54 @@ def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
     return named_by(run), run
 
 
-def _lesson_of(name: str) -> Lesson:
-    """Return the lesson of this name or number. BadInput if there is none."""
+def _lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exercise]:
+    """Return the lesson of this name or number, at the end of its run. BadInput if there is none."""
     if name.isdecimal() and 0 < int(name) <= len(LESSONS):
-        return [*LESSONS.values()][int(name) - 1]
+        name = [*LESSONS][int(name) - 1]
     if name not in LESSONS:
         raise BadInput(f"no lesson `{clean(name, False, 99)}`; {like(name, LESSONS)}")
-    return LESSONS[name]
+    lesson = LESSONS[name]
+    exercise = Exercise(
+        f"Lesson {[*LESSONS].index(name) + 1} of {len(LESSONS)}: {lesson.title}",
+        lesson.source,
+        lesson.introduction,
+        lesson.question,
+        lesson.task.sentence,
+        lambda position: _does(lesson, position),
+        lesson.solution.why,
+        _after(lesson),
+        name,
+        lesson.solution.choices,
+    )
+    return Session.of(named_by(lesson.given), lesson.given, properties), exercise
+
+
+def _is_file(lesson: str) -> bool:
+    return lesson not in LESSONS and (lesson.endswith(".json") or Path(lesson).is_file())
+
+
+def _from_file(file: str) -> tuple[Session, Exercise]:
+    """Return the lesson in a file, at the beginning of its run. BadInput with line and field if it is none."""
+    data = read(Path(file), schedules.MAX_BYTES)
+    with bad_input_for(LessonError):
+        lesson = own_lesson.load(data, file)
+    protocol, _ = load_schedule(schedules.dump(lesson.schedule), file)
+    with bad_input_for(LessonError), bad_input_for((ValueError, StepRaised), f"{file}: "):
+        session = own_lesson.begun(lesson, protocol, data, file)
+    exercise = Exercise(
+        lesson.title,
+        "",
+        lesson.introduction,
+        lesson.question,
+        lesson.task,
+        lambda position: lesson.breaks is not None and lesson.breaks in position.broken,
+        "",
+        "",
+        file,
+        (),
+        tuple(step.text for step in lesson.steps),
+    )
+    return session, exercise
 
 
 def _begun(
@@ -309,7 +342,7 @@ def _begun(
 class _Play:
     """A session on a console: shows where it is, reads a line, does what it says; until the lines end."""
 
-    def __init__(self, session: Session, console: Console, answers: BinaryIO, lesson: Lesson | None) -> None:
+    def __init__(self, session: Session, console: Console, answers: BinaryIO, lesson: Exercise | None) -> None:
         self._session = session
         self._console = console
         self._answers = answers
@@ -376,11 +409,15 @@ class _Play:
             case ["h"]:
                 if self._lesson is None:
                     raise BadInput("h: only in a lesson, as in `zabcheck play --lesson quorum`")
-                self._say(", ".join(typed(choice) for choice in self._lesson.solution.choices))
+                if not self._lesson.hint:
+                    raise BadInput("h: this lesson has no hint")
+                self._say(", ".join(typed(choice) for choice in self._lesson.hint))
                 return False
             case ["s", name]:
+                is_lesson = name.endswith(own_lesson.SUFFIX)
+                content = own_lesson.dump(session) if is_lesson else schedules.dump(session.schedule())
                 with bad_path("s", Path(name)):
-                    self._say(f"wrote {write(Path(name), schedules.dump(session.schedule()))}")
+                    self._say(f"wrote {write(Path(name), content)}")
                 return False
             case ["l"]:
                 replayed = session.replay()
@@ -402,10 +439,11 @@ class _Play:
     def _tell_if_done(self) -> None:
         """Say that the task of the lesson is done, if the last choice did it, and name the next lesson."""
         lesson, here = self._lesson, self._session.here
-        if lesson is None or not _does(lesson, here) or (here.before is not None and _does(lesson, here.before)):
+        if lesson is None or not lesson.is_done(here) or (here.before is not None and lesson.is_done(here.before)):
             return
-        self._console.print(Text("Done.", "bold green"), lesson.solution.why)
-        self._say(_after(lesson))
+        self._console.print(Text("Done.", "bold green"), lesson.why)
+        if lesson.after:
+            self._say(lesson.after)
 
     def _tell_chances(self, property_: str) -> None:
         session = self._session
@@ -432,6 +470,9 @@ class _Play:
     def _show(self) -> None:
         session = self._session
         _show_step(self._console, session)
+        if self._lesson is not None and (said := self._lesson.said_at(session.here)):
+            self._console.print()
+            self._console.print(Drawing(lambda pen: [pen.write(f"Step {said}", BOLD)]))
         self._options = session.options()
         self._list(self._options, MOST_ALIKE)
 
@@ -461,10 +502,6 @@ def _does(lesson: Lesson, position: Position) -> bool:
     return lesson.task.is_done((event for each in position.path for event in each.events), position.broken)
 
 
-def _titled(lesson: Lesson) -> str:
-    return f"Lesson {list(LESSONS).index(lesson.name) + 1} of {len(LESSONS)}: {lesson.title}"
-
-
 def _after(lesson: Lesson) -> str:
     """Return what comes after a lesson that is done."""
     names = list(LESSONS)
@@ -472,19 +509,24 @@ def _after(lesson: Lesson) -> str:
     return f"next: zabcheck play --lesson {following[0]}" if following else "That was the last lesson."
 
 
-def _render_lesson(lesson: Lesson) -> RenderableType:
+def _render_lesson(lesson: Exercise) -> RenderableType:
     def draw(pen: Pen) -> Iterator[RenderableType]:
-        yield pen.write(_titled(lesson), BOLD)
-        yield pen.write(lesson.source, DIM)
+        yield pen.write(lesson.title, BOLD)
+        if lesson.source:
+            yield pen.write(lesson.source, DIM)
         yield Text()
-        yield pen.write(lesson.introduction)
+        if lesson.teaches:
+            yield pen.write(lesson.teaches)
+            yield Text()
+        if lesson.question:
+            yield pen.write(f"Predict: {lesson.question}")
+        if lesson.task:
+            yield pen.write(f"Then do: {lesson.task}", BOLD)
         yield Text()
-        yield pen.write(f"Predict: {lesson.question}")
-        yield pen.write(f"Then do: {lesson.task.sentence}", BOLD)
-        yield Text()
+        first = "Enter takes the next step of the run. " if lesson.steps else ""
         yield pen.write(
-            "Type the number of a choice, or a choice: lead 1 2 (p1 leads p2), request 1, settle 9 (what is under way, "
-            "for at most nine rounds), … h tells a way to do it."
+            f"{first}Type the number of a choice, or a choice: lead 1 2 (p1 leads p2), request 1, settle 9 (what is "
+            f"under way, for at most nine rounds), …{' h tells a way to do it.' if lesson.hint else ''}"
         )
 
     return Drawing(draw)

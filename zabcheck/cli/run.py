@@ -29,7 +29,7 @@ from zabcheck.cli.commands import (
 )
 from zabcheck.cli.commands import named as named_protocol
 from zabcheck.cli.files import bad_input_for, check_out, writing
-from zabcheck.cli.next_step import again, another, given, to_play
+from zabcheck.cli.next_step import again, another, given, to_loss, to_play
 from zabcheck.cli.output import interrupts, make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named, to_exercise, without
 from zabcheck.counterexample.forms import terminal
@@ -242,6 +242,8 @@ def finish_run(summary: Summary, format: Format, found: Counterexample | None = 
         console.print(terminal.render(found.story, saved), crop=False)
         for file in found.files:
             print_path(console, f"wrote {file}")
+        if loss := to_loss(found.files, found.story):
+            print_path(console, f"what a user loses: {loss}")
     return conclude(console, code, *reason(summary, found, where))
 
 

@@ -15,6 +15,8 @@ from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
+from zabcheck.play.lesson import SUFFIX
+from zabcheck.play.lesson import dump as dump_lesson
 from zabcheck.play.link import LinkError, link_of, linked
 from zabcheck.play.session import NotPossible, Position, Session
 from zabcheck.play.standalone import standalone
@@ -110,7 +112,10 @@ Answer = Curve | Said | Beside
 
 
 class Exercise(Struct, frozen=True):
-    """Texts to read, a question, and a task. If `is_done` at a position, `why` is told, and what comes `after`."""
+    """Texts to read, a question, and a task. If `is_done` at a position, `why` is told, and what comes `after`.
+
+    `hint` does the task. `steps` has a text for the position of each number from 1. Any text may be "".
+    """
 
     title: str
     source: str
@@ -120,6 +125,16 @@ class Exercise(Struct, frozen=True):
     is_done: Callable[[Position], bool]
     why: str
     after: str
+    name: str = ""
+    hint: tuple[AnyChoice, ...] = ()
+    steps: tuple[str, ...] = ()
+
+    def said_at(self, position: Position) -> str:
+        """Return the text of the step that led to a position, with its number; "" if it has none."""
+        number = position.number
+        if not 0 < number <= len(self.steps) or not self.steps[number - 1]:
+            return ""
+        return f"{number} of {len(self.steps)}: {self.steps[number - 1]}"
 
 
 class Desk:
@@ -243,10 +258,15 @@ class Desk:
         return f"zabcheck play {link}{option_of(self.session.protocol.name)}"
 
     def file(self, name: str) -> bytes:
-        """Return the content of `run.schedule.json`, `test_run.py` or `run.html`. Refused if there is none."""
+        """Return the content of `run.schedule.json`, `run.lesson.json`, `test_run.py` or `run.html`.
+
+        Refused if there is none.
+        """
         try:
             if name == "run.schedule.json":
                 return schedules.dump(self.session.schedule())
+            if name == f"run{SUFFIX}":
+                return dump_lesson(self.session)
             if name == "test_run.py":
                 return regression_test(self.session.story()).encode()
             if name == "run.html":

@@ -100,9 +100,14 @@ def _exercise(exercise: Exercise, here: Position) -> str:
     )
     return f"""<section aria-labelledby="exercise-title" class="exercise">
 <h2 id="exercise-title">{text(exercise.title)}</h2>
-<p><small>{text(exercise.source)}</small></p><p>{text(exercise.teaches)}</p>
-<p>Predict: {text(exercise.question)}</p><p><strong>Then do: {text(exercise.task)}</strong></p>
+{_paragraph("<small>", exercise.source, "</small>")}{_paragraph("", exercise.teaches)}
+{_paragraph("Predict: ", exercise.question)}{_paragraph("<strong>Then do: ", exercise.task, "</strong>")}
+<div role="status" aria-label="The step">{_paragraph("Step ", exercise.said_at(here))}</div>
 <div role="status" aria-label="The task">{done}</div></section>"""
+
+
+def _paragraph(before: str, words: str, after: str = "") -> str:
+    return f"<p>{before}{text(words, len(words))}{after}</p>" if words else ""
 
 
 # What happened.

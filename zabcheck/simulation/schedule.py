@@ -68,7 +68,7 @@ def protocol_in(data: bytes) -> str:
         return ""
 
 
-def _switches_in(data: bytes) -> type[Switches]:
+def switches_in(data: bytes) -> type[Switches]:
     """Return the kind of switches that the protocol of a schedule has, as far as `data` names one.
 
     A protocol of the user's may have switches of its own, too; it is known only if it was imported before.
@@ -104,46 +104,49 @@ def load(data: bytes, name: str) -> Schedule:
     """
     if len(data) > MAX_BYTES:
         raise ScheduleError(f"{name}: expected a schedule of at most {MAX_BYTES} bytes")
-    kind = with_switches(_switches_in(data))
+    kind = with_switches(switches_in(data))
     try:
         schedule = _as_schedule(msgspec.json.decode(data, type=kind))
     except NOT_DECODED as error:
-        raise ScheduleError(f"{name}{_malformed(data, error, kind)}") from None
+        raise ScheduleError(f"{name}{malformed(data, error, kind)}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
         raise ScheduleError(f"{name}, field `quorums`: {error}") from None
-    _check_processes(schedule, data, name)
+    check_processes(schedule, data, name)
     return schedule
 
 
-def _malformed(data: bytes, error: Exception, kind: Any) -> str:
-    """Return why `data` is no schedule of this type, with its place: ", line 3: expected …"."""
+def malformed(data: bytes, error: Exception, kind: Any, what: str = "schedule", version: int = SCHEDULE_VERSION) -> str:
+    """Return why `data` is no `what` of this type, with its place: ", line 3: expected …"."""
     if data.lstrip().startswith(b'{"event"'):
-        return ": expected a schedule, this looks like a trace"
+        return f": expected a {what}, this looks like a trace"
     if found := foreign(data):
         return f": expected {found}"
     if not data.strip():
-        return ", line 1: expected a schedule, the file is empty"
+        return f", line 1: expected a {what}, the file is empty"
     if not isinstance(error, msgspec.ValidationError):
-        return f"{_place(data, error)}: expected a schedule as one JSON object, {why_not_decoded(error)}"
+        return f"{_place(data, error)}: expected a {what} as one JSON object, {why_not_decoded(error)}"
     message, path = message_and_path(error)
-    if path == "version":
-        return f", field `version`: expected {SCHEDULE_VERSION}"
+    if path in ("version", what):
+        return f", field `{path}`: expected {version}"
     where = f", field `{path}`" if path else ""
-    return f"{_line(data, path)}{where}: {with_alternatives(message, path, kind)}"
+    return f"{line_of(data, path)}{where}: {with_alternatives(message, path, kind)}"
 
 
-def _check_processes(schedule: Schedule, data: bytes, name: str) -> None:
-    """Check that every process that a choice names is one of the schedule's. ScheduleError if not."""
+def check_processes(schedule: Schedule, data: bytes, name: str, place: str = "choices[{}]") -> None:
+    """Check that every process that a choice names is one of the schedule's. ScheduleError if not.
+
+    `place` is the path of a choice in the file, with braces for its index.
+    """
     for index, choice in enumerate(schedule.choices):
         for field_name in choices.process_fields(type(choice)):
             value = getattr(choice, field_name)
             for process in value if isinstance(value, tuple) else (value,):
                 if process > schedule.processes:
-                    path = f"choices[{index}].{field_name}"
+                    path = f"{place.format(index)}.{field_name}"
                     raise ScheduleError(
-                        f"{name}{_line(data, path)}, field `{path}`: expected a process from 1 to "
+                        f"{name}{line_of(data, path)}, field `{path}`: expected a process from 1 to "
                         f"{schedule.processes}, found {process}"
                     )
 
@@ -158,7 +161,7 @@ def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: s
         if isinstance(choice, choices.Hold) and choice.kind not in kinds:
             path = f"choices[{index}].kind"
             raise ScheduleError(
-                f"{name}{_line(data, path)}, field `{path}`: no message `{choice.kind}` in protocol "
+                f"{name}{line_of(data, path)}, field `{path}`: no message `{choice.kind}` in protocol "
                 f"`{schedule.protocol}`; expected one of: {', '.join(kinds)}"
             )
 
@@ -176,9 +179,12 @@ def _place(data: bytes, error: Exception) -> str:
     return f", line {lines}"
 
 
-def _line(data: bytes, path: str) -> str:
-    """Return the line of the choice that `path` names, ", line 3"; empty if the file is not one choice a line."""
-    index = re.match(r"choices\[(\d+)\]", path)
+def line_of(data: bytes, path: str) -> str:
+    """Return the line of the choice, or of the step, that `path` names: ", line 3".
+
+    "" if the file is not one choice a line.
+    """
+    index = re.match(r"(?:choices|steps)\[(\d+)\]", path)
     if index is None:
         return ""
     number = int(index.group(1)) + 2
