@@ -45,7 +45,7 @@ class Nodes:
         self.effects = self._effects(columns.is_write, "multi")
         """The change that each write asks for: rows in file order, `row` that of the operation, `error` its own.
 
-        `error` is `NONE` without an answer; `created` is the path.
+        `error` is `NONE` without an answer; `created` is the path; `result` is for `result`.
         """
         self.parents = self._parents()
         """By path: the number of the path above. Paths that no request names come after all others."""
@@ -95,34 +95,41 @@ class Nodes:
         whole = np.flatnonzero(chosen & (columns.op != OPS[several]) & (columns.path != NO_ID))
         single: Table = {"row": whole, "number": np.zeros(len(whole), np.int64)}
         single |= {name: getattr(columns, name)[whole] for name in _SINGLE}
-        answer = columns.answer[whole]
-        results = columns.answers
-        for name in ("error", "created", "shown", "children", "names", *STAT):
-            single[name] = _or_none(results[name], answer)
+        single["result"] = columns.answer[whole]
         parts = columns.parts
         row = np.searchsorted(columns.sent, parts["line"])
         mine = columns.op[row] == OPS[several] if len(row) else np.zeros(0, np.bool_)
         if mine.any():
             of_multi: Table = {name: parts[name][mine] for name in ("number", *_SINGLE)}
             of_multi["row"] = row[mine]
-            result = self._results_of(of_multi["row"], of_multi["number"])
-            for name in ("error", "created", "shown", "children", "names", *STAT):
-                of_multi[name] = _or_none(columns.results[name], result)
+            of_multi["result"] = self._results_of(of_multi["row"], of_multi["number"])
             single = {name: np.concatenate([single[name], of_multi[name]]) for name in single}
             order = np.argsort(single["row"], kind="stable")
             single = {name: values[order] for name, values in single.items()}
-        single["created"] = np.where(single["created"] >= 0, single["created"], single["path"])
+        single["error"], created = (self.result(name, single["result"]) for name in ("error", "created"))
+        single["created"] = np.where(created >= 0, created, single["path"])
         return single
 
+    def result(self, name: str, results: Ints) -> Ints:
+        """Return what results have in a column, by their numbers: first answers, then the results of parts."""
+        answers, of_parts = self.columns.answers[name], self.columns.results[name]
+        if not len(of_parts):
+            return _or_none(answers, results)
+        is_part = results >= len(answers)
+        found = _or_none(answers, np.where(is_part, -1, results))
+        found[is_part] = of_parts[results[is_part] - len(answers)]
+        return found
+
     def _results_of(self, row: Ints, number: Ints) -> Ints:
-        """Return the rows of the results of parts; −1 without one."""
+        """Return the numbers of the results of parts, for `result`; −1 without one."""
         columns, lines = self.columns, self.columns.results["line"]
         if not len(lines):
             return np.full(len(row), -1)
         answered = columns.answered[row]
         first = np.searchsorted(lines, answered)
         count = np.searchsorted(lines, answered, "right") - first
-        return np.where((columns.answer[row] >= 0) & (number < count), first + number, -1)
+        number_of = len(columns.answers["line"]) + first + number
+        return np.where((columns.answer[row] >= 0) & (number < count), number_of, -1)
 
     @cached_property
     def _seen(self) -> tuple[Table, Table, int]:
@@ -148,8 +155,9 @@ class Nodes:
             _, from_end = np.unique(node[::-1], return_index=True)
             last[several] = False
             last[several[::-1][from_end]] = True
-        last &= np.isin(all_effects["op"], [CREATE, DELETE, SET])
-        effects = {name: values[last] for name, values in all_effects.items()}
+        chosen = np.flatnonzero(last & np.isin(all_effects["op"], [CREATE, DELETE, SET]))
+        effects = {name: values[chosen] for name, values in all_effects.items()}
+        effects |= {name: self.result(name, effects["result"]) for name in STAT}
         op, row, path = effects["op"], effects["row"], effects["created"]
         zxid = columns.zxid[row]
         has_stat = effects["czxid"] != NONE
@@ -157,24 +165,24 @@ class Nodes:
         ends = (op == CREATE) & (effects["mode"] & _ENDING > 0)
         self.unsettled[path[ends]] = True
         self.unsettled[path[start == 0]] = True
-        stat = {name: np.where(op == DELETE, NONE, effects[name]) for name in STAT}
+        is_end = op == DELETE
+        stat = {name: effects[name] for name in STAT}
+        for values in stat.values():
+            values[is_end] = NONE
         made = (op == CREATE) & ~has_stat
         owner = np.where(effects["mode"] & MODES["ephemeral"] > 0, columns.session[row], 0)
-        for name, value in {
-            "czxid": zxid,
-            "mzxid": zxid,
-            "pzxid": zxid,
-            "version": 0,
-            "cversion": 0,
-            "owner": owner,
-        }.items():
-            stat[name] = np.where(made, value, stat[name])
+        for name in ("czxid", "mzxid", "pzxid"):
+            np.copyto(stat[name], zxid, where=made)
+        stat["version"][made] = stat["cversion"][made] = 0
+        np.copyto(stat["owner"], owner, where=made)
         bare = (op == SET) & ~has_stat
         version = np.where(effects["expected"] < 0, UNKNOWN_VERSION, effects["expected"] + 1)
-        for name, value in {"czxid": 0, "mzxid": zxid, "pzxid": 0, "version": version, "owner": 0}.items():
-            stat[name] = np.where(bare, value, stat[name])
+        stat["czxid"][bare] = stat["pzxid"][bare] = stat["owner"][bare] = 0
+        np.copyto(stat["mzxid"], zxid, where=bare)
+        np.copyto(stat["version"], version, where=bare)
         of: Table = {"path": path, "row": row, "start": start, "until": start}
-        content = np.where(op == DELETE, NONE, effects["content"])
+        content = effects["content"]
+        content[is_end] = NONE
         none = np.full(len(path), NONE)
         data = of | {"content": content, "children": none, "names": none} | stat
         parents = self.parents[path]
@@ -191,12 +199,14 @@ class Nodes:
         answer = columns.answer[rows]
         results = columns.answers
         reads: Table = {"row": rows, "path": columns.path[rows], "op": columns.op[rows]}
-        for name in ("error", "shown", "children", "names", *STAT):
+        shown = ("shown", "children", "names", *STAT)
+        for name in ("error", *shown):
             reads[name] = _or_none(results[name], answer)
         multi = self._effects(columns.is_known & (columns.op == OPS["multiRead"]), "multiRead")
         multi = _only(multi, (columns.op[multi["row"]] == OPS["multiRead"]) & columns.is_known[multi["row"]])
         multi = _only(multi, np.isin(multi["op"], READS) & (multi["error"] != NONE))
         if len(multi["row"]):
+            multi |= {name: self.result(name, multi["result"]) for name in shown}
             reads = {name: np.concatenate([reads[name], multi[name]]) for name in reads}
         return reads
 
@@ -206,15 +216,14 @@ class Nodes:
         zxid, has_stat = columns.zxid[reads["row"]], reads["czxid"] != NONE
         absent = (reads["error"] == NO_NODE) & (zxid > 0)
         there = (reads["error"] == DONE) & has_stat
-        reads = reads | {name: np.where(there, reads[name], NONE) for name in STAT}
+        for name in ("children", "names", *STAT):
+            reads[name][~there] = NONE
         start = np.where(there, reads["mzxid"], zxid)
         content = np.where(there & (reads["op"] == OPS["getData"]), reads["shown"], NONE)
         data = reads | {"start": start, "until": np.maximum(zxid, start), "content": content}
         below = np.where(there, reads["pzxid"], 0)
         none = np.full(len(start), NONE)
         children = reads | {"start": below, "until": np.maximum(zxid, below), "content": none}
-        data["children"] = np.where(there, data["children"], NONE)
-        data["names"] = np.where(there, data["names"], NONE)
         return _only(data, absent | there, False), {name: children[name][there] for name in _SHOWN_BELOW}
 
     def _parents(self) -> Ints:
@@ -317,17 +326,27 @@ class Nodes:
 
 
 class Labels:
-    """Pairs of a path and what was written to it, as numbers: those of some contents.
+    """Pairs of a path and what was written to it, as numbers: those of some paths and contents.
 
     Data that differs may have one content, and the same may be written twice.
     """
 
-    def __init__(self, contents: Ints) -> None:
-        self._contents = np.unique(contents)
+    def __init__(self, path: npt.NDArray[Any], content: Ints) -> None:
+        self._is_of = np.zeros(path.max(initial=-1) + 1, np.bool_)
+        self._is_of[path] = True
+        self._contents = np.unique(content)
 
     def rows(self, table: Table) -> Ints:
-        """Return the rows of a table that have one of these contents."""
-        return np.flatnonzero(np.isin(table["content"], self._contents))
+        """Return the rows of a table that have one of these paths, and one of these contents."""
+        if not len(self._contents):
+            return np.zeros(0, np.int64)
+        path, content = table["path"], table["content"]
+        has = (path < len(self._is_of)) & (content != NONE)
+        rows = np.flatnonzero(has)
+        rows = rows[self._is_of[path[rows]]]
+        place = np.searchsorted(self._contents, content[rows])
+        found: Ints = rows[self._contents[np.minimum(place, len(self._contents) - 1)] == content[rows]]
+        return found
 
     def of(self, path: npt.NDArray[Any], content: Ints) -> Ints:
         """Return the numbers of pairs whose contents are among these."""
@@ -339,7 +358,9 @@ def _or_none(values: npt.NDArray[Any], rows: Ints) -> Ints:
     """Return these rows of a column; `NONE` for −1."""
     if not len(values):
         return np.full(len(rows), NONE)
-    return np.where(rows >= 0, values[rows], NONE)
+    found: Ints = values[rows].astype(np.int64, copy=False)
+    found[rows < 0] = NONE
+    return found
 
 
 def _only(table: Table, chosen: Bools, is_change: bool | None = None) -> Table:

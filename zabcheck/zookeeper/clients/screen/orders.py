@@ -116,8 +116,8 @@ def lost_in(columns: Columns, nodes: Nodes) -> Lost:
 
 def is_none_late(lost: Lost, nodes: Nodes) -> bool:
     """Return False if a write that was given up may have come late: what it would write is seen, and nobody else's."""
-    labels, data, effects = Labels(lost.content), nodes.data, nodes.effects
-    seen, written = labels.rows(data), labels.rows(effects)
+    labels, data, effects = Labels(lost.path, lost.content), nodes.data, nodes.effects
+    seen = labels.rows(data)
     if not len(seen):
         return True
     label = labels.of(data["path"][seen], data["content"][seen])
@@ -126,6 +126,9 @@ def is_none_late(lost: Lost, nodes: Nodes) -> bool:
     of = labels.of(lost.path, lost.content)
     last = np.searchsorted(label, of, "right") - 1
     late = (label[last] == of) & (start[last] > lost.until) & nodes.is_owned[lost.path]
+    if not late.any():
+        return True
+    written = labels.rows(effects)
     writes = np.sort(labels.of(effects["path"][written], effects["content"][written]))
     writers = np.searchsorted(writes, of[late], "right") - np.searchsorted(writes, of[late])
     return not (writers == 1).any()

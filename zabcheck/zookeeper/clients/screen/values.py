@@ -95,13 +95,15 @@ def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
     effects = nodes.effects
     of_multi = (columns.op == OPS["multi"])[effects["row"]]
     refused = of_multi & (columns.is_known & ~columns.is_done)[effects["row"]] & (effects["content"] != NONE)
-    labels, data = Labels(effects["content"][refused]), nodes.data
+    labels, data = Labels(effects["path"][refused], effects["content"][refused]), nodes.data
     seen = labels.rows(data)
     read = seen[~data["is_change"][seen]]
     read_of_refused = np.intersect1d(
         labels.of(data["path"][read], data["content"][read]),
         labels.of(effects["path"][refused], effects["content"][refused]),
     )
+    if not len(read_of_refused):
+        return 0
     written = labels.rows(effects)
     written = written[~refused[written]]
     otherwise = labels.of(effects["path"][written], effects["content"][written])
@@ -169,7 +171,8 @@ def conditions(columns: Columns, nodes: Nodes) -> int | None:
     some = {name: effects[name][chosen] for name in ("row", "op", "created", "error", "expected", "mode")}
     op, error, expected = some["op"], some["error"], some["expected"]
     before = nodes.state_at(some["created"], columns.zxid[some["row"]] - 1)
-    has_stat, made = effects["czxid"][chosen] != NONE, effects["version"][chosen]
+    czxid, made = (nodes.result(name, effects["result"][chosen]) for name in ("czxid", "version"))
+    has_stat = czxid != NONE
     fine = error == DONE
     cases = int((fine & (expected >= 0)).sum() + (before >= 0).sum())
     set_done = fine & (op == SET) & has_stat
