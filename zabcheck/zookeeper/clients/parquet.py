@@ -184,6 +184,8 @@ def _begun(text: pa.Array, begin: str) -> pa.Array:
 
 def _field(name: str, column: pa.Array) -> pa.Array:
     """Return a field of each row as JSON, after a comma; null where there is none. Equal values are made once."""
+    if column.null_count == len(column):
+        return pa.nulls(len(column), pa.string())
     if isinstance(column, pa.DictionaryArray) and len(column.dictionary) > len(column):
         column = column.dictionary_decode()
     values = column if isinstance(column, pa.DictionaryArray) else column.dictionary_encode()

@@ -206,7 +206,7 @@ class Gathering:
 
     def add_at(self, places: Ints, lines: Sequence[HistoryLine]) -> None:
         """Take lines that have these places in the file, without those between. Unusual."""
-        kinds = _ints([_KINDS[type(line)] for line in lines], np.int8)
+        kinds = _ints([*map(_KINDS.__getitem__, map(type, lines))], np.int8)
         for kind, take in enumerate((self._other, self._request, self._answer, self._event)):
             chosen = kinds == kind
             if chosen.any():
@@ -284,12 +284,11 @@ class Gathering:
         columns["zxid"] = np.maximum(_ints([each.zxid for each in lines]), 0)
         columns |= self._result(lines)
         self.answers.add(columns)
-        if [True for each in lines if each.stray]:
+        if True in [each.stray for each in lines]:
             raise Unusual
-        with_results = [number for number, each in enumerate(lines) if each.results]
-        of_lines = places[with_results].tolist()
-        some = [(place, lines[number].results) for place, number in zip(of_lines, with_results, strict=True)]
-        self.take_results(some)
+        results = [each.results for each in lines]
+        of_lines = places[_ints([len(each) for each in results]) > 0].tolist()
+        self.take_results([*zip(of_lines, filter(None, results), strict=True)])
 
     def _result(self, results: Sequence[Any]) -> Table:
         paths, errors = self.paths, self.errors

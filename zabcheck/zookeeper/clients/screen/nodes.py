@@ -332,6 +332,7 @@ class Labels:
     """
 
     def __init__(self, path: npt.NDArray[Any], content: Ints) -> None:
+        """Take the pairs whose paths, and whose contents, are looked for."""
         self._is_of = np.zeros(path.max(initial=-1) + 1, np.bool_)
         self._is_of[path] = True
         self._contents = np.unique(content)

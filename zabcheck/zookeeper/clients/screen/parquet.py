@@ -201,7 +201,9 @@ class _Batch:
     def _rest(self, decode: Callable[[str], T]) -> tuple[Ints, list[T]]:
         """Return the other fields of the rows that have some, after their places among the rows."""
         lines = np.flatnonzero(self.valid["rest"][self.rows])
-        return lines, [decode(each) for each in self.batch.column("rest").take(pa.array(self.rows[lines])).to_pylist()]
+        column = self.batch.column("rest").take(pa.array(self.rows[lines])).dictionary_encode()
+        decoded: list[T] = [decode(each) for each in column.dictionary.to_pylist()]
+        return lines, [decoded[each] for each in column.indices.to_pylist()]
 
     def _put_data(self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer]) -> None:
         """Put in the data that is no text."""
@@ -214,10 +216,14 @@ class _Batch:
     def _ints(self, name: str, least: int = 0, missing: int = NONE) -> Ints:
         """Return numbers; `missing` where there is none."""
         column = self.batch.column(name)
-        values: Ints = (pc.fill_null(column, missing) if column.null_count else column).to_numpy()
-        if least != _LEAST and ((values < least) & self.valid[name] & self.chosen).any():
+        if column.null_count == len(column):
+            return np.full(len(self.rows), missing)
+        values: Ints = _raw(column, np.int64)[self.rows]
+        valid = self.valid[name][self.rows]
+        if least != _LEAST and (valid & (values < least)).any():
             raise _Doubtful
-        return values[self.rows]
+        values[~valid] = missing
+        return values
 
     def _given(self, name: str, least: int = 0) -> Ints:
         """Return numbers that each row has to have."""
@@ -235,8 +241,8 @@ class _Batch:
 
     def _at(self, name: str, numbers: Sequence[int], missing: int) -> Ints:
         """Return numbers, which are those of the dictionary of a column, by row."""
-        indices = self.batch.column(name).indices
-        found: Ints = np.array([*numbers, missing], np.int64)[pc.fill_null(indices, len(numbers)).to_numpy()]
+        indices = _raw(self.batch.column(name).indices, np.int32)
+        found: Ints = np.array([*numbers, missing], np.int64)[np.where(self.valid[name], indices, len(numbers))]
         return found
 
     @cached_property
@@ -255,6 +261,12 @@ def _matched(pattern: re.Pattern[str], numbers: Mapping[Any, int], text: str) ->
     if not pattern.fullmatch(text):
         raise _Doubtful
     return numbers[text]
+
+
+def _raw(column: pa.Array, kind: Any) -> npt.NDArray[Any]:
+    """Return numbers as they are in memory: any number where there is none."""
+    begin = column.offset
+    return np.frombuffer(column.buffers()[1], kind)[begin : begin + len(column)]
 
 
 def _is_valid(column: pa.Array) -> Bools:
