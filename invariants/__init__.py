@@ -73,6 +73,7 @@ from zabcheck.invariants.events import (
     Zxid,
 )
 from zabcheck.invariants.final_agreement import FinalAgreement
+from zabcheck.invariants.full_causal_order import FullCausalOrder
 from zabcheck.invariants.global_primary_order import GlobalPrimaryOrder
 from zabcheck.invariants.integrity import Integrity
 from zabcheck.invariants.invariant_1 import Invariant1
@@ -179,8 +180,11 @@ OF_CHANGES: tuple[type[Invariant], ...] = (Activation, OneChain)
 Elsewhere nothing exercises them, so that each is chosen by its name only.
 """
 
-FURTHER: dict[str, type[Invariant]] = {kind.name: kind for kind in OF_CHANGES}
-"""`OF_CHANGES`, and properties added by users of this package, by name."""
+OF_OTHERS: tuple[type[Invariant], ...] = (FullCausalOrder,)
+"""The properties of other broadcasts, which one that keeps primary order need not have: chosen by name only."""
+
+FURTHER: dict[str, type[Invariant]] = {kind.name: kind for kind in (*OF_CHANGES, *OF_OTHERS)}
+"""`OF_CHANGES`, `OF_OTHERS`, and properties added by users of this package, by name."""
 
 
 def add(kind: type[Invariant]) -> type[Invariant]:
@@ -245,6 +249,7 @@ __all__ = [
     "GROUPS",
     "NO_ZXID",
     "OF_CHANGES",
+    "OF_OTHERS",
     "PROPERTIES",
     "Accept",
     "AckEpoch",
@@ -274,6 +279,7 @@ __all__ = [
     "Event",
     "FinalAgreement",
     "FinalRead",
+    "FullCausalOrder",
     "GlobalPrimaryOrder",
     "Halt",
     "Header",

@@ -71,14 +71,30 @@ class PoCausalOrder(Invariant):
         return found
 
     def _breaks(self, link: Chain, sent: Sent) -> bool:
-        if sent.previous is not None or self._has_learned(sent):
+        if self._has_sent_before(sent) or self._has_learned(sent):
             self.cases += 1
         else:
             return False
-        if not self.record.lacks_previous(link, sent) and not self._lacks_known(link, sent):
+        if not self._lacks_previous(link, sent) and not self._lacks_known(link, sent):
             return False
         self.broken = True
         return True
+
+    def _has_sent_before(self, sent: Sent) -> bool:
+        """Return True if an earlier broadcast precedes this one."""
+        return sent.previous is not None
+
+    def _lacks_previous(self, link: Chain, sent: Sent) -> bool:
+        """Return True if the last of the earlier broadcasts that precede this one is missing before `link`."""
+        return self.record.lacks_previous(link, sent)
+
+    def _earlier(self, precedence: Precedence, sent: Sent) -> Demand:
+        """Return the broadcasts that precede this one without a delivery in between, in their order."""
+        return precedence.earlier(sent)
+
+    def _sent_before(self, x: Txn, sent: Sent) -> Broadcast:
+        """Return the broadcast of `x` that is one of these."""
+        return next(each.event for each in self.record.broadcasts(x) if each.primary == sent.primary)
 
     def _has_learned(self, sent: Sent) -> bool:
         """Return True if the process had delivered any broadcast transaction other than `sent.txn`."""
@@ -131,14 +147,18 @@ class PoCausalOrder(Invariant):
             return self.cases
         precedence = record.once(Precedence)
         links = (link for link in record.links.values() if link.length)
-        return sum(precedence.has_predecessor(sent) for link in links for sent in record.broadcasts(link.txn))
+        return sum(
+            self._has_sent_before(sent) or precedence.has_learned(sent)
+            for link in links
+            for sent in record.broadcasts(link.txn)
+        )
 
     def violation(self) -> Violation | None:
         record = self.record
         if not (self.broken or record.late or record.resumed or self.unsure):
             return None
         precedence = record.once(Precedence)
-        bad = lacking(record, lambda sent: (precedence.earlier(sent), precedence.delivered(sent)))
+        bad = lacking(record, lambda sent: (self._earlier(precedence, sent), precedence.delivered(sent)))
         if not bad:
             return None
         y = min(link.txn for link in bad)
@@ -156,13 +176,11 @@ class PoCausalOrder(Invariant):
 
         pairs = []
         for sent in record.broadcasts(y):
-            for rule, demand in ((1, precedence.earlier(sent)), (2, precedence.delivered(sent))):
+            for rule, demand in ((1, self._earlier(precedence, sent)), (2, precedence.delivered(sent))):
                 pairs += [(min(lost), sent.primary, rule, sent) for lost in [missing(demand)] if lost]
         x, _, rule, sent = min(pairs, key=lambda pair: pair[:3])
         if rule == 1:
-            before: Broadcast | Deliver = next(
-                each.event for each in record.broadcasts(x) if each.primary == sent.primary
-            )
+            before: Broadcast | Deliver = self._sent_before(x, sent)
         else:
             incarnation = min(life for life, known in record.known(sent) if record.contains(known, x))
             before = Deliver(sent.event.process, incarnation, x)

@@ -67,6 +67,7 @@ class Precedence:
             sents.sort(key=lambda sent: sent.rank)
             self._learn(process, sents)
         self.lists = {process: list(learned) for process, learned in self.learned.items()}
+        self.of_process = {process: [sent.txn for sent in sents] for process, sents in self.sents.items()}
 
     def _learn(self, process: int, sents: Iterable[Sent]) -> None:
         """Take in what a process had delivered when it made each of its broadcasts; others' broadcasts count only."""
@@ -96,6 +97,11 @@ class Precedence:
         """Return the broadcasts of the same primary, and the number of them that came before this one."""
         return sent.primary, self.txns[sent.primary], sent.place
 
+    def earlier_of_process(self, sent: Sent) -> Demand:
+        """Return the broadcasts of the same process in all epochs, and the number of them before this one."""
+        process = sent.event.process
+        return ("broadcast", process), self.of_process[process], sent.rank
+
     def delivered(self, sent: Sent) -> Demand:
         """Return the transactions that its process delivered, and the number of them before this broadcast.
 
@@ -104,11 +110,11 @@ class Precedence:
         process = sent.event.process
         return process, self.lists[process], self.known[sent]
 
-    def has_predecessor(self, sent: Sent) -> bool:
-        """Return True if something immediately precedes the transaction by this broadcast."""
+    def has_learned(self, sent: Sent) -> bool:
+        """Return True if its process had delivered anything else before this broadcast."""
         known = self.known[sent]
         own = self.learned[sent.event.process].get(sent.txn, known) < known
-        return sent.previous is not None or known > own
+        return known > own
 
     def is_immediate(self, x: Txn, y: Txn) -> bool:
         """Return True if x immediately precedes y."""

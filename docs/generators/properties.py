@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from docs.generators.output import DOCS, read
-from zabcheck.invariants import GROUPS, OF_CHANGES, PROPERTIES
+from zabcheck.invariants import GROUPS, OF_CHANGES, OF_OTHERS, PROPERTIES
 from zabcheck.search.goals import GOALS, NEEDS
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
@@ -19,6 +19,9 @@ def made() -> dict[Path, str]:
         "properties": table(("property", "says", "source", "group"), properties),
         "properties of changes": table(
             ("property", "says", "source"), ((kind.name, kind.statement, kind.source) for kind in OF_CHANGES)
+        ),
+        "properties of others": table(
+            ("property", "says", "source"), ((kind.name, kind.statement, kind.source) for kind in OF_OTHERS)
         ),
         "client properties": table(
             ("property", "says", "source"),

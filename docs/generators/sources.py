@@ -129,9 +129,27 @@ DSN_2011 = (
         "A primary delivers what is delivered of earlier epochs before it broadcasts",
         Bug("deliver-initial-history-last"),
     ),
-    Claim("III-B, figure 3", "PO causal order holds where causal order does not", Played("dsn-figure-3")),
+    Claim("III-B, figure 3", "PO causal order holds where causal order does not", Played("dsn-figure-3-zab")),
+    Claim(
+        "III-B, figure 3",
+        "… so Zab is no causal atomic broadcast",
+        Checked("run --property 'full causal order' --runs 300 --seed 1", "full causal order"),
+    ),
     Claim("III-B, figure 4", "Causal order holds where strict causality does not", Played("dsn-figure-4")),
-    Claim("III-B", "A causal atomic broadcast that is no PO atomic broadcast, as a protocol"),
+    Claim(
+        "III-B, definition III.1",
+        "A causal atomic broadcast keeps causal order, whoever is primary",
+        Checked("run --protocol causal --runs 300 --seed 1"),
+    ),
+    Claim("III-B, definition III.1", "… for which earlier broadcasts must not be lost", Bug("hand-over-newest-alone")),
+    Claim(
+        "III-B",
+        "… and it is no PO atomic broadcast",
+        Checked("run --protocol causal --property core --runs 300 --seed 1", "global primary order"),
+    ),
+    Claim(
+        "III-B, figure 4", "… since a primary may broadcast without what is delivered", Played("dsn-figure-3-causal")
+    ),
     Claim("IV, l.1.1", "The new epoch is above all that a quorum has promised", Bug("reuse-highest-epoch")),
     Claim("IV, f.1.2", "A follower promises an epoch once", Bug("accept-equal-epoch")),
     Claim("IV, f.1.2", "… and the promise survives a crash", Bug("promise-not-durable")),

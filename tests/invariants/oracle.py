@@ -11,7 +11,7 @@ that was taken over, if that is a prefix of what some segment delivered. If it i
 integrity alone. Of repeated deliveries in a segment, and of repeated broadcasts by one primary, the first counts.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -276,12 +276,20 @@ class Precedence:
         return self.x, self.cast.primary, self.rule, self.before.incarnation
 
 
-def _immediate(reading: Reading) -> list[Precedence]:
-    """x ≺_PO y without a step in between; both were broadcast."""
+def _same_primary(first: Cast, later: Cast) -> bool:
+    return first.primary == later.primary
+
+
+def _same_process(first: Cast, later: Cast) -> bool:
+    return first.event.process == later.event.process
+
+
+def _immediate(reading: Reading, goes_on: Callable[[Cast, Cast], bool] = _same_primary) -> list[Precedence]:
+    """x precedes y without a step in between; both were broadcast. A broadcast does if a later one `goes_on`."""
     broadcast = {cast.txn for cast in reading.casts}
     found = []
     for index, cast in enumerate(reading.casts):
-        own = [first for first in reading.casts[:index] if first.primary == cast.primary]
+        own = [first for first in reading.casts[:index] if goes_on(first, cast) and first.txn != cast.txn]
         found += [Precedence(first.txn, cast, 1, first.event) for first in own]
         for incarnation, sequence in _had_in_any_incarnation(reading, cast):
             known = [x for x in sequence if x in broadcast and x != cast.txn]
@@ -313,7 +321,15 @@ def _closure(pairs: Iterable[tuple[Txn, Txn]]) -> set[tuple[Txn, Txn]]:
 
 def po_causal_order(reading: Reading) -> Finding:
     """If x ≺_PO y and a process delivers y, it must also deliver x before y; the witness has an immediate pair."""
-    immediate = _immediate(reading)
+    return _preceded(reading, _immediate(reading))
+
+
+def full_causal_order(reading: Reading) -> Finding:
+    """Definition III.1: the same of ≺_c, where any earlier broadcast of the process precedes a later one."""
+    return _preceded(reading, _immediate(reading, _same_process))
+
+
+def _preceded(reading: Reading, immediate: list[Precedence]) -> Finding:
     exercised = any(each.cast.txn in place for each in immediate for _, place in reading.delivering())
     found: dict[Any, tuple[Precedence, bool]] = {}
     for each in immediate:
@@ -321,7 +337,8 @@ def po_causal_order(reading: Reading) -> Finding:
         for p, place in reading.delivering():
             if y in place and (x not in place or place[x] > place[y]):
                 key = y, p, each.key
-                found[key] = each, x in place or (key in found and found[key][1])
+                first, later = found.get(key, (each, False))
+                found[key] = first, x in place or later
     closure = _closure((each.x, each.cast.txn) for each in immediate)
     broken = any(
         y in place and (x not in place or place[x] > place[y])

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import invariants
-from invariants import EXPLAINING_FIRST, GROUPS, OF_CHANGES, PROPERTIES, Event, Integrity, Invariant
+from invariants import EXPLAINING_FIRST, GROUPS, OF_CHANGES, OF_OTHERS, PROPERTIES, Event, Integrity, Invariant
 from tests.counterexample.test_witness_graph import CASES
 from tests.invariants.builders import judge
 from tests.invariants.by_property import LITERAL, MODULES, OWN_TRACES, Literal
@@ -112,13 +112,13 @@ def test_a_wrong_literal_reading_is_noticed() -> None:
 
 def test_nothing_has_a_part_of_a_property_that_there_is_not() -> None:
     """A misspelt name, or what a property left behind that is gone."""
-    known, of_changes = set(PROPERTIES), {kind.name for kind in OF_CHANGES}
+    known, further = set(PROPERTIES), {kind.name for kind in (*OF_CHANGES, *OF_OTHERS)}
     assert set(MODULES) == known
     assert sorted(EXPLAINING_FIRST) == sorted(known)
-    assert set(EXPLAINED) == known | of_changes
+    assert set(EXPLAINED) == known | further
     assert set(LITERAL) == known
     assert {case[0] for case in CASES} <= known
-    assert {name for mutant in CATALOGUE.values() for name in mutant.breaks} <= known | of_changes
+    assert {name for mutant in CATALOGUE.values() for name in mutant.breaks} <= known | further
 
 
 def test_what_a_new_property_lacks_is_said() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from invariants import OF_CHANGES, PROPERTIES
+from invariants import FURTHER, PROPERTIES
 from tests.frozen.__main__ import Chosen, differences, known
 from tests.rewording.reworded import is_prose, literal_names, reword
 from zabcheck.search.goals import GOALS
@@ -20,7 +20,7 @@ SOURCES = sorted([*ROOT.glob("invariants/**/*.py"), *ROOT.glob("zabcheck/**/*.py
 
 def names() -> set[str]:
     """The names that contain blanks, which are no messages."""
-    found = {*PROPERTIES, *(each.name for each in OF_CHANGES), *GOALS, *CLIENT_PROPERTIES}
+    found = {*PROPERTIES, *FURTHER, *GOALS, *CLIENT_PROPERTIES}
     for path in SOURCES:
         found |= literal_names(path.read_text(encoding="utf-8"))
     return set(filter(is_prose, found))

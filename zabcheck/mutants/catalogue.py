@@ -7,6 +7,7 @@ others break when judged alone, and the least set of faults that shows it.
 from functools import partial
 
 from zabcheck.invariants.diagnosis import like
+from zabcheck.mutants.causal_steps import nothing_before
 from zabcheck.mutants.ladis_steps import (
     forget_the_leaders_record,
     keep_own_log,
@@ -90,6 +91,7 @@ from zabcheck.protocols.base import (
     Request,
     Started,
 )
+from zabcheck.protocols.causal.steps import on_request as on_causal_request
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.reconfiguration import messages as reconfiguration
@@ -692,6 +694,15 @@ CATALOGUE: dict[str, Mutant] = {
             {"start": starting(AsksWhatItHasSeen)},
             processes=4,
             state=LastSeen,
+        ),
+        Mutant(
+            "hand-over-newest-alone",
+            "causal",
+            "a primary hands over what it broadcasts without its earlier broadcasts, which it has not delivered yet",
+            "derived from DSN 2011, I, figure 1, and definition III.1",
+            _named("local primary order, po causal order, prefix, full causal order"),
+            "two changes of leader",
+            {Request: partial(on_causal_request, before=nothing_before)},
         ),
     )
 }

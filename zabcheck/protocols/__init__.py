@@ -16,6 +16,7 @@ _MODULES = {
     "paxos-batches": "zabcheck.protocols.paxos",
     "paxos-barrier": "zabcheck.protocols.paxos",
     "paxos-one-proposer": "zabcheck.protocols.paxos",
+    "causal": "zabcheck.protocols.causal",
     "db19": "zabcheck.protocols.db19",
     "db19-fifo": "zabcheck.protocols.db19",
     "zookeeper": "zabcheck.zookeeper.model",

@@ -19,13 +19,14 @@ LOG, CUT = "history", "base"
 
 
 class Write:
-    """A write that is not synced, and the effects that wait for it."""
+    """A write that is not synced, and the effects that wait for it; those of a `Buffer` if `is_buffered`."""
 
-    __slots__ = ("fields", "withheld")
+    __slots__ = ("fields", "is_buffered", "withheld")
 
-    def __init__(self, fields: dict[str, Any], withheld: list[Effect]) -> None:
+    def __init__(self, fields: dict[str, Any], withheld: list[Effect], *, is_buffered: bool = False) -> None:
         self.fields = fields
         self.withheld = withheld
+        self.is_buffered = is_buffered
 
 
 class Disk:
@@ -135,7 +136,7 @@ class Disk:
     def copy(self) -> "Disk":
         twin = Disk()
         twin.durable = self.durable
-        twin.unsynced = [Write(write.fields, write.withheld) for write in self.unsynced]
+        twin.unsynced = [Write(write.fields, write.withheld, is_buffered=write.is_buffered) for write in self.unsynced]
         twin.altered = self.altered
         twin.altered_variables = self.altered_variables
         return twin

@@ -11,7 +11,7 @@ from copy import copy
 from typing import Any
 
 import zabcheck.invariants as invariants
-from zabcheck.invariants import Accept, AckEpoch, Adopt, Crash, Event, Halt, Promise, Recover, Truncate
+from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Crash, Event, Halt, Promise, Recover, Truncate
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
@@ -42,6 +42,8 @@ from zabcheck.simulation.disk import Write as Unsynced
 
 _calls = step_limit.calls
 _DURABLE_EVENTS = (Promise, Adopt, Accept, Truncate)
+_DURABLE_WITH_A_BUFFER = (*_DURABLE_EVENTS, Broadcast)
+"""Behind a `Persist` a broadcast only waits for an earlier write; a `Buffer` shows one that its own write keeps."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
 _ANSWERS = (Send, AckEpoch)
@@ -175,8 +177,9 @@ class Processes:
         disk = self.disks[process]
         for write in disk.unsynced[:keep]:
             # It did reach the disk, although nothing shows that before the process is up again.
+            durable = _DURABLE_WITH_A_BUFFER if write.is_buffered else _DURABLE_EVENTS
             for effect in write.withheld:
-                if isinstance(effect, _DURABLE_EVENTS):
+                if isinstance(effect, durable):
                     self.show(effect)
         lost = disk.crash(keep)
         self.show(Crash(process, self.incarnations[process], lost))
@@ -287,7 +290,7 @@ class Processes:
             self.disks[process].write(effect.fields)
             self._show_all(effect.shows)
         else:
-            self.disks[process].unsynced.append(Unsynced(effect.fields, list(effect.shows)))
+            self.disks[process].unsynced.append(Unsynced(effect.fields, list(effect.shows), is_buffered=True))
 
     def _flush(self, process: int, effect: Flush) -> None:
         for write in self.disks[process].sync():

@@ -9,6 +9,7 @@ import pytest
 from invariants import (
     GROUPS,
     OF_CHANGES,
+    OF_OTHERS,
     PROPERTIES,
     Accept,
     AckEpoch,
@@ -54,7 +55,7 @@ def test_the_texts_are_the_golden_ones() -> None:
 
 
 def test_each_property_has_an_explanation_of_its_own_and_a_golden_text() -> None:
-    known = {*PROPERTIES, *(kind.name for kind in OF_CHANGES)}
+    known = {*PROPERTIES, *(kind.name for kind in (*OF_CHANGES, *OF_OTHERS))}
     assert set(EXPLAINED) == known
     assert {RECORDED[name].violates for name in names()} | {"clock", *GROUPS["clients"]} == known
 

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from invariants import PROPERTIES, Recover
+from invariants import FURTHER, PROPERTIES, Recover
 from zabcheck.papers.scenarios import MODULES, SCENARIOS
 from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
 from zabcheck.papers.scenarios.play import play
@@ -33,7 +33,7 @@ def test_it_demands_something_that_there_is(scenario: Scenario) -> None:
     outcome = scenario.outcome
     assert outcome.violated or outcome.holds
     named = [*outcome.holds, *([outcome.violated] if outcome.violated else [])]
-    assert set(named) <= set(PROPERTIES)
+    assert set(named) <= {*PROPERTIES, *FURTHER}
     assert set(outcome.goals) <= set(GOALS)
     assert len(set(named)) == len(named)
 

@@ -32,6 +32,7 @@ from zabcheck.invariants import (
     Clock,
     Deliver,
     Event,
+    FullCausalOrder,
     GlobalPrimaryOrder,
     Integrity,
     LadisCausalOrder,
@@ -232,8 +233,7 @@ def _broadcast_and_delivered(f: Facts, older: Broadcast, newer: Broadcast, seen:
 # DSN 2011, III-B.
 
 
-@explains(PoCausalOrder, edges=left_out)
-def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
+def _left_out(v: Violation, f: Facts) -> Iterator[str]:
     """Explain a transaction that was delivered without one that precedes it."""
     before, second = v.witness[:2]
     assert isinstance(before, Broadcast | Deliver)
@@ -252,6 +252,18 @@ def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
     yield from why_lacking(v, f, y, before.txn)
     yield demands(v, f"{x}, which so causally precedes {shown(y.txn)}, is delivered before it")
     yield f"So {f.who(y)} applied {shown(y.txn)}, which was made after {x}, to a state without {x}"
+
+
+@explains(PoCausalOrder, edges=left_out)
+def po_causal_order(v: Violation, f: Facts) -> Iterator[str]:
+    """Explain a transaction that was delivered without what its primary had broadcast, or its process delivered."""
+    yield from _left_out(v, f)
+
+
+@explains(FullCausalOrder, edges=left_out)
+def full_causal_order(v: Violation, f: Facts) -> Iterator[str]:
+    """Explain a transaction that was delivered without what its process had broadcast or delivered before."""
+    yield from _left_out(v, f)
 
 
 def _unrelated(case: Case) -> Iterator[Mark]:

@@ -11,6 +11,7 @@ from zabcheck.explore.judges.monitored import Monitored, Need, monitors
 from zabcheck.invariants import (
     Agreement,
     Clock,
+    FullCausalOrder,
     GlobalPrimaryOrder,
     Integrity,
     LadisCausalOrder,
@@ -40,6 +41,11 @@ class MonitoredStrictCausality(_OfSequences, StrictCausality):
 @monitors(LadisCausalOrder)
 class MonitoredLadisCausalOrder(_OfSequences, LadisCausalOrder):
     needs = ("what each server broadcast",)
+
+
+@monitors(FullCausalOrder)
+class MonitoredFullCausalOrder(_OfSequences, FullCausalOrder):
+    needs = None
 
 
 for _kind in (

@@ -1,13 +1,38 @@
 """DSN 2011, III-B: primary order and causal order compared. Neither implies the other.
 
-The figures are drawn after their captions and what the section says of them.
+The figures are drawn after their captions and what the section says of them. Then Zab and a causal broadcast make the
+choices of figure 3.
 """
 
 from zabcheck.invariants import Broadcast, Deliver, Event, Txn, Zxid
-from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
+from zabcheck.papers.scenarios.base import Outcome, Scenario, Written, scheduled
+from zabcheck.simulation import choices
+from zabcheck.simulation.choices import AnyChoice
 
 Z, Z1, Z2 = Txn(Zxid(1, 1), "v"), Txn(Zxid(2, 1), "v'"), Txn(Zxid(3, 1), "v''")
 """⟨v,z⟩, ⟨v',z'⟩ and ⟨v'',z''⟩: epoch(z) < epoch(z') < epoch(z'')."""
+
+
+_PLAYED: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (3,)),
+    choices.Settle(9),
+    choices.Cut(1, 3),
+    choices.Request(1, "v"),
+    choices.Sync(1),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
+    choices.Request(2, "v'"),
+    choices.Settle(9),
+    choices.Heal(),
+    choices.Elect(1, 2),
+    choices.Settle(9),
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Request(1, "v''"),
+    choices.Settle(9),
+)
+"""Figure 3 with a third process: v reaches nobody, p2 leads with p3, p1 joins it, and then p1 leads again."""
+_COMPARED = ("total order", "causality", "full causal order")
 
 
 def _delivered(process: int, *txns: Txn) -> list[Event]:
@@ -68,5 +93,34 @@ SCENARIOS = (
             delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩ v'⟨2,1⟩ v''⟨3,1⟩"),
         ),
         (Broadcast(1, 0, 1, Z), Broadcast(2, 0, 2, Z1), *_delivered(1, Z, Z1)),
+    ),
+    Scenario(
+        "dsn-figure-3-zab",
+        "a change that Zab loses with its primary",
+        "DSN 2011, III-B, figure 3",
+        "Zab takes the steps of figure 3. What p1 has broadcast in epoch 1 is truncated when it joins epoch 2. So it "
+        "broadcasts ⟨v'',z''⟩ in a state without ⟨v,z⟩, and causal order (definition III.1) is broken.",
+        scheduled("zab", 3, *_PLAYED),
+        Outcome(
+            violated="full causal order",
+            holds=("total order", "po causal order", "strict causality"),
+            judged_by=_COMPARED,
+            delivered=dict.fromkeys((1, 2, 3), "v'⟨2,1⟩ v''⟨3,1⟩"),
+            goals=("truncation",),
+        ),
+    ),
+    Scenario(
+        "dsn-figure-3-causal",
+        "the same choices with a causal broadcast, which loses nothing",
+        "DSN 2011, III-B, figures 3 and 4",
+        "p1 hands ⟨v,z⟩ to p2, which has it delivered after its own ⟨v',z'⟩, and before ⟨v'',z''⟩. Causal order holds. "
+        "But z' is a change of a state that does not have z, as in figure 4: strict causality is broken.",
+        scheduled("causal", 3, *_PLAYED),
+        Outcome(
+            violated="strict causality",
+            holds=("total order", "po causal order", "full causal order"),
+            judged_by=_COMPARED,
+            delivered=dict.fromkeys((1, 2, 3), "v'⟨2,1⟩ v⟨1,1⟩ v''⟨4,1⟩"),
+        ),
     ),
 )

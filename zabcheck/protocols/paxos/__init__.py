@@ -55,20 +55,21 @@ def show(message: Message) -> tuple[str, str]:
         case messages.Phase1a():
             carries = f"{message.ballot}, from {message.first} on"
         case messages.Phase1b():
-            found = (f"{i}: {_text(each.value)} of {each.ballot}" for i, each in message.accepted)
+            found = (f"{i}: {value_in_words(each.value)} of {each.ballot}" for i, each in message.accepted)
             carries = ", ".join((f"{message.ballot}", *found))
         case messages.Phase2a():
-            carries = f"{message.ballot}, {message.instance}: {_text(message.value)}"
+            carries = f"{message.ballot}, {message.instance}: {value_in_words(message.value)}"
         case messages.Phase2b():
             carries = f"{message.ballot}, {message.instance}"
         case messages.Chosen():
-            carries = f"{message.instance}: {_text(message.value)}"
+            carries = f"{message.instance}: {value_in_words(message.value)}"
         case _:
             raise TypeError(f"not a message of Paxos: {message!r}")
     return KINDS[type(message)], carries
 
 
-def _text(value: Value) -> str:
+def value_in_words(value: Value) -> str:
+    """Return the transactions of a value, or that it is a no-op."""
     return " + ".join(map(str, value)) if value else "no-op"
 
 
@@ -80,8 +81,8 @@ def describe(p: process.Process) -> dict[str, str | tuple[str, ...]]:
     return {
         "": activity,
         "promised": str(p.promised or "⊥"),
-        **{f"accepted {i}": f"{_text(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())},
-        "chosen": tuple(f"{i}: {_text(value)}" for i, value in sorted(p.chosen.items())),
+        **{f"accepted {i}": f"{value_in_words(each.value)} of {each.ballot}" for i, each in sorted(p.accepted.items())},
+        "chosen": tuple(f"{i}: {value_in_words(value)}" for i, value in sorted(p.chosen.items())),
     }
 
 

@@ -119,6 +119,8 @@ def catch_up(p: Proposer, acceptors: Collection[ProcessId]) -> list[Effect]:
 
 # Phase 2.
 
+OVERFLOW = GiveUp("the counter would overflow")
+
 
 def can_broadcast(p: Proposer) -> bool:
     """Return True if the primary may broadcast: it has delivered phase 1's values, and may have one more outstanding.
@@ -137,7 +139,7 @@ def on_request(p: Proposer, sender: ProcessId, m: Request) -> list[Effect]:
     if not can_broadcast(p):
         return []
     if p.counter >= p.switches.counter_limit:
-        return [GiveUp("the counter would overflow")]
+        return [OVERFLOW]
     p.counter += 1
     txn = Txn(Zxid(p.ballot, p.counter), m.value)
     p.waiting = (*p.waiting, txn)
