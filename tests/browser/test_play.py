@@ -10,6 +10,7 @@ import pytest
 from tests.browser.conftest import HEIGHTS
 from tests.browser.test_access import RULES
 from tests.play.sessions import led, served
+from zabcheck.cli.play import desk_of, lesson_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.reading import Reading
 from zabcheck.play.server import Server
@@ -102,6 +103,32 @@ def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> 
         assert re.fullmatch(r"trace SHA-256 [0-9a-f]{64}", hash_found)
 
 
+def test_somebody_who_has_only_read_the_page_does_the_first_three_lessons(visited: Visited) -> None:
+    """They begin as the lesson says, and then take what may come first, with the key that the page names."""
+    begins = {
+        "discovery": ["p1: elections and faults", "oracles: p1 leads p2 p3"],
+        "synchronization": [],
+        "broadcast": ["p1 client: request"],
+    }
+    acts = 0
+    for name, buttons in begins.items():
+        session, exercise = lesson_of(name, None)
+        with served(desk_of(session, exercise)) as server, visited(server) as page:
+            where, task = page.locator("#where"), page.get_by_role("status", name="The task")
+            assert exercise.question in page.get_by_role("region", name=exercise.title).inner_text()
+            for button in buttons:
+                pressed(page, button)
+            acts += len(buttons)
+            page.wait_for_function("!document.documentElement.hasAttribute('aria-busy')")
+            while not task.inner_text():
+                was = where.inner_text()
+                page.keyboard.press("n")
+                page.wait_for_function("was => document.getElementById('where').textContent !== was", arg=was)
+                acts += 1
+            assert task.inner_text() == f"Done. {exercise.why} {exercise.after}"
+    assert acts < 60, "at five seconds each that is half of ten minutes"
+
+
 def test_a_tab_that_outlives_its_server_says_so_and_offers_the_run(visited: Visited) -> None:
     with served(led()) as server, visited(server) as page:
         link = page.locator("#link").inner_text()
@@ -136,8 +163,7 @@ def test_everything_is_done_by_the_keyboard_alone(visited: Visited) -> None:
         pytest.fail("the last button is not reached")
 
 
-@pytest.mark.parametrize("width", [360, 1600])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1600, "dark")])
 def test_axe_finds_nothing(visited: Visited, width: int, scheme: str) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -22,8 +22,8 @@ def led(mutant: str | None = "commit-on-own-ack", processes: int = 3) -> Session
 
 
 @contextmanager
-def served(shown: Session | Reading) -> Iterator[Server]:
-    """A server of this session, or reading, in a thread of its own."""
+def served(shown: Session | Desk | Reading) -> Iterator[Server]:
+    """A server of this session, desk or reading, in a thread of its own."""
     server = Server(Desk(shown) if isinstance(shown, Session) else shown)
     thread = Thread(target=server.serve, daemon=True)
     thread.start()

@@ -160,10 +160,10 @@ def play(
         elif _is_file(lesson):
             session, taken = _from_file(lesson)
         else:
-            session, taken = _lesson_of(lesson, property)
+            session, taken = lesson_of(lesson, property)
     console = make_console()
     if _is_on_page(page, console):
-        _serve(_desk_of(session, taken), console)
+        _serve(desk_of(session, taken), console)
     else:
         _Play(session, console, sys.stdin.buffer, taken).go_on()
     with bad_input_for(ValueError):
@@ -191,7 +191,7 @@ def _is_on_page(asked: bool | None, console: Console) -> bool:
     return asked if asked is not None else is_installed and sys.stdin.isatty()
 
 
-def _desk_of(session: Session, exercise: Exercise | None) -> Desk:
+def desk_of(session: Session, exercise: Exercise | None) -> Desk:
     """Return a desk with this session, at the end of its run; at the beginning of one whose steps have texts."""
     while session.here.latest is not None and not (exercise is not None and exercise.steps):
         session.redo()
@@ -273,7 +273,7 @@ def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
     return named_by(run), run
 
 
-def _lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exercise]:
+def lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exercise]:
     """Return the lesson of this name or number, at the end of its run. BadInput if there is none."""
     if name.isdecimal() and 0 < int(name) <= len(LESSONS):
         name = [*LESSONS][int(name) - 1]
