@@ -379,12 +379,12 @@ def test_what_cannot_be_certified(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--timeouts", "many"), "--timeouts many: expected a number from 0 to 99, or `unlimited`"),
-        (("--crashes", ""), "--crashes : expected a number from 0 to 99, or `unlimited`"),
+        (("--timeouts", "many"), "--timeouts many: expected a number from 0 to 63, or `unlimited`"),
+        (("--crashes", ""), "--crashes : expected a number from 0 to 63, or `unlimited`"),
         (("--quorums", ""), "--quorums: "),
         (("--protocol", ""), "no protocol ``"),
-        (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 99, or `unlimited`"),
-        (("--cuts", "100"), "--cuts 100: expected a number from 0 to 99, or `unlimited`"),
+        (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 63, or `unlimited`"),
+        (("--cuts", "64"), "--cuts 64: expected a number from 0 to 63, or `unlimited`"),
         (("--certify", "nowhere.json"), "nowhere.json: "),
         (("--resume",), "--resume: expected --checkpoint FILE, too"),
         (("--resume", "--checkpoint", "nowhere"), "--checkpoint nowhere: expected a checkpoint: No such file"),
@@ -394,7 +394,7 @@ def test_what_cannot_be_certified(
             ("--property", "convergence", "--property", "invariant 1", "--processes", "1"),
             "--property: no property of the search reads delivered sequences",
         ),
-        (("--timeouts", "-1"), "--timeouts -1: expected a number from 0 to 99, or `unlimited`"),
+        (("--timeouts", "-1"), "--timeouts -1: expected a number from 0 to 63, or `unlimited`"),
         (
             ("--switch", "elections=together"),
             "--switch elections=together: expected another value, an exhaustive search",
@@ -402,6 +402,11 @@ def test_what_cannot_be_certified(
         (("--property", "convergence"), "--property: expected one that can be judged in every state, so none of the"),
         (("--quorums", "weights 1"), "--quorums: "),
         (("--mutant", "none"), "no mutant `none`"),
+        (("--change", "config 1,2"), "--change: expected none, as the configuration of `zab` does not change"),
+        (
+            ("--protocol", "zab-reconfiguration", "--change", "config 4"),
+            "--change config 4: expected one such as `config 1,2`, of processes from 1 to 3 in ascending order",
+        ),
     ],
 )
 def test_bad_input_is_one_line(arguments: tuple[str, ...], said: str, zabcheck: Command) -> None:

@@ -1,7 +1,7 @@
 """An exhaustive search: it sees what there is to see, no more and no less, and its counterexamples are the shortest."""
 
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from random import Random
 from typing import Any
@@ -59,16 +59,18 @@ def found(mutant: str | None, bounds: Bounds, *, symmetry: bool = True, quorums:
 # The states that there are, by the simulator alone: every choice is executed in a copy of every state.
 
 
-def seen_by_the_simulator(bounds: Bounds, switches: Switches) -> set[Hashable]:
+def seen_by_the_simulator(
+    bounds: Bounds, switches: Switches, protocol: str = "zab", quorums: Quorums | None = None
+) -> set[Hashable]:
     def silent(event: Event) -> None:
         return None
 
-    first = Simulator(mutated("zab"), bounds.processes, silent, switches=switches, remember=False)
-    waiting = [(first, bounds.timeouts, bounds.crashes)]
+    first = Simulator(mutated(protocol), bounds.processes, silent, quorums=quorums, switches=switches, remember=False)
+    waiting = [(first, bounds.timeouts, bounds.crashes, bounds.changes)]
     seen = {key(*waiting[0])}
     while waiting:
-        simulator, timeouts, crashes = waiting.pop()
-        for choice in choices(bounds.processes):
+        simulator, timeouts, crashes, changes = waiting.pop()
+        for choice in choices(bounds.processes, changes):
             left = [timeouts, crashes]
             if isinstance(choice, Timeout) or (isinstance(choice, Elect) and is_busy(simulator, choice.process)):
                 left[0] -= left[0] != UNLIMITED
@@ -76,21 +78,23 @@ def seen_by_the_simulator(bounds: Bounds, switches: Switches) -> set[Hashable]:
                 left[1] -= 1
             if (left[0] < 0 and timeouts != UNLIMITED) or left[1] < 0:
                 continue
-            if isinstance(choice, Request) and simulator.requests == bounds.txns:
+            is_change = isinstance(choice, Request) and choice.value is not None
+            if isinstance(choice, Request) and not is_change and simulator.requests == bounds.txns:
                 continue
             after = simulator.fork(silent)
             if not after.execute(choice) or epoch(after) > bounds.epochs:
                 continue
-            state = (after, left[0], left[1])
+            state = (after, left[0], left[1], changes[is_change:])
             if key(*state) not in seen:
                 seen.add(key(*state))
                 waiting.append(state)
     return seen
 
 
-def choices(processes: int) -> Iterator[AnyChoice]:
+def choices(processes: int, changes: Sequence[str] = ()) -> Iterator[AnyChoice]:
     for process in range(1, processes + 1):
         yield from (Sync(process), Request(process), Timeout(process), Recover(process))
+        yield from (Request(process, change) for change in changes[:1])
         yield from (Crash(process, keep) for keep in range(3))
         for other in range(1, processes + 1):
             yield Elect(process, other)
@@ -107,7 +111,7 @@ def epoch(simulator: Simulator) -> int:
     return max((max(state.accepted_epoch, state.new_epoch) for state in up), default=0)
 
 
-def key(simulator: Simulator, timeouts: int, crashes: int) -> Hashable:
+def key(simulator: Simulator, timeouts: int, crashes: int, changes: tuple[str, ...]) -> Hashable:
     """A state without what the properties know."""
     identity = simulator.protocol.identity
     assert identity is not None
@@ -126,6 +130,7 @@ def key(simulator: Simulator, timeouts: int, crashes: int) -> Hashable:
         simulator.requests,
         timeouts,
         crashes,
+        len(changes),
     )
 
 

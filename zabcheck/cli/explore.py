@@ -38,7 +38,7 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
 from zabcheck.explore import UNLIMITED, Exploration, Refused, exploration, report
-from zabcheck.explore.bounds import MOST_SNAPSHOTS, SMALL, Bounds
+from zabcheck.explore.bounds import MOST, MOST_SNAPSHOTS, SMALL, Bounds
 from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES
 from zabcheck.explore.results import Progress
 from zabcheck.explore.states.checkpoint import CheckpointError
@@ -57,7 +57,7 @@ GIB = 2**30
 MEMORY = 4.0
 """The memory of a search in GiB, unless --memory says more."""
 
-_OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes"}
+_OPTIONS = {"properties": "property", "switches": "switch", "bounds": "processes", "changes": "change"}
 """The options that have another name than the argument of `explore.explore`."""
 
 
@@ -85,7 +85,7 @@ Txns = Annotated[
         "--txns",
         metavar="N",
         min=0,
-        max=99,
+        max=MOST,
         help=f"The number of client requests that are taken, by all primaries together; default: {SMALL.txns}.",
     ),
 ]
@@ -123,6 +123,15 @@ Snapshots = Annotated[
         max=MOST_SNAPSHOTS,
         help="The number of snapshots that processes write although nothing asks them to, with and without a purge of "
         f"all before; default: {SMALL.snapshots}.",
+    ),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--change",
+        metavar="CONFIG",
+        help="A configuration that clients ask for, as `config 1,2,4`; several are asked for in this order, each once. "
+        "Only for a protocol whose configuration changes; by default none.",
     ),
 ]
 Coarse = Annotated[
@@ -181,6 +190,7 @@ def explore(
     crashes: Crashes = None,
     cuts: Cuts = None,
     snapshots: Snapshots = None,
+    change: Changes = None,
     quorums: Quorums = None,
     switch: Coarse = None,
     property: Properties = None,
@@ -196,8 +206,8 @@ def explore(
     """Visit every state within bounds: prove that nothing breaks there, or give the shortest run that breaks it."""
     _check_files(out, checkpoint, resume)
     limits = _limits(epochs, txns, timeouts, crashes, cuts, snapshots)
-    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, **limits)
-    question = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
+    bounds = structs.replace(SMALL, processes=processes or SMALL.processes, changes=tuple(change or ()), **limits)
+    question = {"mutant": mutant, "processes": processes, "change": change, "quorums": quorums, "switch": switch}
     with (
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
@@ -320,8 +330,8 @@ def number_of(option: str, text: str) -> int:
     """Return how often something may happen, given as a number or as `unlimited`. BadInput for anything else."""
     if text == "unlimited":
         return UNLIMITED
-    if not (text.isascii() and text.isdigit() and len(text) < 3):
-        raise BadInput(f"{option} {text}: expected a number from 0 to 99, or `unlimited`")
+    if not (text.isascii() and text.isdigit() and len(text) < 3 and int(text) <= MOST):
+        raise BadInput(f"{option} {text}: expected a number from 0 to {MOST}, or `unlimited`")
     return int(text)
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Struct, structs
 
-from zabcheck.explore.bounds import SMALL, Bounds
+from zabcheck.explore.bounds import MOST_CHANGES, SMALL, Bounds
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
@@ -32,10 +32,10 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
-from zabcheck.invariants.quorums import MAJORITY, Configuration, Quorums, quorums_of
+from zabcheck.invariants.quorums import MAJORITY, Configuration, Quorums, configuration_of, quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported, register
-from zabcheck.protocols.base import CannotTellApart, Protocol
+from zabcheck.protocols.base import CannotTellApart, Protocol, check_quorums
 from zabcheck.protocols.own import Process
 from zabcheck.protocols.switch_settings import refuse_elections
 from zabcheck.protocols.switches import Switches, kept_out
@@ -216,7 +216,7 @@ def certify(
     question = _Question(
         checked,
         structs.replace(schedule, violates=broken, choices=()),
-        _quorums(schedule),
+        _quorums(schedule, checked),
         structs.replace(least, **(limits or {})),
         _judged(select([broken or Integrity.name]) if properties is None else asked_for),
         liveness=False,
@@ -247,17 +247,22 @@ def _question(
         wanted = select(checked.properties if properties is None else tuple(properties))
     except ValueError as error:
         raise Refused(None, None, str(error)) from error
+    if checked.environment.configurations and quorums == MAJORITY:
+        quorums = Configuration(bounds.processes, tuple(range(1, bounds.processes + 1))).name
     _refuse_unknown(switches, bounds)
     schedule = schedule_of(checked.name, checked.mutant, bounds.processes, (), quorums=quorums, switches=switches)
     _refuse_other_runs(schedule, checked)
+    _refuse_changes(bounds, checked)
     return _Question(
         checked,
         schedule,
-        _quorums(schedule),
+        _quorums(schedule, checked),
         bounds,
         _judged(wanted),
-        liveness=any(kind in LIVENESS for kind in wanted),
-        rests=EpochProgress in wanted and "quiesce" not in checked.environment.never,
+        liveness=any(kind in LIVENESS for kind in wanted) and not checked.environment.configurations,
+        rests=EpochProgress in wanted
+        and "quiesce" not in checked.environment.never
+        and not checked.environment.configurations,
         symmetry=symmetry,
         reduction=reduction,
     )
@@ -295,14 +300,26 @@ def _refuse_other_runs(schedule: Schedule, checked: Protocol) -> None:
         raise Refused(*which, f"expected {checked.environment.unexplored}")
 
 
-def _quorums(schedule: Schedule) -> Quorums:
+def _refuse_changes(bounds: Bounds, checked: Protocol) -> None:
+    """Refuse configurations that clients cannot ask for."""
+    if bounds.changes and not checked.environment.configurations:
+        raise Refused("changes", None, f"expected none, as the configuration of `{checked.name}` does not change")
+    for name in bounds.changes:
+        if configuration_of(name, bounds.processes) is None:
+            reason = f"expected one such as `config 1,2`, of processes from 1 to {bounds.processes} in ascending order"
+            raise Refused("changes", name, reason)
+    if len(set(bounds.changes)) < len(bounds.changes):
+        raise Refused("changes", None, "expected each configuration once")
+    if len(bounds.changes) > MOST_CHANGES:
+        raise Refused("changes", None, f"expected at most {MOST_CHANGES}, found {len(bounds.changes)}")
+
+
+def _quorums(schedule: Schedule, checked: Protocol) -> Quorums:
     try:
         quorums = quorums_of(schedule.quorums, schedule.processes)
+        check_quorums(checked, quorums)
     except ValueError as error:
         raise Refused("quorums", None, str(error)) from None
-    if isinstance(quorums, Configuration):
-        reason = "expected quorums that are fixed, an exhaustive search knows no others; `zabcheck run` does"
-        raise Refused("quorums", None, reason)
     return quorums
 
 

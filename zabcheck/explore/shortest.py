@@ -18,6 +18,7 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.tables.components import highest_epoch
 from zabcheck.explore.tables.reduction import DoesNotCommute
 from zabcheck.invariants import Event
+from zabcheck.invariants.quorums import configuration_of
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.run import simulate
 from zabcheck.simulation import choices
@@ -138,10 +139,15 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
         for each in schedule.choices:
             whole.execute(each)
     epoch, steps, used, shown = 0, list[Choice](), Counter[type[Choice]](), list[Event]()
+    changes = list[str]()
     again = simulate(protocol, schedule, shown.append)
     for choice in whole.executed:
-        if not isinstance(choice, TRIED) or (isinstance(choice, choices.Request) and choice.value is not None):
+        if not isinstance(choice, TRIED):
             raise NotTried(type(choice).__name__.lower())
+        if isinstance(choice, choices.Request) and choice.value is not None:
+            if choice.value in changes or configuration_of(choice.value, schedule.processes) is None:
+                raise NotTried(type(choice).__name__.lower())
+            changes.append(choice.value)
         told = (choice.leader, *choice.followers) if isinstance(choice, choices.Lead) else ()
         if isinstance(choice, choices.Elect):
             told = (choice.process,)
@@ -159,10 +165,11 @@ def used_by(protocol: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
     bounds = Bounds(
         schedule.processes,
         epoch,
-        used[choices.Request],
+        used[choices.Request] - len(changes),
         used[choices.Timeout],
         used[choices.Crash],
         used[choices.Reset],
         used[choices.Snapshot],
+        tuple(changes),
     )
     return tuple(steps), bounds

@@ -45,8 +45,6 @@ class Environment(Struct, frozen=True):
                 "one whose processes follow whom an oracle names, as an exhaustive search knows no other; "
                 "`zabcheck run` does"
             )
-        if self.configurations:
-            return "one whose quorums are fixed, as an exhaustive search knows no others; " + _OTHERS
         if not self.fifo:
             return "channels that keep the order, as nothing overtakes in an exhaustive search; " + _OTHERS
         if self.duplicates:

@@ -3,7 +3,7 @@
 import sys
 from types import new_class
 
-from zabcheck.explore.judges import clients, local, primaries, sequences  # noqa: F401  # they register their classes
+from zabcheck.explore.judges import clients, configurations, local, primaries, sequences  # noqa: F401  # they register their classes
 from zabcheck.explore.judges.monitored import MONITORED, Monitored
 from zabcheck.invariants import Invariant
 

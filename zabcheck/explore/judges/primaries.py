@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Sequence
 
 from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
-from zabcheck.invariants import Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
+from zabcheck.invariants import Activation, Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
 from zabcheck.invariants.chain import reference
 from zabcheck.invariants.epoch_uniqueness import Claim
 from zabcheck.invariants.record import Record, Sent
@@ -126,7 +126,9 @@ class MonitoredChosen(Monitored, Chosen):
         """Return the acceptances, by epoch, of transactions not yet chosen, known histories, and that of each process.
 
         A history that is not known may turn out to be one that was adopted with later broadcasts behind it, so
-        these are needed too. A wrong delivery is not reported until the trace shows both kinds of event.
+        these are needed too. A wrong delivery is not reported until the trace shows both kinds of event. Where
+        configurations change, the histories that end with a transaction tell which quorums it needs, delivered ones
+        before others.
         """
         if self.record.quorums is None:
             return None
@@ -145,4 +147,17 @@ class MonitoredChosen(Monitored, Chosen):
             frozenset((told, txn) for told, following in self.going_on.items() for txn in following),
             frozenset((epoch, initial.hash) for epoch, initials in self.initial.items() for initial in initials),
             self.record.proposals(incarnations),
+            None if self.configurations is None else self._histories(incarnations),
         )
+
+    def _histories(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the histories by the transaction that they end with, and how far each process has delivered."""
+        return (
+            frozenset((txn, frozenset(link.hash for link in links)) for txn, links in self.accepted_in.items()),
+            self.record.delivered_so_far(incarnations),
+        )
+
+
+@monitors(Activation)
+class MonitoredActivation(MonitoredChosen, Activation):
+    """Activation, which needs what `chosen` needs."""

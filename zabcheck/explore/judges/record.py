@@ -36,6 +36,14 @@ class MonitorRecord(Record):
             sent.epoch == event.epoch for txn in self.sent for sent in self.broadcasts(txn)
         )
 
+    def delivered_so_far(self, incarnations: Sequence[int]) -> Hashable:
+        """Return the delivered sequences, and that of each process in its current incarnation. O(their number)."""
+        at = tuple(
+            link.hash if self.incarnation(process) == life and (link := self.position(process)) else None
+            for process, life in enumerate(incarnations)
+        )
+        return frozenset(self.links), at
+
     def proposals(self, incarnations: Sequence[int]) -> Hashable:
         """Return β, as far as it matters to the next broadcast: by primary its epoch, its process, its transactions.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
-from zabcheck.explore.bounds import CRASH, CUT, FREE, REQUEST, SNAPSHOT, TIMEOUT, Bounds
+from zabcheck.explore.bounds import CHANGE, CRASH, CUT, FREE, REQUEST, SNAPSHOT, TIMEOUT, Bounds
 from zabcheck.explore.tables.components import CLOSED, TO_FOLLOWER, TO_LEADER, Components, named_by
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.switches import Switches
@@ -40,6 +40,7 @@ class Alternatives:
     def __init__(self, components: Components, switches: Switches, bounds: Bounds) -> None:
         self._components = components
         self._snapshots = bounds.snapshots > 0
+        self._changes = bounds.changes
         self._by_messages = switches.elections == "fle"
         self.choices: list[AnyChoice | None] = [None]
         self._of = {process: list(self._moving(process, switches)) for process in components.ids}
@@ -63,6 +64,7 @@ class Alternatives:
             yield self._number(choices.Run(process, thread)), FREE
         yield self._number(choices.Recover(process)), FREE
         yield self._number(choices.Request(process)), REQUEST
+        yield from ((self._number(choices.Request(process, each)), CHANGE) for each in self._changes)
         yield from ((self._number(choices.Elect(process, leader)), TIMEOUT) for leader in self._components.ids)
         yield self._number(choices.Timeout(process)), TIMEOUT
         keeps = range(_MOST_WRITES + 1) if switches.sync == "separate" else range(1)

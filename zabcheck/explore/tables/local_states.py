@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from zabcheck.explore.bounds import (
+    CHANGE,
     COSTS,
     CRASH,
     CUT,
@@ -22,6 +23,7 @@ from zabcheck.explore.bounds import (
     TIMEOUT,
     UNLIMITED,
     Bounds,
+    changes_in,
     requests_in,
 )
 from zabcheck.explore.tables.alternatives import Alternatives
@@ -52,7 +54,9 @@ STOPS_READING = 0
 
 _COUNT = 40
 """The lowest bit of the number of requests in a mask."""
-_NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST
+_CHANGES = 48
+"""The lowest bit of the number of configuration changes in a mask; above that there is nothing."""
+_NO_REQUESTS = (1 << _COUNT) - 1 - REQUEST - CHANGE
 HELD = 1 << _COUNT - 1
 """The bit of a mask that is set if a follower is held (`LocalStates.is_held`)."""
 
@@ -115,7 +119,8 @@ def mask_of(used: int, bounds: Bounds) -> int:
     """Return `LocalStates.mask`."""
     affordable = bounds.affordable(used)
     requests = requests_in(used) if affordable & REQUEST else 0
-    return affordable | requests << _COUNT
+    changes = changes_in(used) if affordable & CHANGE else 0
+    return affordable | requests << _COUNT | changes << _CHANGES
 
 
 class LocalStates:
@@ -392,12 +397,14 @@ class LocalStates:
         may_be_enabled, before = self.alternatives.may_be_enabled, (opened[other - 1], link)
         some = self.alternatives.of(component.id, chosen.kinds, component.following != NOBODY)
         for place, cost, choice_number, choice in some.get(other, ()):
+            if cost == CHANGE and not self._is_next(mask, choice):
+                continue
             if cost != FREE and not mask & cost:
                 self._note_limit(COSTS[cost], number, choice, before)
                 continue
             if not may_be_enabled(choice, component, *before):
                 continue
-            requests = mask >> _COUNT if cost == REQUEST else 0
+            requests = (mask >> _COUNT) & (1 << _CHANGES - _COUNT) - 1 if cost == REQUEST else 0
             executed = components.executed(number, choice, requests, before)
             if executed is not None and executed.epoch > self.bounds.epochs:
                 self._forbid(choice_number, number, before)
@@ -407,6 +414,10 @@ class LocalStates:
         if chosen.may_stop_reading and other == component.following and not mask & HELD:
             unread = PairOutcome(number, (components.unread(before[0]), link), (), NOTHING, 0, raised=False)
             yield Part(_LAST, STOPS_READING, FREE, ORDINARY, unread)
+
+    def _is_next(self, mask: int, change: Any) -> bool:
+        """Return True if clients ask for this configuration next: each comes once, in the order of the bounds."""
+        return bool(mask & CHANGE) and self.bounds.changes[mask >> _CHANGES] == change.value
 
     def _note_limit(self, bound: str, number: int, choice: AnyChoice, before: Pair) -> None:
         """Note that a bound limits the search, if without it a process with these links could make this choice."""

@@ -17,6 +17,9 @@ hold all the same, and a run that breaks something may be made up, as one server
 compare ids all the time, and their servers are not interchangeable.
 
 Quorums have to be symmetric too: a renaming that would make another family of quorums, or let others lead, is not used.
+Where configurations change, each one that may occur has to stay what it is, so only processes that belong to the same
+of them are interchangeable. And where a leader may be left out of the next one, its members are not, as the leader
+names the lowest of several that have acknowledged equally much (`zabcheck.protocols.reconfiguration.steps`, R.6).
 """
 
 from collections import Counter
@@ -29,7 +32,7 @@ from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
 from zabcheck.explore.tables.renaming import Names, renamed_choice
 from zabcheck.explore.tables.successors import Row
-from zabcheck.invariants.quorums import Quorums
+from zabcheck.invariants.quorums import Configuration, Quorums, configuration_of
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.channels import NOBODY
@@ -52,11 +55,14 @@ class Symmetry:
     """The renamings of one search, and the states under each."""
 
     def __init__(self, local_states: LocalStates, monitors: Monitors, quorums: Quorums) -> None:
+        """Begin with the renamings that keep `quorums`, and the configurations that these may change to."""
         self.local_states = local_states
         self.monitors = monitors
         self.size = len(local_states.components.ids)
         ids = tuple(local_states.components.ids)
-        self.renamings = [names for each in permutations(ids) if _keeps(quorums, names := (0, *each))]
+        keeping = (names for each in permutations(ids) if _keeps(quorums, names := (0, *each)))
+        changes = local_states.bounds.changes
+        self.renamings = [names for names in keeping if _keeps_changes(quorums, changes, names)]
         """The first one changes nothing."""
         self._unnamed = self.renamings[0]
         self.is_full = len(self.renamings) == factorial(self.size)
@@ -222,3 +228,17 @@ def _keeps(quorums: Quorums, names: Names) -> bool:
         return False
     subsets = ([p for p in ids if bits >> p & 1] for bits in range(0, 2 << quorums.size, 2))
     return all(quorums.contains(subset) == quorums.contains([names[p] for p in subset]) for subset in subsets)
+
+
+def _keeps_changes(first: Quorums, changes: Iterable[str], names: Names) -> bool:
+    """Return True if each configuration to change to is the same when renamed, and none of R.6's choices differs."""
+    to = [configuration for name in changes if (configuration := configuration_of(name, first.size)) is not None]
+    if not to or not isinstance(first, Configuration):
+        return True
+    before = {member for each in (first, *to) for member in each.members}
+    for each in to:
+        if {names[member] for member in each.members} != set(each.members):
+            return False
+        if not before <= set(each.members) and any(names[member] != member for member in each.members):
+            return False
+    return True

@@ -81,6 +81,7 @@ RECONFIGURATION = Protocol(
         *(kind.name for kind in OF_CHANGES),
     ),
     identity=process.identity,
+    rename=process.rename,
     highest_epoch=ZAB.highest_epoch,
     environment=Environment(configurations=True, moves={"reconfigure": 6}, switches={"application": ()}),
     governing=process.governing,

@@ -8,11 +8,13 @@ files.
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from zabcheck.invariants import Activate, Chain, Zxid
 from zabcheck.invariants.configurations import Configurations, Required, without_quorum
 from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.protocols.base import Effect, Persist, ProcessId
-from zabcheck.protocols.reconfiguration.messages import Active
+from zabcheck.protocols.reconfiguration.messages import Active, Commit, CommitLd
 from zabcheck.protocols.switches import Switches, ZabSwitches, completed
 from zabcheck.protocols.zab import process as zab
 from zabcheck.protocols.zab.histories import received
@@ -167,6 +169,16 @@ def abandon(f: Member) -> None:
 def identity(f: Member) -> Hashable:
     """Return all that the further steps may depend on."""
     return zab.identity(f), f.active, f.designated
+
+
+def rename(value: Any, names: Sequence[ProcessId]) -> Any:
+    """Return a process or a message with process i called `names[i]`; under these, each configuration is what it was.
+
+    So the names of configurations, in transactions and in what is active, stay the same.
+    """
+    if isinstance(value, Member | Commit | CommitLd) and value.designated is not None:
+        value = replace(value, designated=names[value.designated])
+    return zab.rename(value, names)
 
 
 class Governing(Quorums, frozen=True):
