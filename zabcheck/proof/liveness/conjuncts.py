@@ -31,14 +31,14 @@ def ack_es_count(s: Iteration, c: Connection) -> Formula:
 
 @claim
 def histories_are_sent_in_order(s: Iteration, c: Connection) -> Formula:
-    """NEWLEADER is sent after the ACK-E of its connection, once there is an I_e'."""
-    return s.sent_history(c) >> (s.discovered(c) & s.answered(c) & s.history_chosen())
+    """NEWLEADER is sent after the CEPOCH and the NEWEPOCH of its connection, once there is an I_e'."""
+    return s.sent_history(c) >> (s.asked(c) & s.offered(c) & s.history_chosen())
 
 
 @claim
-def discovered_answered(s: Iteration, c: Connection) -> Formula:
-    """The leader has an ACK-E only of who sent one."""
-    return s.discovered(c) >> s.answered(c)
+def discovered_asked(s: Iteration, c: Connection) -> Formula:
+    """An ACK-E answers a NEWEPOCH, and that a CEPOCH."""
+    return (s.discovered(c) >> s.answered(c)) & (s.answered(c) >> s.offered(c)) & (s.offered(c) >> s.asked(c))
 
 
 @claim
@@ -109,9 +109,10 @@ def commits_are_told(s: Iteration, c: Connection, t: Transaction) -> Formula:
 
 @claim
 def histories_begin_with_the_initial_one(s: Iteration, t: Transaction) -> Formula:
-    """There is no history before I_e' is chosen, and no broadcast or commit before l.2.2."""
+    """There is an e' before there is an I_e', and no broadcast or commit before l.2.2."""
     return (
-        (s.history(t) >> s.history_chosen())
+        (s.history_chosen() >> s.epoch_chosen())
+        & (s.history(t) >> s.history_chosen())
         & ((s.proposed(t) | s.committed(t)) >> s.established())
         & (s.established() >> s.history_chosen())
     )
@@ -122,7 +123,7 @@ CONJUNCTS = (
     cepochs_count,
     ack_es_are_answered,
     ack_es_count,
-    discovered_answered,
+    discovered_asked,
     histories_are_sent_in_order,
     all_is_sent,
     nothing_else_is_sent,

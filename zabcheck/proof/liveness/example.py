@@ -1,4 +1,4 @@
-"""A run of an iteration: p1 leads p1 and p2; p2's connection is closed, and p2 and p3 join the established leader."""
+"""A run of an iteration: p1 leads p1 and p2; p2's connection is closed, and p2 comes back, and p3 joins late."""
 
 from zabcheck.proof.example import Example
 from zabcheck.proof.finite import THREE, Facts, Thing, Universe, majorities
@@ -38,8 +38,8 @@ START: Facts = frozenset(
 )
 
 _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
-    # p1 and p2 go through phases 1 and 2, with p2's history.
-    *((step, (each,)) for each in (C1, C2) for step in (connect, hear_cepoch)),
+    # p1 and p2 go through phases 1 and 2, with p2's history; p3 is slow.
+    *((step, (each,)) for each in (C1, C2, C3) for step in (connect, hear_cepoch)),
     (choose_epoch, (Q12,)),
     *((step, (each,)) for each in (C1, C2) for step in (promise, hear_ack_e)),
     (choose_history, (Q12, P2)),
@@ -48,8 +48,9 @@ _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     (join, (C1,)),
     (deliver, (C1, OLD)),
     (broadcast, (NEW,)),
-    # p2's connection is closed, and p2 comes back; its ACK-E does not count. p3 is new.
-    *((step, (each,)) for each in (C2_AGAIN, C3) for step in (connect, hear_cepoch, promise, hear_ack_e, adopt)),
+    # p2's connection is closed, and p2 comes back; its ACK-E does not count.
+    *((step, (C2_AGAIN,)) for step in (connect, hear_cepoch, promise, adopt)),
+    *((step, (C3,)) for step in (promise, hear_ack_e, adopt)),
     (accept, (C1, NEW)),
     (hear_ack, (C1, NEW)),
     (hear_ack_ld, (C2_AGAIN,)),

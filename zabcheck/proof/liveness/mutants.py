@@ -23,7 +23,12 @@ def hear_cepoch_early(s: Iteration, c: Connection) -> Change:
     """The established leader does not answer the CEPOCH of a process that has acknowledged nothing."""
     answers = s.epoch_chosen() & (~s.established() | s.acknowledged(follower(c)))
     return Change(
-        when=s.opened(c) & ~s.asked(c), adds=(*steps.ask(s, c), add_all("offered", lambda d: same(d, c) & answers))
+        when=s.opened(c) & ~s.asked(c),
+        adds=(
+            *steps.ask(s, c),
+            add_all("offered", lambda d: same(d, c) & answers),
+            *steps.send_history(s, c, s.history_chosen() & answers),
+        ),
     )
 
 

@@ -152,7 +152,7 @@ def promising(s: Iteration, c: Connection) -> Formula:
     return s.offered(c)
 
 
-@stage(steps.hear_ack_e, Iteration.discovered)
+@stage(steps.hear_ack_e, lambda s, c: s.discovered(c) | s.sent_history(c))
 def providing(s: Iteration, c: Connection) -> Formula:
     """ACK-E is on its way."""
     return s.answered(c)
@@ -161,13 +161,13 @@ def providing(s: Iteration, c: Connection) -> Formula:
 @stage(steps.choose_history, Iteration.history_chosen)
 def choosing_history(s: Iteration) -> Formula:
     """The ACK-Es of a quorum are there."""
-    return by_a_quorum(s.provided)
+    return s.epoch_chosen() & by_a_quorum(s.provided)
 
 
 @stage(steps.adopt, Iteration.adopted)
 def adopting(s: Iteration, c: Connection) -> Formula:
-    """NEWLEADER is on its way."""
-    return s.sent_history(c)
+    """NEWLEADER is on its way, to who has answered NEWEPOCH."""
+    return s.sent_history(c) & s.answered(c)
 
 
 @stage(steps.hear_ack_ld, Iteration.synced)

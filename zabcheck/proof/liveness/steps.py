@@ -39,10 +39,17 @@ def connect(s: Iteration, c: Connection) -> Change:
 
 @step("l.3.3")
 def hear_cepoch(s: Iteration, c: Connection) -> Change:
-    """The leader gets CEPOCH: it counts for l.1.1, and is answered at once if there is an e' already."""
+    """The leader gets CEPOCH: it counts for l.1.1, and is answered at once with NEWEPOCH if there is an e' already.
+
+    NEWLEADER(e', I_e' ∘ β_e') goes with it if there is an I_e', too.
+    """
     return Change(
         when=s.opened(c) & ~s.asked(c),
-        adds=(*ask(s, c), add_all("offered", lambda d: same(d, c) & s.epoch_chosen())),
+        adds=(
+            *ask(s, c),
+            add_all("offered", lambda d: same(d, c) & s.epoch_chosen()),
+            *send_history(s, c, s.history_chosen()),
+        ),
     )
 
 
@@ -50,6 +57,12 @@ def ask(s: Iteration, c: Connection) -> tuple[Addition, ...]:
     """Return the additions by which the leader notes a CEPOCH."""
     back = add_all("returned", lambda n: same(n, follower(c)) & s.acknowledged(n))
     return add("asked", c), add("counted", follower(c)), back
+
+
+def send_history(s: Iteration, c: Connection, when: Formula) -> tuple[Addition, ...]:
+    """Return the additions by which the leader sends NEWLEADER with all of its history, under a condition."""
+    carried = add_all("carried", lambda d, t: same(d, c) & when & s.history(t))
+    return add_all("sent_history", lambda d: same(d, c) & when), carried
 
 
 @step("l.1.1")
@@ -68,18 +81,18 @@ def promise(s: Iteration, c: Connection) -> Change:
 
 @step("l.3.3")
 def hear_ack_e(s: Iteration, c: Connection) -> Change:
-    """The leader gets ACK-E. If there is an I_e' already, it answers with NEWLEADER(e', I_e' ∘ β_e').
+    """The leader gets ACK-E. If there is an I_e' by now, it answers with NEWLEADER(e', I_e' ∘ β_e').
 
-    Before that an ACK-E that does not count makes the leader give up, unless it has one of that follower that does.
+    With a NEWLEADER that was sent behind NEWEPOCH there is nothing left to do. Before there is an I_e', an ACK-E that
+    does not count makes the leader give up, unless it has one of that follower that does.
     """
     late = s.history_chosen()
     return Change(
-        when=s.answered(c) & ~s.discovered(c) & (s.counts(c) | s.provided(follower(c)) | late),
+        when=s.answered(c) & ~s.discovered(c) & ~s.sent_history(c) & (s.counts(c) | s.provided(follower(c)) | late),
         adds=(
             add("discovered", c),
             add_all("provided", lambda n: same(n, follower(c)) & s.counts(c)),
-            add_all("sent_history", lambda d: same(d, c) & late),
-            add_all("carried", lambda d, t: same(d, c) & late & s.history(t)),
+            *send_history(s, c, late),
         ),
     )
 
@@ -91,7 +104,7 @@ def choose_history(s: Iteration, q: Quorum, b: Node) -> Change:
     Of finitely many ACK-Es one is the latest; that it is b's makes no difference here.
     """
     return Change(
-        when=~s.history_chosen() & all_of(q, s.provided) & member(b, q),
+        when=~s.history_chosen() & s.epoch_chosen() & all_of(q, s.provided) & member(b, q),
         adds=(
             add("history_chosen"),
             add_all("initial", lambda t: s.has_history(b, t)),
