@@ -216,6 +216,7 @@ DSN_2011 = (
         "With a quorum that is left alone, what is proposed is committed",
         Checked("run --property convergence --runs 300 --seed 1"),
     ),
+    Claim("VI-D, claim 7", "… and delivered by all of it, for any number of processes", Checked("prove --liveness")),
     Claim(
         "VII, figures 6 and 7",
         "Throughput and latency, by servers and disk",
