@@ -1,12 +1,14 @@
 """docs/db19.md says what is so."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
 from tests.protocols.db19.test_findings import LAB, RECORDED
+from zabcheck.cli.verdict import OK, VIOLATED
 from zabcheck.protocols.db19.cluster import Setting
 
 PAGE = (Path(__file__).parents[3] / "docs/db19.md").read_text(encoding="utf-8")
@@ -14,9 +16,12 @@ EXAMPLES = re.findall(r"```text\n\$ zabcheck (.*)\n((?:.*\n)*?)```", PAGE)
 ROWS = re.findall(r"^\| ([a-z0-9 ]+) \| (\d+)(?: steps)? \| (\d+) \|", PAGE, re.MULTILINE)
 RUNS = re.findall(r"`(--seed \d+ --nodes [^`]*)`", PAGE)
 
+TRIED = re.findall(r"\| `zabcheck (db19 [^`]*)` \| (.*) \|$", PAGE, re.MULTILINE)
+
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) == 1
+    assert len(TRIED) == 6
     assert len(ROWS) == 15
     assert len(set(RUNS)) == 8
 
@@ -25,6 +30,16 @@ def test_there_are_examples() -> None:
 def test_what_a_command_is_said_to_print_it_prints(line: str, expected: str, zabcheck: Command) -> None:
     result = zabcheck(*line.split())
     assert result.err + result.out == expected
+
+
+@pytest.mark.parametrize(("line", "expected"), TRIED)
+def test_what_is_said_to_come_of_a_command_comes_of_it(line: str, expected: str, zabcheck: Command) -> None:
+    result = zabcheck(*shlex.split(line))
+    broken = expected.removesuffix(" breaks")
+    assert result.code == (OK if broken == "nothing" else VIOLATED)
+    assert [said.split(" is violated")[0] for said in result.err.splitlines()[:-1]] == (
+        [] if broken == "nothing" else [f"zabcheck: {broken}"]
+    )
 
 
 @pytest.mark.parametrize(("property_", "reordering", "in_order"), ROWS)
