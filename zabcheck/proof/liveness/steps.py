@@ -1,6 +1,6 @@
-"""The steps of one iteration of a leader. Unlike in the proof of safety, whoever receives a message may only then act.
+"""The steps of one iteration of a leader. Unlike in the proof of safety, a process acts on a message that was sent.
 
-A step has the paper's number, and is what a process does when one message arrives, or what follows from that at once.
+A step has the paper's number: it handles one message, or does at once what a quorum of them allows.
 """
 
 from collections.abc import Callable
