@@ -51,7 +51,7 @@ from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
 from zabcheck.play import lesson as own_lesson
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
-from zabcheck.play.desk import Desk, Exercise
+from zabcheck.play.desk import Desk, Exercise, Layer
 from zabcheck.play.lesson import LessonError
 from zabcheck.play.link import LinkError, is_link, link_of, linked
 from zabcheck.play.naming import named_at, told, typed
@@ -107,6 +107,15 @@ OfLesson = Annotated[
         help="Take this lesson on Zab, of `zabcheck list lessons`, or the one in this file.",
     ),
 ]
+OfServers = Annotated[
+    Path | None,
+    typer.Option(
+        "--servers",
+        metavar="REPORT",
+        help="Show beside a run of the model `zookeeper` what servers did for it: the file with what "
+        "`replay --on-zookeeper --format json` has printed.",
+    ),
+]
 OnPage = Annotated[
     bool | None,
     typer.Option(
@@ -134,13 +143,16 @@ def play(
     switch: Settings = None,
     scenario: FromScenario = None,
     lesson: OfLesson = None,
+    servers: OfServers = None,
     property: Properties = None,
     page: OnPage = None,
 ) -> int:
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    known, taken = file or scenario or lesson, None
+    known, taken, layer = file or scenario or lesson, None, None
+    if servers is not None and (file is None or is_link(file) or _is_trace(file)):
+        raise BadInput("--servers: only beside a saved schedule")
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
@@ -155,7 +167,9 @@ def play(
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
-        if lesson is None:
+        if file is not None and servers is not None:
+            session, layer = _beside_servers(file, servers, property)
+        elif lesson is None:
             session = _known(file, known, protocol, exec, property)
         elif _is_file(lesson):
             session, taken = _from_file(lesson)
@@ -163,9 +177,9 @@ def play(
             session, taken = lesson_of(lesson, property)
     console = make_console()
     if _is_on_page(page, console):
-        _serve(desk_of(session, taken), console)
+        _serve(desk_of(session, taken, layer), console)
     else:
-        _Play(session, console, sys.stdin.buffer, taken).go_on()
+        _Play(session, console, sys.stdin.buffer, taken, layer).go_on()
     with bad_input_for(ValueError):
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:
@@ -191,11 +205,11 @@ def _is_on_page(asked: bool | None, console: Console) -> bool:
     return asked if asked is not None else is_installed and sys.stdin.isatty()
 
 
-def desk_of(session: Session, exercise: Exercise | None) -> Desk:
+def desk_of(session: Session, exercise: Exercise | None, layer: Layer | None = None) -> Desk:
     """Return a desk with this session, at the end of its run; at the beginning of one whose steps have texts."""
     while session.here.latest is not None and not (exercise is not None and exercise.steps):
         session.redo()
-    return Desk(session, exercise)
+    return Desk(session, exercise, layer)
 
 
 def _serve(shown: "Desk | Reading", console: Console) -> None:
@@ -228,6 +242,18 @@ def _known(
         session = Session.of(executed, schedule, properties)
     session.go(0)
     return session
+
+
+def _beside_servers(file: str, report: Path, properties: Sequence[str] | None) -> tuple[Session, Layer]:
+    """Return the run that the servers of a report executed, at its beginning, and what they did."""
+    from zabcheck.cli.zookeeper.layer import layer_of
+
+    protocol, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file)
+    run, layer = layer_of(read(report, schedules.MAX_BYTES), str(report), schedule, file)
+    with bad_input_for((ValueError, StepRaised), f"{file}: "):
+        session = Session.of(protocol, run, properties)
+    session.go(0)
+    return session, layer
 
 
 def _linked(link: str, protocol: str | None, exec: str | None) -> tuple[Protocol, Schedule]:
@@ -342,11 +368,14 @@ def _begun(
 class _Play:
     """A session on a console: shows where it is, reads a line, does what it says; until the lines end."""
 
-    def __init__(self, session: Session, console: Console, answers: BinaryIO, lesson: Exercise | None) -> None:
+    def __init__(
+        self, session: Session, console: Console, answers: BinaryIO, lesson: Exercise | None, layer: Layer | None
+    ) -> None:
         self._session = session
         self._console = console
         self._answers = answers
         self._lesson = lesson
+        self._layer = layer
         self._options: list[Option] = []
 
     def go_on(self) -> None:
@@ -473,6 +502,9 @@ class _Play:
         if self._lesson is not None and (said := self._lesson.said_at(session.here)):
             self._console.print()
             self._console.print(Drawing(lambda pen: [pen.write(f"Step {said}", BOLD)]))
+        if (layer := self._layer) is not None:
+            for line in layer.said_at(session.here):
+                self._say(f"{layer.title}: {line}")
         self._options = session.options()
         self._list(self._options, MOST_ALIKE)
 

@@ -137,12 +137,68 @@ class Exercise(Struct, frozen=True):
         return f"{number} of {len(self.steps)}: {self.steps[number - 1]}"
 
 
-class Desk:
-    """A session with the last answer, and an exercise if there is one. `version` counts what was done."""
+class Layer(Struct, frozen=True):
+    """What servers did for the choices of the run that a session began with, beside each of them.
 
-    def __init__(self, session: Session, exercise: Exercise | None = None) -> None:
+    `title` names them. For each choice `done` says in words what was done to them, and `compared` how many of them
+    were compared with the run then. Each execution that came to an end `ended` at a choice at which it differed (-1:
+    before the first; None: at none), with words for what came of it; `cut_off` tells of the others.
+    """
+
+    title: str
+    done: tuple[tuple[str, ...], ...]
+    compared: tuple[int, ...]
+    ended: tuple[tuple[int | None, str], ...]
+    cut_off: tuple[str, ...] = ()
+
+    def _choice(self, position: Position) -> int | None:
+        """Return the number of the choice that led to a position of the run, from 0; None if another one led there."""
+        return position.number - 1 if 0 < position.number <= len(self.done) else None
+
+    def _differ(self, choice: int) -> list[str]:
+        """Return what is said of the executions that differ at a choice; at the first one also of the start."""
+        return [said for place, said in self.ended if place is not None and choice == max(place, 0)]
+
+    def mark(self, position: Position) -> str:
+        """Return "=" if servers were compared there and all were as the run, "≠" if one differed; "" otherwise."""
+        choice = self._choice(position)
+        if choice is None or not self.ended:
+            return ""
+        if self._differ(choice):
+            return "≠"
+        same = all(place is None or place > choice for place, _ in self.ended)
+        return "=" if same and self.compared[choice] else ""
+
+    def said_at(self, position: Position) -> list[str]:
+        """Return what was done for the choice that led to a position, and what came of it; nothing if not known."""
+        choice = self._choice(position)
+        if choice is None:
+            return []
+        same = sum(place is None or place > choice for place, _ in self.ended)
+        before = sum(place is not None and max(place, 0) < choice for place, _ in self.ended)
+        reached = len(self.ended) - before
+        lines = [*self.done[choice]]
+        if self.compared[choice] and reached:
+            servers = counted(self.compared[choice], "server", "servers")
+            executions = counted(reached, "execution", "executions")
+            lines.append(f"{servers} compared: as in the model in {same} of {executions}")
+        lines += self._differ(choice)
+        if before:
+            lines.append(f"{counted(before, 'execution', 'executions')} differed before")
+        return lines
+
+    def result(self) -> list[str]:
+        """Return what came of each execution, those first that came to an end."""
+        return [*(said for _, said in self.ended), *self.cut_off]
+
+
+class Desk:
+    """A session with the last answer, an exercise and a layer if there are any. `version` counts what was done."""
+
+    def __init__(self, session: Session, exercise: Exercise | None = None, layer: Layer | None = None) -> None:
         self.session = session
         self.exercise = exercise
+        self.layer = layer
         self.version = 0
         self.answer: Answer | None = None
         self.compared: Beside | None = None

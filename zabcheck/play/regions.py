@@ -31,6 +31,7 @@ from zabcheck.play.desk import (
     Do,
     Exercise,
     Go,
+    Layer,
     Redo,
     Said,
     Undo,
@@ -66,7 +67,8 @@ def regions(desk: Desk) -> dict[str, str]:
         "verdict": _verdict(session, story),
         "branches": _branches(desk),
         "bar": _bar(session),
-        "picture": _picture(here),
+        "picture": _picture(here, desk.layer),
+        "servers": "" if desk.layer is None else _layer(desk.layer, session.here),
         "menus": _menus(here),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
         "state": state(story, on_disk(session.simulator), _delivered(session)),
@@ -156,7 +158,16 @@ def bar(where: str, is_after: bool, is_before: bool, back: str, onward: str) -> 
     return f'{buttons}<span id="where">{text(where)}</span>'
 
 
-def _picture(here: Here) -> str:
+def _layer(layer: Layer, here: Position) -> str:
+    """Draw what others did beside the last choice, and below that what came of it all."""
+    lines = layer.said_at(here) or ["nothing is known of them here"]
+    items = "".join(f"<li>{text(line)}</li>" for line in lines)
+    ends = "".join(f"<li>{text(line, len(line))}</li>" for line in layer.result())
+    return f"""<h3>Meanwhile: {text(layer.title)}</h3><ul>{items}</ul>
+<details><summary>What came of it</summary><ul>{ends}</ul></details>"""
+
+
+def _picture(here: Here, layer: Layer | None) -> str:
     story, ahead = here.story, here.ahead
     labels = labels_by_step(story)
     nexts = [each for each, _ in ahead.nexts]
@@ -166,12 +177,29 @@ def _picture(here: Here) -> str:
         offers = '<li class="next"><span class="n"></span><span class="said">no process has anything to do</span></li>'
     drawn = diagram.draw(story, labels, {}, nexts)
     numbers = {step: position.number for step, position in here.positions.items()}
+    beside = {} if layer is None else {step: _mark(layer.mark(at)) for step, at in here.positions.items()}
     below = f'<ol class="steps nexts" aria-label="Steps that may come next">\n{offers}</ol>\n'
-    return picture(story, lanes, drawn, numbers, _heads(lanes), below)
+    return picture(story, lanes, drawn, numbers, _heads(lanes), below, beside)
 
 
-def picture(story: Story, lanes: Lanes, drawn: str, numbers: Mapping[int, int], heads: str, below: str = "") -> str:
-    """Draw the diagram `drawn` beside the rows of its steps, each a button that goes to the position of its number."""
+def _mark(sign: str) -> str:
+    kind = "txn" if sign == "=" else "lost"
+    return f'<span class="{kind}">{sign} servers</span> ' if sign else ""
+
+
+def picture(
+    story: Story,
+    lanes: Lanes,
+    drawn: str,
+    numbers: Mapping[int, int],
+    heads: str,
+    below: str = "",
+    beside: Mapping[int, str] = MappingProxyType({}),
+) -> str:
+    """Draw the diagram `drawn` beside the rows of its steps, each a button that goes to the position of its number.
+
+    `below` comes after the rows, and `beside` begins the text of a step's, both as HTML.
+    """
     labels, decision = labels_by_step(story), decided(story)
     rows = "".join(
         step_row(
@@ -179,6 +207,7 @@ def picture(story: Story, lanes: Lanes, drawn: str, numbers: Mapping[int, int], 
             labels,
             decision is not None and moment.step == decision.step,
             act_of(Go(numbers[moment.step])),
+            beside.get(moment.step, ""),
         )
         for moment in story.moments
     )

@@ -377,8 +377,11 @@ def measures(lanes: Lanes) -> dict[str, str]:
     }
 
 
-def step_row(moment: Moment, labels: Labels, is_decided: bool, more: str = "") -> str:
-    """Draw the row of a step, which is a button; `more` are further attributes of it."""
+def step_row(moment: Moment, labels: Labels, is_decided: bool, more: str = "", beside: str = "") -> str:
+    """Draw the row of a step, which is a button; `more` are further attributes of it.
+
+    `beside` begins its text, as HTML.
+    """
     said = []
     for process, piece in said_of(moment, labels):
         who = "" if process is None else f'<span class="phase">{name(process)}:</span>'
@@ -389,7 +392,7 @@ def step_row(moment: Moment, labels: Labels, is_decided: bool, more: str = "") -
     return (
         f'<li id="s{moment.step}"{marked}><button type="button" tabindex="-1"{more}>'
         f'<span class="n">{moment.step}</span>'
-        f'<span class="said">{who}{" ".join(said)}</span></button></li>\n'
+        f'<span class="said">{beside}{who}{" ".join(said)}</span></button></li>\n'
     )
 
 

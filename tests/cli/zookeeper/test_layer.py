@@ -1,0 +1,107 @@
+"""`zabcheck play --servers`: what servers did for a run of the model, beside each of its steps."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.command import BROKEN_SCHEDULE
+from tests.cli.conftest import Command
+from tests.cli.zookeeper.conftest import fake
+from tests.cli.zookeeper.test_on_servers import LOST_WRITE, recorded_as
+from zabcheck.cli.play import desk_of
+from zabcheck.cli.zookeeper.layer import layer_of
+from zabcheck.play.desk import Desk
+from zabcheck.play.regions import regions
+from zabcheck.play.session import Session
+from zabcheck.search.run import named_by
+from zabcheck.simulation import choices
+from zabcheck.simulation import schedule as schedules
+
+MATCHED: dict[str, Any] = {"wrong": ["durability"], "difference": None, "error": ""}
+DIFFERENCE = {"choice": 20, "text": "x", "server": 3, "field": "state", "model": "2", "seen": "1"}
+
+
+def report(*runs: dict[str, Any], **fields: Any) -> bytes:
+    return json.dumps({"zookeeper": "3.8.0", "simulated": False, "choices": 28, "runs": runs, **fields}).encode()
+
+
+def desk(*runs: dict[str, Any]) -> Desk:
+    """A desk at the end of the run, with these executions."""
+    schedule = schedules.load(LOST_WRITE.read_bytes(), "run")
+    run, layer = layer_of(report(*runs), "report", schedule, "run")
+    return desk_of(Session.of(named_by(run), run), None, layer)
+
+
+def test_what_the_servers_did_is_told_beside_each_step(
+    zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The report is what the command itself prints."""
+    recorded_as(monkeypatch, "lost-write-3.8.0")
+    told = zabcheck("replay", LOST_WRITE, "--on-zookeeper", *fake(tmp_path), "--format", "json")
+    (tmp_path / "report.json").write_text(told.out, encoding="utf-8")
+    said = zabcheck("play", LOST_WRITE, "--servers", "report.json", stdin=b"\n\n").out
+    _, first, second = said.split("step ")[:3]
+    title = "servers of ZooKeeper 3.8.0 (p1 is C, p2 is B, p3 is A): "
+    assert f"{title}let nobody elect any more\n" in first
+    assert f"{title}pass FOLLOWERINFO on C → B\n" in second
+    assert f"{title}1 server compared: as in the model in 1 of 1 execution\n" in second
+
+
+def test_the_picture_marks_the_steps_until_an_execution_differs() -> None:
+    one = desk(MATCHED, {**MATCHED, "difference": DIFFERENCE})
+    shown = regions(one)
+    rows = shown["picture"].partition("<ol")[2].split("<li")[1:29]
+    marks = ["≠" if "≠ servers" in row else "=" if "= servers" in row else "" for row in rows]
+    assert marks[20:] == ["≠"] + [""] * 7
+    assert set(marks[:20]) <= {"=", ""}
+    assert marks.count("=") > 15
+    assert "1 execution differed before" in shown["servers"]
+    one.session.go(21)
+    at = regions(one)["servers"]
+    assert "as in the model in 1 of 2 executions" in at
+    assert "server 3, state: the model has 2, the server 1; broke durability" in at
+    one.session.do(choices.Crash(1))
+    assert "nothing is known of them here" in regions(one)["servers"]
+
+
+def test_an_execution_that_was_cut_off_marks_nothing() -> None:
+    one = desk({**MATCHED, "error": "interrupted"})
+    assert "servers</span>" not in regions(one)["picture"]
+    assert "not complete: interrupted; broke durability" in regions(one)["servers"]
+
+
+def test_a_difference_at_the_start_is_told_at_the_first_step() -> None:
+    one = desk({**MATCHED, "difference": {**DIFFERENCE, "choice": -1}})
+    one.session.go(1)
+    assert one.layer is not None
+    assert one.layer.mark(one.session.here) == "≠"
+    assert one.layer.said_at(one.session.here)[-1].startswith("server 3, state: ")
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"{", "report.json: Input data was truncated; expected what `zabcheck replay --on-zookeeper"),
+        (report(choices=27), "report.json, field `choices`: expected 28, those of run.json, found 27"),
+        (report(zookeeper="2.0.0"), "report.json, field `zookeeper`: the model has no ZooKeeper 2.0.0"),
+        (report(zookeeper="3.9.5"), "run.json: cannot be had on real servers: its version is 3.8"),
+        (report(choices="x"), "report.json, field `choices`: Expected `int`, got `str`; expected what"),
+        (report({**MATCHED, "difference": {**DIFFERENCE, "choice": 28}}), "report.json, field `choices`: expected 28"),
+    ],
+)
+def test_a_report_of_something_else_is_refused(zabcheck: Command, tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "report.json").write_bytes(data)
+    (tmp_path / "run.json").write_bytes(LOST_WRITE.read_bytes())
+    refused = zabcheck("play", "run.json", "--servers", "report.json")
+    assert refused.code == 2
+    assert refused.err.startswith(f"zabcheck: {why}")
+
+
+def test_only_a_saved_run_of_the_model_has_servers(zabcheck: Command, tmp_path: Path) -> None:
+    (tmp_path / "report.json").write_bytes(report(MATCHED))
+    (tmp_path / "run.json").write_bytes(BROKEN_SCHEDULE)
+    assert "expected a run of the model `zookeeper`" in zabcheck("play", "run.json", "--servers", "report.json").err
+    beside = zabcheck("play", "--scenario", "zab-joining", "--servers", "report.json")
+    assert (beside.code, beside.err) == (2, "zabcheck: --servers: only beside a saved schedule\n")
