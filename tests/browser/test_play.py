@@ -18,7 +18,7 @@ from zabcheck.play.session import Session
 from zabcheck.simulation import choices
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import APIResponse, Browser, Page, Route
 
 Visited = Callable[..., AbstractContextManager["Page"]]
 
@@ -137,6 +137,20 @@ def test_a_tab_that_outlives_its_server_says_so_and_offers_the_run(visited: Visi
         assert page.locator("#again").inner_text() == f"zabcheck play {link}"
         page.get_by_role("button", name="p1 disk: sync").click()
         assert page.get_by_text("no property is violated").is_visible()
+
+
+def test_an_answer_that_comes_late_does_not_undo_what_was_done_since(visited: Visited) -> None:
+    with served(led()) as server, visited(server) as page:
+        held: list[tuple[Route, APIResponse]] = []
+        page.route("**/state?*", lambda route: held.append((route, route.fetch())))
+        for where in ("after 21 steps: settle 9", "after 3 steps: lead 1 2 3", "after 0 steps: the beginning"):
+            page.keyboard.press("ArrowLeft")
+            page.get_by_text(where).wait_for()
+        assert held, "the tab has asked for what is new"
+        for route, answer in held:
+            route.fulfill(response=answer)
+        page.wait_for_timeout(300)
+        assert page.locator("#where").inner_text() == "after 0 steps: the beginning"
 
 
 def test_everything_is_done_by_the_keyboard_alone(visited: Visited) -> None:

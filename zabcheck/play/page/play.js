@@ -33,7 +33,8 @@ function say(words) {
 
 /** @param {{version: number, regions: Record<string, string>}} shown */
 function show(shown) {
-  if (String(shown.version) === version && version !== "") return;
+  // What this tab has waited for may come after what it has done since, and is older then.
+  if (version !== "" && shown.version <= Number(version)) return;
   version = String(shown.version);
   const focused = document.activeElement;
   const key = focused instanceof HTMLElement ? focused.id : "";
