@@ -4,6 +4,7 @@ from collections import Counter
 from random import Random
 
 import pytest
+from msgspec import structs
 
 from invariants import GROUPS, OF_OTHERS, Broadcast, Deliver, select
 from tests.invariants.builders import (
@@ -23,6 +24,9 @@ from tests.invariants.builders import (
 )
 from tests.invariants.oracle import Reading, full_causal_order
 from tests.invariants.traces import random_trace
+from zabcheck.papers.scenarios import SCENARIOS
+from zabcheck.search.run import replay
+from zabcheck.simulation.schedule import Schedule
 
 JUDGED = "full causal order"
 
@@ -62,6 +66,15 @@ def test_it_is_chosen_by_its_name_alone() -> None:
     assert select(["full-causal-order"]) == list(OF_OTHERS)
     assert JUDGED not in {name for names in GROUPS.values() for name in names}
     assert not set(select()) & set(OF_OTHERS)
+
+
+def test_a_schedule_that_is_said_to_violate_it_is_judged_by_it() -> None:
+    """No other property breaks: Zab has the run of figure 3."""
+    figure = SCENARIOS["dsn-figure-3-zab"].run
+    assert isinstance(figure, Schedule)
+    assert JUDGED not in {verdict.property for verdict in replay(figure).verdicts}
+    verdicts = replay(structs.replace(figure, violates=JUDGED)).verdicts
+    assert [verdict.property for verdict in verdicts if verdict.status == "violated"] == [JUDGED]
 
 
 @pytest.mark.parametrize("order", ["global", "per-process"])

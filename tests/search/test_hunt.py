@@ -27,6 +27,16 @@ def test_what_is_found_breaks_the_property_again(engine: Engine) -> None:
     assert found.schedule.mutant == SOON.name
 
 
+def test_a_bug_is_not_found_by_what_its_protocol_does_not_promise() -> None:
+    """Primary integrity breaks without the bug, too, and sooner."""
+    bug = CATALOGUE["hand-over-newest-alone"]
+    found = hunt(bug, 1, budget=Budget(runs=200), shorten=lambda _, schedule, __: schedule)
+    assert found.property in bug.breaks
+    assert found.schedule is not None
+    said = [verdict.property for verdict in replay(found.schedule).verdicts if verdict.status == "violated"]
+    assert "primary integrity" in said
+
+
 def test_a_hunt_ends_with_its_runs() -> None:
     found = hunt(LATE, 1, budget=Budget(runs=4))
     assert (found.property, found.runs, found.schedule, found.minimised) == (None, 4, None, None)

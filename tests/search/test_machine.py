@@ -189,10 +189,8 @@ TAKE_TOO_LONG = ("discover-in-old-only", "keep-cut-off-change")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in OF_CHANGES])
 def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
-    processes = CATALOGUE[name].processes
-    found = [
-        find(Search(mutated(CATALOGUE[name].protocol, name), processes, rng=seed)) is not None for seed in range(1, 13)
-    ]
+    protocol, processes = mutated(CATALOGUE[name].protocol, name), CATALOGUE[name].processes
+    found = [find(Search(protocol, processes, protocol.properties, rng=seed)) is not None for seed in range(1, 13)]
     assert sum(found) >= 11
 
 

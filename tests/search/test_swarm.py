@@ -159,7 +159,8 @@ CHANGING = [name for name in SOON if CATALOGUE[name].protocol == "zab-reconfigur
 
 @pytest.mark.parametrize("mutant", sweep(SOON, normal=[name for name in SOON if name not in CHANGING[2:]]))
 def test_every_known_bug_is_found(mutant: str) -> None:
-    found = find(Search(mutated(CATALOGUE[mutant].protocol, mutant), runs=2000, rng=1))
+    protocol = mutated(CATALOGUE[mutant].protocol, mutant)
+    found = find(Search(protocol, properties=protocol.properties, runs=2000, rng=1))
     assert found is not None
     assert found.property in CATALOGUE[mutant].breaks
 

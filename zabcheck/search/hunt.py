@@ -95,8 +95,8 @@ def hunt(
     `shorten` makes the schedule that was found shorter: `minimise` takes less time than `shortest`.
     """
     protocol = mutated(mutant.protocol, None if mutant.is_whole else mutant.name)
-    if (protocol.plant is not None or mutant.is_whole) and properties is None:
-        properties = protocol.properties  # it is not expected to break any other
+    if properties is None:
+        properties = protocol.properties  # it may break any other without the bug
     tally = Tally(select(properties))
     start = process_time()
 

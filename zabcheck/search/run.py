@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties `refinement` and `proof`
-from zabcheck.invariants import End, Event, Halt, Header, Invariant, Judge, Verdict, select
+from zabcheck.invariants import FURTHER, End, Event, Halt, Header, Invariant, Judge, Verdict, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.quorums import MAJORITY, Quorums, quorums_of
 from zabcheck.mutants.catalogue import mutated
@@ -265,12 +265,15 @@ def replay(schedule: Schedule, properties: Iterable[str] | None = None) -> Repla
 
 
 def replay_on(protocol: Protocol, schedule: Schedule, properties: Iterable[str] | None = None) -> Replay:
-    """Execute a schedule on `protocol`, which it names, and judge what it shows by these properties (None: by all).
+    """Execute a schedule on `protocol`, which it names, and judge what it shows by these properties.
 
-    ValueError if there is no such quorum system or property. Cost: one execution; memory O(events).
+    None: by all, and by the one that it is said to violate if that is chosen by its name only. ValueError if there is
+    no such quorum system or property. Cost: one execution; memory O(events).
     """
     quorums = quorums_of(schedule.quorums, schedule.processes)
     kinds = select(properties, quorums)
+    if properties is None and schedule.violates in FURTHER and FURTHER[schedule.violates] not in kinds:
+        kinds.append(FURTHER[schedule.violates])
     judge = Judge(kinds, quorums=quorums)
     goals = Goals(quorums)
     events: list[Event] = [header(schedule)]
