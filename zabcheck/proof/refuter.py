@@ -37,8 +37,11 @@ def refute(text: str) -> str | None:
     script = refutation.read(text)
     for effort, options in product(EFFORTS, OPTIONS):
         found = _instances(script, {"rlimit-per": str(effort), **options})
-        if found is not None:
-            lines = _with_axioms(script, _needed(script, found))
+        if found is None:
+            continue
+        needed = _needed(script, found) or _needed(script, [*found, *_of_others(script, found)])
+        if needed is not None:
+            lines = _with_axioms(script, needed)
             clauses = Clauses(script)
             for line in lines:
                 refutation.take(clauses, line)
@@ -79,6 +82,17 @@ def _instances(script: Script, options: dict[str, str]) -> list[Instance] | None
     return found
 
 
+def _of_others(script: Script, instances: Iterable[Instance]) -> Iterator[Instance]:
+    """Yield an instance of each formula that has none here: cvc5 names none of a formula that it has split.
+
+    Any will do where the variables make no difference.
+    """
+    named = {number for number, _ in instances}
+    for number, each in enumerate(script.universals, 1):
+        if number not in named:
+            yield number, tuple(f"some-{script.variables[variable]}" for variable in each.variables)
+
+
 def _known(script: Script, term: Expression, sort: str) -> Expression:
     """Return a term; instead of a constant that cvc5 has made up, the one of its sort that may be anything."""
     if isinstance(term, str):
@@ -110,13 +124,18 @@ def _in_smtlib(formula: Expression) -> str:
     return written(formula) if formula[1:] else formula[0]
 
 
-def _needed(script: Script, instances: Iterable[Instance]) -> list[Instance]:
-    """Return the instances of which z3, which knows what equality is, needs each for a contradiction."""
+def _needed(script: Script, instances: Iterable[Instance]) -> list[Instance] | None:
+    """Return the instances of which z3, which knows what equality is, needs each for a contradiction.
+
+    None if there is none: cvc5 may have meant several things by the constants that it has made up.
+    """
     every = list(dict.fromkeys(instances))
     declared = _formulas(script).split("(assert", 1)[0]
     ground = [f"(assert {_in_smtlib(script.universals[number - 1].of(terms))})" for number, terms in every]
     parsed = load().Solver(ctx=load().Context())
     parsed.from_string(declared + "\n".join(ground))
+    if parsed.check() != load().unsat:
+        return None
     return [every[index] for index in _core([[each] for each in parsed.assertions()], [])]
 
 

@@ -45,15 +45,20 @@ class Followed:
         self.facts: Facts = frozenset({("leads", (name(leader),))})
         self.connections: dict[int, list[tuple[str, int]]] = {}
         self.txns: set[Abstract] = set()
+        self.epochs: set[int] = {0}
         self.counts = counts
 
     def universe(self, *quorums: frozenset[str]) -> Universe:
         every = tuple(each for known in self.connections.values() for each in known)
-        return Universe(self.nodes, quorums or majorities(self.nodes), (), tuple(sorted(self.txns)), every)
+        epochs = {each for things in self.of("promised") for each in things if isinstance(each, int)} | self.epochs
+        return Universe(
+            self.nodes, quorums or majorities(self.nodes), tuple(sorted(epochs)), tuple(sorted(self.txns)), every
+        )
 
     def take(self, step: Step, *things: Thing, given: Facts = frozenset()) -> None:
         """Take a step, in which the network or another iteration may give facts."""
         quorums = [each for each in things if isinstance(each, frozenset)]
+        self.epochs |= {each for each in things if isinstance(each, int)}
         after = take(step, self.universe(*quorums), self.facts | given, things)
         assert after is not None, f"{step.name} is not possible with {things}"
         self.facts = after
@@ -152,20 +157,21 @@ def on_cepoch(own: Followed, before: Process, p: Process, sender: int, m: messag
         return
     known = own.connections.setdefault(sender, [])
     known.append((name(sender), len(known) + 1))
-    own.take(steps.connect, known[-1])
+    own.take(steps.connect, known[-1], given=frozenset({("promised", (known[-1], m.epoch))}))
     own.take(steps.hear_cepoch, known[-1])
     if p.new_epoch and not before.new_epoch:
-        own.take(steps.choose_epoch, frozenset(map(name, p.promises)))
+        own.take(steps.choose_epoch, p.new_epoch, frozenset(map(name, p.promises)))
 
 
 def on_newepoch(own: Followed, before: Process, p: Process, sender: int, m: messages.NewEpoch, to: object) -> None:
     if not to:
         return
     c, counts = own.current(p.id), m.epoch > before.accepted_epoch
+    assert before.accepted_epoch in {f for d, f in own.of("promised") if d == c}, "f.p is that of CEPOCH"
     given: set[tuple[str, tuple[Thing, ...]]] = set()
     if counts:
         own.txns |= {abstract(txn) for txn in p.history}
-        given = {("counts", (c,)), *(("has_history", (name(p.id), abstract(txn))) for txn in p.history)}
+        given = {("has_history", (name(p.id), abstract(txn))) for txn in p.history}
     own.take(steps.promise, c, given=frozenset(given))
 
 

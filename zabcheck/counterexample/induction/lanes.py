@@ -42,10 +42,10 @@ ROWS_OF_AN_ITERATION = {
     "connection": {
         "never closed": "lasting",
         "left behind": "abandoned",
-        "f.p > e'": "refuses",
-        "f.p < e'": "counts",
+        "f.p": "promised",
         "CEPOCH sent": "opened",
         "CEPOCH got": "asked",
+        "… before e'": "in_time",
         "NEWEPOCH sent": "offered",
         "ACK-E sent": "answered",
         "ACK-E got": "discovered",
@@ -69,6 +69,7 @@ ROWS_OF_AN_ITERATION = {
         "ACK got": "acked",
         "delivered": "delivered",
     },
+    "epoch": {"is e'": "new"},
     "transaction": {"in I_e'": "initial", "broadcast": "proposed", "committed": "committed"},
     "the leader": {"has e'": "epoch_chosen", "has I_e'": "history_chosen", "established": "established"},
 }
@@ -285,7 +286,13 @@ def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> La
 def _tables_of_an_iteration(found: Counterexample, state: _State) -> Iterator[Lanes]:
     """Yield tables of the connections, the processes, the transactions and the leader, without what is empty."""
     universe, step = found.universe, found.obligation.step
-    things: tuple[Sequence[Thing], ...] = (universe.connections, universe.nodes, universe.transactions, ("leader",))
+    things: tuple[Sequence[Thing], ...] = (
+        universe.connections,
+        universe.nodes,
+        universe.epochs,
+        universe.transactions,
+        ("leader",),
+    )
     for (title, rows), lanes in zip(ROWS_OF_AN_ITERATION.items(), things, strict=True):
         used = [lane for lane in lanes if any(state.items(relation, lane) for relation in rows.values())]
         drawn = [_row(name, used, lambda lane, r=relation: state.items(r, lane)) for name, relation in rows.items()]

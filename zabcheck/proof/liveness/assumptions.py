@@ -8,11 +8,22 @@ from collections.abc import Callable
 from zabcheck.proof import assumptions
 from zabcheck.proof.liveness import steps
 from zabcheck.proof.liveness.iteration import Iteration
-from zabcheck.proof.logic import Connection, Formula, Node, Quorum, Transaction, every, follower, member, same, some
+from zabcheck.proof.logic import (
+    Connection,
+    Epoch,
+    Formula,
+    Node,
+    Quorum,
+    Transaction,
+    every,
+    follower,
+    member,
+    same,
+    some,
+)
 
 _s = Iteration()
-_ORDERED = "transactions are ordered"
-ASSUMPTIONS = {_ORDERED: assumptions.ASSUMPTIONS[_ORDERED]}
+ASSUMPTIONS = {name: assumptions.ASSUMPTIONS[name] for name in ("epochs are ordered", "transactions are ordered")}
 """Each assumption by its name."""
 assumption = assumptions.assumed(ASSUMPTIONS)
 
@@ -52,23 +63,31 @@ def the_leader_stays() -> Formula:
 
 
 @assumption
-def no_promise_is_later() -> Formula:
-    """None of them has an f.p greater than e'. So it is if e' was chosen with CEPOCHs of all of them (l.1.1)."""
-    return every(lambda c: _s.lasting(c) >> ~_s.refuses(c), Connection)
+def each_has_a_promise() -> Formula:
+    """A follower has one f.p, which may be 0."""
+    one = every(lambda c, e, f: (_s.promised(c, e) & _s.promised(c, f)) >> same(e, f), Connection, Epoch, Epoch)
+    return one & every(lambda c: some(lambda e: _s.promised(c, e), Epoch), Connection)
 
 
 @assumption
-def the_leader_does_not_give_up() -> Formula:
-    """The leader's iteration goes on: before there is an I_e' no lasting connection brings the wrong ACK-E.
+def epochs_are_endless() -> Formula:
+    """There is an epoch greater than those of finitely many CEPOCHs."""
+    return some(lambda e: steps.is_greater(_s, e), Epoch)
 
-    It would be one that does not count, of a follower that has sent none that does. The leader gives up then, and its
-    next e' is greater.
+
+@assumption
+def nobody_comes_too_late() -> Formula:
+    """Of those whose CEPOCH came after e' was chosen, f.p is not greater than e', and the leader goes on with them.
+
+    It gives up, and chooses a greater e' next, if there is no I_e' yet and one of them answers with an ACK-E that does
+    not count, and has sent none that does. Of those whose CEPOCH came in time nothing is assumed.
     """
 
     def goes_on(c: Connection) -> Formula:
-        return _s.counts(c) | _s.provided(follower(c)) | _s.history_chosen()
+        counts = _s.answered(c) >> (_s.counts(c) | _s.provided(follower(c)) | _s.history_chosen())
+        return ~_s.refuses(c) & counts
 
-    return every(lambda c: (_s.lasting(c) & _s.answered(c)) >> goes_on(c), Connection)
+    return every(lambda c: (_s.lasting(c) & ~_s.in_time(c)) >> goes_on(c), Connection)
 
 
 @assumption

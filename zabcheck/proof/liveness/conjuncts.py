@@ -2,7 +2,7 @@
 
 from zabcheck.proof.conjuncts import claim
 from zabcheck.proof.liveness.iteration import Iteration
-from zabcheck.proof.logic import Connection, Formula, Transaction, follower
+from zabcheck.proof.logic import Connection, Epoch, Formula, Transaction, follower, same, some
 
 
 @claim
@@ -15,6 +15,19 @@ def cepochs_are_answered(s: Iteration, c: Connection) -> Formula:
 def cepochs_count(s: Iteration, c: Connection) -> Formula:
     """Each CEPOCH counts for l.1.1."""
     return s.asked(c) >> s.counted(follower(c))
+
+
+@claim
+def one_new_epoch(s: Iteration, e: Epoch, f: Epoch) -> Formula:
+    """There is one e', once it is chosen (l.1.1)."""
+    one = ((s.new(e) & s.new(f)) >> same(e, f)) & (s.new(e) >> s.epoch_chosen())
+    return one & (s.epoch_chosen() >> some(s.new, Epoch))
+
+
+@claim
+def epochs_are_greater(s: Iteration, c: Connection, e: Epoch, f: Epoch) -> Formula:
+    """An e' is greater than all f.p in the CEPOCHs that the leader had when it chose it (l.1.1)."""
+    return (s.in_time(c) >> s.epoch_chosen()) & ((s.in_time(c) & s.promised(c, f) & s.new(e)) >> (f < e))
 
 
 @claim
@@ -37,8 +50,9 @@ def histories_are_sent_in_order(s: Iteration, c: Connection) -> Formula:
 
 @claim
 def discovered_asked(s: Iteration, c: Connection) -> Formula:
-    """An ACK-E answers a NEWEPOCH, and that a CEPOCH."""
-    return (s.discovered(c) >> s.answered(c)) & (s.answered(c) >> s.offered(c)) & (s.offered(c) >> s.asked(c))
+    """An ACK-E answers a NEWEPOCH, and that answers a CEPOCH with e'."""
+    offered = s.offered(c) >> (s.asked(c) & s.epoch_chosen())
+    return (s.discovered(c) >> s.answered(c)) & (s.answered(c) >> s.offered(c)) & offered
 
 
 @claim
@@ -121,6 +135,8 @@ def histories_begin_with_the_initial_one(s: Iteration, t: Transaction) -> Formul
 CONJUNCTS = (
     cepochs_are_answered,
     cepochs_count,
+    one_new_epoch,
+    epochs_are_greater,
     ack_es_are_answered,
     ack_es_count,
     discovered_asked,

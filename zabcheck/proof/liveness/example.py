@@ -25,13 +25,14 @@ P1, P2, P3 = THREE
 Q12 = frozenset((P1, P2))
 C1, C2, C2_AGAIN, C3 = (P1, 1), (P2, 1), (P2, 2), (P3, 1)
 OLD, NEW = (1, 1, "a"), (2, 1, "b")
-UNIVERSE = Universe(THREE, majorities(THREE), (), (OLD, NEW), (C1, C2, C2_AGAIN, C3))
-"""Three processes, of which one connects twice, and two transactions."""
+UNIVERSE = Universe(THREE, majorities(THREE), (0, 1, 2), (OLD, NEW), (C1, C2, C2_AGAIN, C3))
+"""Three processes, of which one connects twice, two epochs and two transactions."""
 START: Facts = frozenset(
     {
         ("leads", (P1,)),
         *(("lasting", (each,)) for each in (C1, C2_AGAIN, C3)),
-        *(("counts", (each,)) for each in (C1, C2, C3)),
+        *(("promised", (each, 0)) for each in (C1, C2, C3)),
+        ("promised", (C2_AGAIN, 1)),
         ("abandoned", (C2,)),
         ("has_history", (P2, OLD)),
     }
@@ -40,7 +41,7 @@ START: Facts = frozenset(
 _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     # p1 and p2 go through phases 1 and 2, with p2's history; p3 is slow.
     *((step, (each,)) for each in (C1, C2, C3) for step in (connect, hear_cepoch)),
-    (choose_epoch, (Q12,)),
+    (choose_epoch, (1, Q12)),
     *((step, (each,)) for each in (C1, C2) for step in (promise, hear_ack_e)),
     (choose_history, (Q12, P2)),
     *((step, (each,)) for each in (C1, C2) for step in (adopt, hear_ack_ld)),

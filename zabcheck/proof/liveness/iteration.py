@@ -5,14 +5,14 @@ is seen. Whatever a connection carries arrives in order, or never, for a connect
 opens another one, and nothing more happens on it. As in the proof of safety relations only grow.
 """
 
-from zabcheck.proof.logic import Connection, Formula, Node, Quorum, Transaction
+from zabcheck.proof.logic import Connection, Epoch, Formula, Node, Quorum, Transaction, some
 from zabcheck.proof.relations import Relations, relation
 
 
 class Iteration(Relations):
     """The relations before a step or, if `after`, after it. There is one leader, and one e'."""
 
-    sorts = (Node, Quorum, Transaction, Connection)
+    sorts = (Node, Quorum, Epoch, Transaction, Connection)
 
     # Not changed by any step.
 
@@ -29,12 +29,8 @@ class Iteration(Relations):
         """When it opens c, its follower still follows a leader that has closed their connection."""
 
     @relation
-    def refuses(self, c: Connection) -> None:
-        """The follower of c has an f.p greater than e' when NEWEPOCH arrives."""
-
-    @relation
-    def counts(self, c: Connection) -> None:
-        """The follower of c has an f.p below e' when NEWEPOCH arrives, so its ACK-E counts."""
+    def promised(self, c: Connection, e: Epoch) -> None:
+        """The follower of c has f.p = e in its CEPOCH, and until it gets NEWEPOCH: it follows nobody else meanwhile."""
 
     @relation
     def has_history(self, n: Node, t: Transaction) -> None:
@@ -61,6 +57,14 @@ class Iteration(Relations):
     @relation
     def epoch_chosen(self) -> None:
         """The leader has chosen e' (l.1.1)."""
+
+    @relation
+    def new(self, e: Epoch) -> None:
+        """e is e'."""
+
+    @relation
+    def in_time(self, c: Connection) -> None:
+        """The leader had the CEPOCH of c when it chose e'."""
 
     @relation
     def offered(self, c: Connection) -> None:
@@ -149,6 +153,14 @@ class Iteration(Relations):
     @relation
     def delivered(self, n: Node, t: Transaction) -> None:
         """n delivered t (f.2.2, f.3.3)."""
+
+    def counts(self, c: Connection) -> Formula:
+        """Return the formula that the follower has f.p < e', so its ACK-E counts."""
+        return some(lambda e, f: self.promised(c, e) & self.new(f) & (e < f), Epoch, Epoch)
+
+    def refuses(self, c: Connection) -> Formula:
+        """Return the formula that the follower has f.p > e', so it does not answer NEWEPOCH."""
+        return some(lambda e, f: self.promised(c, e) & self.new(f) & (f < e), Epoch, Epoch)
 
     def history(self, t: Transaction) -> Formula:
         """Return the formula that t is in I_e' ∘ β_e'."""

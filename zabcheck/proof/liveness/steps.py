@@ -10,6 +10,7 @@ from zabcheck.proof import steps
 from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import (
     Connection,
+    Epoch,
     Formula,
     Node,
     Quorum,
@@ -66,11 +67,17 @@ def send_history(s: Iteration, c: Connection, when: Formula) -> tuple[Addition, 
 
 
 @step("l.1.1")
-def choose_epoch(s: Iteration, q: Quorum) -> Change:
-    """With CEPOCHs of a quorum the leader chooses e', and sends NEWEPOCH to all whose CEPOCH it has."""
+def choose_epoch(s: Iteration, e: Epoch, q: Quorum) -> Change:
+    """With CEPOCHs of a quorum the leader chooses e', greater than all f.p in the CEPOCHs that it has, and sends it."""
     return Change(
-        when=~s.epoch_chosen() & all_of(q, s.counted), adds=(add("epoch_chosen"), add_all("offered", s.asked))
+        when=~s.epoch_chosen() & all_of(q, s.counted) & is_greater(s, e),
+        adds=(add("epoch_chosen"), add("new", e), add_all("in_time", s.asked), add_all("offered", s.asked)),
     )
+
+
+def is_greater(s: Iteration, e: Epoch) -> Formula:
+    """Return the formula that an epoch is greater than all f.p in the CEPOCHs that the leader has."""
+    return every(lambda c, f: (s.asked(c) & s.promised(c, f)) >> (f < e), Connection, Epoch)
 
 
 @step("f.1.2")
