@@ -1,4 +1,4 @@
-"""Zab's known bugs that break liveness alone: each as a step replaced, or one more, of an iteration."""
+"""Zab's known bugs that break liveness: each as a step replaced, or one more, of an iteration."""
 
 from msgspec import Struct, structs
 
