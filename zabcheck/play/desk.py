@@ -138,7 +138,7 @@ class Exercise(Struct, frozen=True):
 
 
 class Layer(Struct, frozen=True):
-    """What servers did for the choices of the run that a session began with, beside each of them.
+    """A record of what servers did for each choice of the run that a session began with.
 
     `title` names them. For each choice `done` says in words what was done to them, and `compared` how many of them
     were compared with the run then. Each execution that came to an end `ended` at a choice at which it differed (-1:

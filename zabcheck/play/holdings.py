@@ -1,4 +1,4 @@
-"""What a process would have left of a run: what it delivered, and what its disk does not have yet."""
+"""The state of each process beside its variables: its deliveries, and the variables that a crash now would change."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ def delivered(events: Iterable[Event], simulator: Simulator) -> dict[int, tuple[
 
 
 def on_disk(simulator: Simulator) -> dict[int, dict[str, str | tuple[str, ...]]]:
-    """Return, of each process, the variables that the disk has not as they are, with the values that it has.
+    """Return the variables of each process that differ from what its disk has, with the values on the disk.
 
     They are those in which a process that crashed now, and recovered, would differ from one that had synced first. A
     process that cannot do that has none. Cost: two such crashes, on a copy, for each process with an unsynced write.

@@ -56,7 +56,7 @@ class OwnLesson(Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def schedule(self) -> Schedule:
-        """The run, without its texts."""
+        """Return the run, without its texts."""
         choices = tuple(step.choice for step in self.steps)
         return Schedule(1, self.protocol, self.processes, choices, self.mutant, self.quorums, None, self.switches)
 

@@ -58,9 +58,9 @@ class Theory(Struct, frozen=True):
     about: type[Relations] = State
     start: Callable[[Any], Formula] = start
     kept: Sequence[Claim] = ()
-    """What each step has to keep besides the conjuncts, where it is true."""
+    """The claims that each step has to keep besides the conjuncts, where they are true before it."""
     ends: Sequence[tuple[Step, Claim]] = ()
-    """What has to be true after a step."""
+    """The claims that have to be true after one step each."""
     universe: Universe = SMALL
     """The small universe in which counterexamples are looked for."""
     example: Example = EXAMPLE

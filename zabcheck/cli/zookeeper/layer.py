@@ -1,4 +1,4 @@
-"""What servers did for a run of the model, as `replay --on-zookeeper --format json` has told it, beside that run."""
+"""Reads from the JSON of `replay --on-zookeeper` what servers did for a run of the model, to be shown beside it."""
 
 from typing import Annotated
 

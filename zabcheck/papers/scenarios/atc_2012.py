@@ -15,7 +15,7 @@ _FIRST = "config 1,2,3"
 
 
 class _Argument(Struct, frozen=True):
-    """What one step is for: the run that shows it, and the same choices with a bug that leaves the step out."""
+    """An argument for one step: the run that shows it, and the same choices with a bug that leaves the step out."""
 
     name: str
     title: str
