@@ -5,11 +5,11 @@ for ever, of the leader or on a lasting connection, is taken.
 
 The rule. For a transaction t of the history let W be all stages of the leader and of the lasting connections, each with
 the transactions up to t. They are finitely many, and stay the same ones (`nothing comes before`). As long as t is not
-delivered on each lasting connection, some stage of W waits: let one connection not be in phase 3 (`somebody waits to join`), or else one
-transaction up to t not be accepted (`… to accept`), or else not committed (`… to commit`), or else not delivered (`… to
-deliver`). Its step is possible (`… is possible`) and waits until it is done (`waiting for …`), so by fairness it is
-taken, and then the stage is done (`… ends its stage`). It stays done, for relations only grow. So after finitely many
-steps of W, and any number of others, t is delivered on each lasting connection.
+delivered on each lasting connection, some stage of W waits: let one connection not be in phase 3 (`somebody waits to
+join`), or else one transaction up to t not be accepted (`… to accept`), or else not committed (`… to commit`), or else
+not delivered (`… to deliver`). Its step is possible (`… is possible`) and waits until it is done (`waiting for …`), so
+by fairness it is taken, and then the stage is done (`… ends its stage`). It stays done, for relations only grow. So
+after finitely many steps of W, and any number of others, t is delivered on each lasting connection.
 """
 
 from collections.abc import Callable
