@@ -52,13 +52,13 @@ def quorums_have_members() -> Formula:
 
 @assumption
 def a_quorum_stays() -> Formula:
-    """A quorum of processes stay up, elect the leader, and keep a connection to it (claim 7)."""
+    """The processes of a quorum stay up, elect the leader, and keep a connection to it (claim 7)."""
     return some(lambda q: steps.all_of(q, lasts), Quorum)
 
 
 @assumption
 def the_leader_stays() -> Formula:
-    """The leader is one of them: it is its own follower."""
+    """The leader stays up, too, and has a connection to itself as its own follower."""
     return some(lambda n: _s.leads(n) & lasts(n), Node)
 
 
@@ -77,10 +77,9 @@ def epochs_are_endless() -> Formula:
 
 @assumption
 def nobody_comes_too_late() -> Formula:
-    """Of those whose CEPOCH came after e' was chosen, f.p is not greater than e', and the leader goes on with them.
+    """Whoever comes after e' was chosen has f.p ≤ e'; until there is an I_e', its ACK-E counts, or an earlier one does.
 
-    It gives up, and chooses a greater e' next, if there is no I_e' yet and one of them answers with an ACK-E that does
-    not count, and has sent none that does. Of those whose CEPOCH came in time nothing is assumed.
+    Else the leader gives up, and its next e' is greater. Of those whose CEPOCH came in time nothing is assumed.
     """
 
     def goes_on(c: Connection) -> Formula:

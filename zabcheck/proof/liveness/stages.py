@@ -220,7 +220,7 @@ def some_waits(s: Iteration, *stages: Stage, up_to: Transaction | None = None) -
 @claim
 def somebody_waits_to_join(s: Iteration, c: Connection) -> Formula:
     """Until each lasting connection is in phase 3, a stage of phase 1 or 2 waits."""
-    phases = STAGES[: STAGES.index(joining) + 1]
+    phases = STAGES[: STAGES.index(joining) + 1]  # they stand in the order in which a connection gets through them
     return (s.lasting(c) & ~s.joined(c)) >> some_waits(s, *phases)
 
 

@@ -223,7 +223,7 @@ def commit(s: Iteration, t: Transaction, q: Quorum) -> Change:
 
 
 def can_commit(s: Iteration, t: Transaction, q: Quorum) -> Formula:
-    """Return the formula that a quorum has acknowledged t, which is not committed."""
+    """Return the formula that an established leader has ACKs of a quorum for t of its history, not committed yet."""
     return s.established() & s.history(t) & ~s.committed(t) & all_of(q, lambda n: s.acked(n, t))
 
 
