@@ -398,6 +398,8 @@ class _Play:
 
     def _answer(self, words: Sequence[str]) -> bool:
         """Do what a line says. Return True if the session has moved. NotPossible or BadInput if it cannot be done."""
+        if self._told(words):
+            return False
         session = self._session
         match words:
             case []:
@@ -411,58 +413,58 @@ class _Play:
                 session.undo()
             case ["f"]:
                 session.redo()
-            case ["o"]:
-                self._list(self._options, len(self._options))
-                return False
             case ["g", number] if number.isdecimal() and int(number) < len(session.positions):
                 session.go(int(number))
             case ["g", *_]:
                 raise BadInput(f"expected a position from 0 to {len(session.positions) - 1}")
             case ["r"]:
                 return self._without_the_bug()
-            case ["p", *name]:
-                self._tell_chances(" ".join(name).replace("-", " "))
-                return False
             case ["v"]:
                 found = break_from_here(session, session.properties)
                 if found is None:
                     raise NotPossible(f"none of {TRIES_TO_BREAK:,} random continuations breaks a property")
                 session.follow(found)
-            case ["t"]:
-                for line in tree(session):
-                    self._say(line)
-                return False
-            case ["e"]:
-                self._console.print(terminal.render(session.story(), ""), crop=False)
-                return False
-            case ["h"]:
-                if self._lesson is None:
-                    raise BadInput("h: only in a lesson, as in `zabcheck play --lesson quorum`")
-                if not self._lesson.hint:
-                    raise BadInput("h: this lesson has no hint")
-                self._say(", ".join(typed(choice) for choice in self._lesson.hint))
-                return False
-            case ["s", name]:
-                is_lesson = name.endswith(own_lesson.SUFFIX)
-                content = own_lesson.dump(session) if is_lesson else schedules.dump(session.schedule())
-                with bad_path("s", Path(name)):
-                    self._say(f"wrote {write(Path(name), content)}")
-                return False
-            case ["l"]:
-                replayed = session.replay()
-                self._say(link_of(replayed))
-                self._say(f"trace SHA-256 {replayed.sha256}")
-                return False
-            case ["?"]:
-                for line, meaning in HELP:
-                    self._say(f"  {line}: {meaning}")
-                return False
             case [number] if number.isdecimal():
                 if not 0 < int(number) <= len(self._options):
                     raise BadInput(f"expected a number from 1 to {len(self._options)}")
                 session.do(self._options[int(number) - 1].choice)
             case _:
                 session.do(choice_of(words))
+        return True
+
+    def _told(self, words: Sequence[str]) -> bool:
+        """Tell or write what a line asks for. Return False if it asks for neither. Errors as in `_answer`."""
+        session = self._session
+        match words:
+            case ["o"]:
+                self._list(self._options, len(self._options))
+            case ["p", *name]:
+                self._tell_chances(" ".join(name).replace("-", " "))
+            case ["t"]:
+                for line in tree(session):
+                    self._say(line)
+            case ["e"]:
+                self._console.print(terminal.render(session.story(), ""), crop=False)
+            case ["h"]:
+                if self._lesson is None:
+                    raise BadInput("h: only in a lesson, as in `zabcheck play --lesson quorum`")
+                if not self._lesson.hint:
+                    raise BadInput("h: this lesson has no hint")
+                self._say(", ".join(typed(choice) for choice in self._lesson.hint))
+            case ["s", name]:
+                is_lesson = name.endswith(own_lesson.SUFFIX)
+                content = own_lesson.dump(session) if is_lesson else schedules.dump(session.schedule())
+                with bad_path("s", Path(name)):
+                    self._say(f"wrote {write(Path(name), content)}")
+            case ["l"]:
+                replayed = session.replay()
+                self._say(link_of(replayed))
+                self._say(f"trace SHA-256 {replayed.sha256}")
+            case ["?"]:
+                for line, meaning in HELP:
+                    self._say(f"  {line}: {meaning}")
+            case _:
+                return False
         return True
 
     def _tell_if_done(self) -> None:

@@ -1,4 +1,4 @@
-"""What a proof is about: Zab, or a known bug in it; its safety, or its liveness."""
+"""The subject of a proof: Zab, or a known bug in it; its safety, or its liveness."""
 
 from typing import Literal
 

@@ -124,7 +124,7 @@ class Watch:
                     assert not waits, f"{each.step.name} follows at once where a quorum allows it"
 
     def check_sends(self, own: Followed, was: Facts, p: Process, effects: Sequence[Effect]) -> None:
-        """What the leader sends, and to whom, is what the steps add."""
+        """Assert that the leader sends, and to whom, exactly what the steps add."""
         sends = [(own.current(each.to), each.message) for each in effects if isinstance(each, Send)]
         open_ones = {own.current(f) for f in p.links}
         for relation, kind in SENDS.items():
@@ -262,7 +262,7 @@ HANDLERS: dict[type, Callable[..., None]] = {
     messages.Commit: on_commit,
 }
 LEADERS = (messages.CEpoch, messages.AckE, messages.AckLd, Request, messages.Ack)
-"""What a leader handles; a follower handles the rest, in the iteration of the sender."""
+"""The messages that a leader handles; a follower handles the rest, in the iteration of the sender."""
 
 
 def follow(protocol: Protocol, seed: int) -> Counter[str]:

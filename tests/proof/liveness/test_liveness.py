@@ -81,18 +81,18 @@ def test_what_carries_the_proof_is_proved() -> None:
 
 @pytest.mark.parametrize("mutant", sweep(REFUSED, ["ignore-closed-connection", "commit-ld-before-counting"]))
 def test_a_known_bug_is_refused_at_its_own_step_and_nothing_else_is(mutant: str) -> None:
-    """Whatever is about another step is the same as for Zab."""
+    """The obligations of other steps are those of Zab."""
     known = MUTANTS[mutant]
-    own = [each for each in obligations(known.theory()) if each.step is None or each.step is known.instead]
+    own = [each for each in obligations(known.theory()) if each.step is None or each.step is known.step]
     step, broken = REFUSED[mutant]
-    assert known.instead.number == step
-    assert undecided(own) == {name(known.instead, each) for each in broken}
+    assert known.step.number == step
+    assert undecided(own) == {name(known.step, each) for each in broken}
 
 
 @pytest.mark.parametrize("mutant", sweep(REFUSED, ["no-acks-after-return", "commit-ld-before-counting"]))
 def test_what_is_refused_of_a_known_bug_is_drawn(mutant: str) -> None:
     known, (_, broken) = MUTANTS[mutant], REFUSED[mutant]
-    [first] = [each for each in obligations(known.theory()) if each.name == name(known.instead, broken[0])]
+    [first] = [each for each in obligations(known.theory()) if each.name == name(known.step, broken[0])]
     found = prover.refute(first)
     assert found is not None
     assert f"broken: {first.claim.name}" in "\n".join(found.lines())
@@ -147,7 +147,7 @@ def possible(state: Facts, steps: Iterable[Step]) -> Iterator[tuple[Step, tuple[
 
 
 def left_undone(of: Theory, seed: int) -> set[tuple[Thing, Thing]]:
-    """What a run leaves undelivered on lasting connections, of what it broadcasts: each with its process.
+    """The transactions that a run broadcasts and leaves undelivered on lasting connections, each with its process.
 
     Steps are taken at random until none is possible, those of some connections and some kinds rarely. One transaction
     is broadcast, if any can be, and p2's first connection is closed at a random moment.

@@ -22,14 +22,7 @@ def connect_unless_abandoned(s: Iteration, c: Connection) -> Change:
 def hear_cepoch_early(s: Iteration, c: Connection) -> Change:
     """The established leader does not answer the CEPOCH of a process that has acknowledged nothing."""
     answers = s.epoch_chosen() & (~s.established() | s.acknowledged(follower(c)))
-    return Change(
-        when=s.opened(c) & ~s.asked(c),
-        adds=(
-            *steps.ask(s, c),
-            add_all("offered", lambda d: same(d, c) & answers),
-            *steps.send_history(s, c, s.history_chosen() & answers),
-        ),
-    )
+    return steps.get_cepoch(s, c, s.epoch_chosen() & answers, s.history_chosen() & answers)
 
 
 @step("l.3.4")
@@ -79,20 +72,20 @@ def broadcast_to_synced(s: Iteration, t: Transaction) -> Change:
 
 
 class Mutant(Struct, frozen=True):
-    """A known bug in an iteration: the step it replaces, and its replacement; or an added step."""
+    """A known bug in an iteration: a wrong step, which replaces one or is one more."""
 
-    instead: Step
+    step: Step
     replaced: Step | None = None
 
     def theory(self) -> Theory:
         """Return the theory to prove, which should not succeed."""
         if self.replaced is None:
-            return theory((*STEPS, self.instead))
+            return theory((*STEPS, self.step))
         changed = [structs.replace(each, step=self._changed(each.step)) for each in STAGES]
         return theory(tuple(map(self._changed, STEPS)), changed)
 
     def _changed(self, step: Step) -> Step:
-        return self.instead if step is self.replaced else step
+        return self.step if step is self.replaced else step
 
 
 MUTANTS = {

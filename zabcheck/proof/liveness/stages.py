@@ -247,7 +247,7 @@ def somebody_waits_to_deliver(s: Iteration, c: Connection, t: Transaction) -> Fo
 
 
 PROPERTIES = (somebody_waits_to_join, somebody_waits_to_accept, somebody_waits_to_commit, somebody_waits_to_deliver)
-"""What has to follow besides: as long as something is left to be done, a stage waits."""
+"""The properties that have to follow besides: as long as something is left to be done, a stage waits."""
 
 
 class Kept(Claim, frozen=True):

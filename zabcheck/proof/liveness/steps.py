@@ -44,20 +44,21 @@ def hear_cepoch(s: Iteration, c: Connection) -> Change:
 
     NEWLEADER(e', I_e' ∘ β_e') goes with it if there is an I_e', too.
     """
+    return get_cepoch(s, c, s.epoch_chosen(), s.history_chosen())
+
+
+def get_cepoch(s: Iteration, c: Connection, offers: Formula, sends: Formula) -> Change:
+    """Return the step by which the leader notes a CEPOCH, answered with NEWEPOCH and NEWLEADER under two conditions."""
     return Change(
         when=s.opened(c) & ~s.asked(c),
         adds=(
-            *ask(s, c),
-            add_all("offered", lambda d: same(d, c) & s.epoch_chosen()),
-            *send_history(s, c, s.history_chosen()),
+            add("asked", c),
+            add("counted", follower(c)),
+            add_all("returned", lambda n: same(n, follower(c)) & s.acknowledged(n)),
+            add_all("offered", lambda d: same(d, c) & offers),
+            *send_history(s, c, sends),
         ),
     )
-
-
-def ask(s: Iteration, c: Connection) -> tuple[Addition, ...]:
-    """Return the additions by which the leader notes a CEPOCH."""
-    back = add_all("returned", lambda n: same(n, follower(c)) & s.acknowledged(n))
-    return add("asked", c), add("counted", follower(c)), back
 
 
 def send_history(s: Iteration, c: Connection, when: Formula) -> tuple[Addition, ...]:
