@@ -105,6 +105,8 @@ def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> 
 
 def test_somebody_who_has_only_read_the_page_does_the_first_three_lessons(visited: Visited) -> None:
     """They begin as the lesson says, and then take what may come first, with the key that the page names."""
+    from playwright.sync_api import expect
+
     begins = {
         "discovery": ["p1: elections and faults", "oracles: p1 leads p2 p3"],
         "synchronization": [],
@@ -119,11 +121,11 @@ def test_somebody_who_has_only_read_the_page_does_the_first_three_lessons(visite
             for button in buttons:
                 pressed(page, button)
             acts += len(buttons)
-            page.wait_for_function("!document.documentElement.hasAttribute('aria-busy')")
+            expect(page.locator("html[aria-busy]")).to_have_count(0, timeout=20_000)
             while not task.inner_text():
                 was = where.inner_text()
                 page.keyboard.press("n")
-                page.wait_for_function("was => document.getElementById('where').textContent !== was", arg=was)
+                expect(where).not_to_have_text(was, timeout=20_000)
                 acts += 1
             assert task.inner_text() == f"Done. {exercise.why} {exercise.after}"
     assert acts < 60, "at five seconds each that is half of ten minutes"
@@ -151,13 +153,15 @@ def test_an_answer_that_comes_late_does_not_undo_what_was_done_since(visited: Vi
             route.fulfill(response=answer)
         page.wait_for_timeout(300)
         assert page.locator("#where").inner_text() == "after 0 steps: the beginning"
+        # The tab always has a question open: its fetch ends with the context, and not in the test that comes next.
+        page.unroute_all(behavior="ignoreErrors")
 
 
 def test_everything_is_done_by_the_keyboard_alone(visited: Visited) -> None:
     with served(led()) as server, visited(server, 360) as page:
         page.get_by_label("p3: elections and faults").focus()
         page.keyboard.press("Enter")
-        page.wait_for_function("document.activeElement.closest('.menu')")
+        page.locator(".menu :focus").wait_for()
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "p3 crash"
         page.keyboard.press("Enter")
