@@ -32,5 +32,5 @@ def made() -> dict[Path, str]:
     with TemporaryDirectory() as folder:
         shutil.copy(HISTORY, folder)
         text = with_output(read(PAGE), Path(folder))
-        [drawn] = Path(folder, "reports").iterdir()
+        [drawn] = Path(folder, "reports").glob("*.html")
         return {PAGE: text, HISTORY.with_suffix(".html"): read(drawn)} | examples()

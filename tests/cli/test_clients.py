@@ -43,8 +43,15 @@ def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, bro
     assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in result.out
     assert "W2 line 10    client 2 sends 2: getData /a" in result.out
     assert "  2 getData /a: `old`       ──────────────────○     ◀W2 wrong\n" in result.out
-    [page] = Path("reports").iterdir()
+    part, page = sorted(Path("reports").iterdir())
+    assert f"\nwrote {part}\nwrote {page}\n" in result.out
+    again = zabcheck("clients", "check", part, "--promise", "multi")
+    assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in again.out
     assert f"\nwrote {page}\n" in result.out
+    assert (
+        "  The least history that shows this has 8 lines, beside the witness:\n     line 2     client 1 connects "
+        in result.out
+    )
     assert "<h1>multi is broken</h1>" in page.read_text(encoding="utf-8")
     assert result.out.endswith("\nFAIL: multi is broken\n")
 
@@ -81,6 +88,9 @@ def test_as_json_it_has_the_records_of_the_witness(zabcheck: Command, broken: Pa
     [promise] = history["promises"]
     assert (promise["status"], promise["breach"]["zxid"]) == ("violated", 5)
     assert [record["line"] for record in promise["breach"]["witness"]] == [6, 7, 10, 11]
+    [file] = Path("reports").glob("*.jsonl")
+    least = {"file": str(file), "count": 8, "lines": [2, 3, 4, 5, 6, 7, 10, 11], "minimal": True}
+    assert promise["breach"]["least"] == least
 
 
 def test_it_is_read_from_standard_input(zabcheck: Command, broken: Path) -> None:
@@ -126,6 +136,8 @@ def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
     told = [json.loads(zabcheck("clients", "check", each, "--format", "json").out)["histories"] for each in (out, same)]
     assert [each.pop("history") for [each] in told] == [str(out), str(same)]
     assert all(Path(each.pop("page")).is_file() for [each] in told)
+    breaches = [promise["breach"] for [each] in told for promise in each["promises"] if promise["breach"] is not None]
+    assert all(Path(each["least"].pop("file")).is_file() for each in breaches)
     assert told[0] == told[1]
     assert pq.read_table(out, columns=["mzxid"]).column(0).null_count < len(lines)
 

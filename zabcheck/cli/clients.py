@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from shutil import copyfileobj, which
 from tempfile import TemporaryFile
+from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 import msgspec
@@ -30,14 +31,16 @@ from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn, forms
 from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.exchange import Exchange, read
-from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, load
+from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, dump, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
+from zabcheck.zookeeper.clients.minimise import SECONDS, Least, least
 from zabcheck.zookeeper.clients.picture import marks_of, pictures
+from zabcheck.zookeeper.clients.promise import Breach
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
-from zabcheck.zookeeper.report.clients import Shown, page, render
+from zabcheck.zookeeper.report.clients import Shown, listed, page, render, told_of_least
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen import Gathering  # loads numpy, which not every command needs
@@ -63,6 +66,13 @@ class JudgedHistory(NamedTuple):
     """Empty for a history of Jepsen, whose operations are numbered."""
     records: Iterable[HistoryLine]
     """All lines; none if nothing is broken."""
+
+
+class _Finding(NamedTuple):
+    """A breach, and how it is shown."""
+
+    breach: Breach
+    shown: Shown
 
 
 @command_of(clients)
@@ -132,24 +142,27 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
     codes = [_outcome(each)[0] for each in judged]
     code = VIOLATED if VIOLATED in codes else max(codes)
     broken = [[*_broken(each)] for each in judged]
-    pages: list[Path | None] = [None] * len(judged)
     with writing("--out", out):
-        for number, (each, findings) in enumerate(zip(judged, broken, strict=True)):
-            if findings:
-                pages[number] = _write_page(each.name, findings, out)
+        written = [
+            _write(each.name, findings, out) if findings else _Written(None, {})
+            for each, findings in zip(judged, broken, strict=True)
+        ]
     if format is Format.json:
-        print_json(command, histories=[_as_json(each, file) for each, file in zip(judged, pages, strict=True)], **more)
+        print_json(command, histories=[*map(_as_json, judged, broken, written)], **more)
         return code
     console = make_console()
-    for each, findings, file in zip(judged, broken, pages, strict=True):
+    for each, findings, files in zip(judged, broken, written, strict=True):
         print_path(console, each.name, style="bold")
-        for shown in findings:
+        for _, shown in findings:
             print_path(console, f"{shown.heading}: {shown.summary}", style="red")
             for mark, place, said in shown.witness:
                 print_path(console, f"  {mark} {place:<11}{said}" if place else f"  {mark} {said}")
+            print_path(console, f"  {told_of_least(shown)}")
+            for place, said in listed(shown):
+                print_path(console, f"     {place:<11}{said}" if place else f"     {said}")
             console.print(render(shown))
         console.print(render_promises(each.judgements))
-        if file is not None:
+        for file in files.all:
             print_path(console, f"wrote {file}")
     why = _outcome(judged[codes.index(code)])[1]
     if len(judged) > 1:
@@ -158,11 +171,29 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
     return conclude(console, code, why)
 
 
-def _write_page(name: str, broken: Sequence[Shown], out: Path) -> Path:
-    """Write the page of a history, whose name ends with the start of the page's SHA-256."""
-    made = page(Path(name).name, broken).encode()
+class _Written(NamedTuple):
+    """The files of a history: its page, and by breach the least history that shows it."""
+
+    page: Path | None
+    least: dict[Breach, Path]
+
+    @property
+    def all(self) -> list[Path]:
+        return [*self.least.values(), *([] if self.page is None else [self.page])]
+
+
+def _write(name: str, findings: Sequence[_Finding], out: Path) -> _Written:
+    """Write a history's page, and the least history of each finding; names have the start of the page's SHA-256."""
+    made = page(Path(name).name, [each.shown for each in findings]).encode()
     stem = re.sub(r"[^\w-]+", "-", Path(name).stem).strip("-")
-    return write_all(out, {f"{stem}-{sha256(made).hexdigest()[:8]}.html": made})[0]
+    stem = f"{stem}-{sha256(made).hexdigest()[:8]}"
+    least = {
+        each.breach: (f"{stem}-{number}.jsonl", b"".join(dump(each.shown.least.history())))
+        for number, each in enumerate(findings, 1)
+        if each.shown.least is not None
+    }
+    write_all(out, {f"{stem}.html": made, **dict(least.values())})
+    return _Written(out / f"{stem}.html", {breach: out / file for breach, (file, _) in least.items()})
 
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written, as JSON Lines.")]
@@ -366,8 +397,9 @@ def _found(lines: Iterable[HistoryLine], wanted: set[Record | InitialNode]) -> d
     return found
 
 
-def _broken(judged: JudgedHistory) -> Iterator[Shown]:
+def _broken(judged: JudgedHistory) -> Iterator[_Finding]:
     """Yield each breach once, with the promises that it breaks."""
+    until = process_time() + SECONDS
     found: dict[tuple[object, ...], list[Judgement]] = {}
     for each in judged.judgements:
         if each.breach is not None:
@@ -376,13 +408,24 @@ def _broken(judged: JudgedHistory) -> Iterator[Shown]:
         breach, names = several[0].breach, [each.promise.name for each in several]
         assert breach is not None
         marks = marks_of(breach.witness)
-        yield Shown(
+        part = least(judged.records, breach, names, until - process_time())
+        shown = Shown(
             heading=_are_broken(names),
             summary=breach.summary,
             promises=tuple((each.promise.statement, each.promise.source) for each in several),
             witness=tuple((mark, *_line(judged, each)) for mark, each in zip(marks, breach.witness, strict=True)),
             pictures=tuple(pictures(judged.records, breach, names)),
+            least=part,
+            beside=() if part is None else tuple(_beside(judged, part, breach)),
         )
+        yield _Finding(breach, shown)
+
+
+def _beside(judged: JudgedHistory, part: Least, breach: Breach) -> Iterator[tuple[str, str]]:
+    """Yield the records of a least history that are not in the witness, each with its line, and as text."""
+    for number, line in part.lines:
+        if line not in breach.witness:
+            yield f"line {number}" if judged.lines else "", _said(line)
 
 
 def _are_broken(promises: Sequence[str]) -> str:
@@ -391,8 +434,11 @@ def _are_broken(promises: Sequence[str]) -> str:
 
 def _line(judged: JudgedHistory, record: Record | InitialNode) -> tuple[str, str]:
     """Return the line of a record of a witness, and the record as text."""
-    who = f"client {record.client} " if isinstance(record, Record) else ""
-    return f"line {judged.lines[record]}" if record in judged.lines else "", f"{who}{words(record)}"
+    return f"line {judged.lines[record]}" if record in judged.lines else "", _said(record)
+
+
+def _said(line: HistoryLine | Record) -> str:
+    return f"client {line.client} {words(line)}" if isinstance(line, Record) else words(line)
 
 
 def _outcome(judged: JudgedHistory) -> tuple[int, str]:
@@ -413,12 +459,22 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"
 
 
-def _as_json(judged: JudgedHistory, file: Path | None) -> dict[str, Any]:
-    promises = [_promise_as_json(judged, each) for each in judged.judgements]
-    return {"history": judged.name, "promises": promises, "page": file and as_text(file)}
+def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _Written) -> dict[str, Any]:
+    least = {each.breach: _least_as_json(judged, each.shown.least, files.least.get(each.breach)) for each in findings}
+    promises = [_promise_as_json(judged, each, least) for each in judged.judgements]
+    return {"history": judged.name, "promises": promises, "page": files.page and as_text(files.page)}
 
 
-def _promise_as_json(judged: JudgedHistory, judgement: Judgement) -> dict[str, Any]:
+def _least_as_json(judged: JudgedHistory, part: Least | None, file: Path | None) -> dict[str, Any] | None:
+    if part is None or file is None:
+        return None
+    lines = [each.number for each in part.lines] if judged.lines else None
+    return {"file": as_text(file), "count": len(part.lines), "lines": lines, "minimal": part.is_minimal}
+
+
+def _promise_as_json(
+    judged: JudgedHistory, judgement: Judgement, least: Mapping[Breach, dict[str, Any] | None]
+) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "promise": judgement.promise.name,
         "kind": judgement.promise.kind,
@@ -433,5 +489,6 @@ def _promise_as_json(judged: JudgedHistory, judgement: Judgement) -> dict[str, A
             "kind": breach.kind,
             "zxid": breach.zxid,
             "witness": [{"line": judged.lines.get(record), **msgspec.to_builtins(record)} for record in breach.witness],
+            "least": least[breach],
         }
     return fields

@@ -137,7 +137,7 @@ class _Item:
         """
         if self.sign != "read" or self.answer is None or self.answer.stat is None or self.request is None:
             return 0
-        written = {path for each in items if each.sign == "write" and each.request for path in _paths(each.request)}
+        written = {path for each in items if each.sign == "write" and each.request for path in paths_of(each.request)}
         is_of_children = self.request.op == "getChildren" or (
             self.request.path not in written and any(each.startswith(f"{self.request.path}/") for each in written)
         )
@@ -157,7 +157,7 @@ class _Found:
     def __post_init__(self) -> None:
         records = [each for each in self.witness if isinstance(each, Record)]
         self._connections = {each.connection for each in records}
-        self._paths = {path for each in self.witness for path in _paths(each)}
+        self._paths = {path for each in self.witness for path in paths_of(each)}
         self._reached: dict[int, int] = {}
         self._open: dict[tuple[int, int], _Item] = {}
 
@@ -187,7 +187,7 @@ class _Found:
         """Return True if a request is of the witness, or about its paths."""
         if line.connection in self._connections and line in self.witness:
             return True
-        return isinstance(line, Request) and any(path in self._paths for path in _paths(line))
+        return isinstance(line, Request) and any(path in self._paths for path in paths_of(line))
 
     def _add(self, number: int, line: Record, **fields: Request | Answer | WatchEvent) -> _Item:
         item = _Item(number, self._reached.get(line.connection, 0), **fields)  # type: ignore[arg-type]
@@ -222,7 +222,8 @@ class _Found:
         return any(each is not None and each in self.witness for each in records)
 
 
-def _paths(record: Record | InitialNode) -> Iterator[str]:
+def paths_of(record: HistoryLine | Record) -> Iterator[str]:
+    """Yield the paths of the nodes that a record is about."""
     match record:
         case Request():
             yield from (part.path for part in record.parts)

@@ -6,6 +6,7 @@ from zabcheck.zookeeper.clients.history import (
     Connect,
     Connected,
     Data,
+    HistoryLine,
     InitialNode,
     Lost,
     Part,
@@ -13,6 +14,7 @@ from zabcheck.zookeeper.clients.history import (
     Request,
     Result,
     Stat,
+    Told,
     WatchEvent,
 )
 from zabcheck.zookeeper.wire.zxids import shown
@@ -21,7 +23,7 @@ _LONGEST = 40
 """Characters of data that are shown."""
 
 
-def words(record: Record | InitialNode) -> str:
+def words(record: HistoryLine | Record) -> str:
     """Return a record as text, without the name of its client."""
     match record:
         case Connect():
@@ -40,8 +42,11 @@ def words(record: Record | InitialNode) -> str:
             return "loses the connection"
         case InitialNode():
             return f"{record.path} is there at first, {_stat(record.stat)}"
+        case Told():
+            told = f"client {record.from_} tells client {record.to} something"
+            return f"{told}, after the answer {record.after} and before the request {record.before}"
         case _:
-            raise AssertionError(f"{record} is no witness")
+            raise AssertionError(f"{record} is of no client")
 
 
 def brief(request: Request, answer: Answer | None) -> str:

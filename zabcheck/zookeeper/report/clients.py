@@ -10,6 +10,7 @@ from zabcheck.text import pen
 from zabcheck.text.html import document, text
 from zabcheck.text.pen import BOLD, DIM, WITNESS, Pen
 from zabcheck.text.words import counted
+from zabcheck.zookeeper.clients.minimise import MOST_LINES, SECONDS, Least
 from zabcheck.zookeeper.clients.picture import Line, Picture, Row, Sign
 
 SIGNS: Mapping[Sign, tuple[str, str]] = {
@@ -31,12 +32,17 @@ LINES = {
 }
 """The line of each kind, and its meaning."""
 AXES = {"zxid": "By zxid", "time": "In real time"}
+MOST_BESIDE = 12
+"""The most records beside the witness that are listed; the file with the least history has all of them."""
 LEAST_TEXT, MOST_TEXT, BETWEEN = 24, 56, 9
 """Cells of the texts, least and most, and between two places of an axis, at most."""
 
 
 class Shown(Struct, frozen=True):
-    """A broken promise: the heading, the sentence, the promises, the witness with its marks, and the pictures."""
+    """A broken promise: the heading, the sentence, the promises, the witness with its marks, and the pictures.
+
+    `least` is the least history that breaks it, of which `beside` are the records that are not in the witness.
+    """
 
     heading: str
     summary: str
@@ -45,6 +51,19 @@ class Shown(Struct, frozen=True):
     witness: tuple[tuple[str, str, str], ...]
     """The mark of each record, its place in the history, and the record in words."""
     pictures: tuple[Picture, ...]
+    least: Least | None = None
+    beside: tuple[tuple[str, str], ...] = ()
+    """The place of each record in the history, and the record in words."""
+
+
+def told_of_least(shown: Shown) -> str:
+    """Return how long the least history is."""
+    if shown.least is None:
+        return f"No part of the history of at most {MOST_LINES:,} lines was found that shows this."
+    length = counted(len(shown.least.lines), "line", "lines")
+    if not shown.least.is_minimal:
+        return f"The shortest history that was found in {SECONDS:.0f} CPU seconds and shows this has {length}."
+    return f"The least history that shows this has {length}" + (", beside the witness:" if shown.beside else ".")
 
 
 def legend(picture: Picture) -> Iterator[str]:
@@ -56,6 +75,13 @@ def legend(picture: Picture) -> Iterator[str]:
     for kind, (drawn, meaning) in LINES.items():
         if meaning and any(row.line is not None and row.line.kind == kind for row in rows):
             yield f"{drawn * 2} {meaning}"
+
+
+def listed(shown: Shown) -> Iterator[tuple[str, str]]:
+    """Yield the first of the records beside the witness, and how many more there are."""
+    yield from shown.beside[:MOST_BESIDE]
+    if len(shown.beside) > MOST_BESIDE:
+        yield "", f"and {len(shown.beside) - MOST_BESIDE:,} more"
 
 
 # In a terminal.
@@ -119,6 +145,7 @@ STYLE = """
 body { max-width: 76rem; } section + section { border-top: 1px solid var(--line); margin-top: 2rem; }
 .witness-list a { color: inherit; text-decoration: none; } .witness-list a:hover { text-decoration: underline; }
 .place { color: var(--soft); font-size: 0.875rem; margin-right: 0.5rem; white-space: nowrap; }
+.beside { list-style: none; margin: 0; padding-left: 2.2rem; font-size: 0.875rem; }
 figure.lanes { border: 1px solid var(--line); border-radius: 0.4rem; padding: 0.4rem 0.7rem 0.6rem; }
 .lanes ol { list-style: none; margin: 0; padding: 0; }
 section > h3 { margin-top: 0.9rem; }
@@ -166,12 +193,18 @@ def _section(number: int, shown: Shown, is_titled: bool) -> str:
     title = text(shown.heading if is_titled else "What happened")
     rows = {row.mark for picture in shown.pictures for lane in picture.lanes for row in lane.rows if row.mark}
     witness = "".join(_record(number, *each, each[0] in rows) for each in shown.witness)
+    beside = "".join(
+        f'<li><span class="place">{text(place)}</span>{text(said)}</li>\n' for place, said in listed(shown)
+    )
+    beside = f'<ol class="beside" aria-label="Beside the witness">\n{beside}</ol>\n' if beside else ""
     facts = "".join(f"<dt>{text(source)}</dt><dd>{text(said)}</dd>\n" for said, source in shown.promises)
     figures = "".join(_figure(number, at, each) for at, each in enumerate(shown.pictures))
     return (
         f'<section aria-labelledby="b{number}">\n<h2 id="b{number}">{title}</h2>\n'
         f'<p class="summary">{text(shown.summary)}.</p>\n'
-        f'<ol class="witness-list" aria-label="Witness">\n{witness}</ol>\n{figures}'
+        f'<ol class="witness-list" aria-label="Witness">\n{witness}</ol>\n'
+        f"<p>{text(told_of_least(shown))}</p>\n"
+        f"{beside}{figures}"
         f'<h3>What was promised</h3>\n<dl class="facts">\n{facts}</dl>\n</section>\n'
     )
 

@@ -10,6 +10,7 @@ from time import monotonic
 
 import msgspec
 
+from zabcheck.zookeeper.leaving_out import leave_out_parts
 from zabcheck.zookeeper.recording.folder import read
 from zabcheck.zookeeper.recording.records import AnyRecord, Cast, Chose, Reached, Run
 from zabcheck.zookeeper.run.choices.choice import Choice
@@ -48,25 +49,6 @@ def minimise(
         minimising.leave_out(patient)
         minimising.do_less(patient)
     return minimising.schedule
-
-
-def leave_out_parts(length: Callable[[], int], shown: Callable[[int, int], bool], more: Callable[[], bool]) -> None:
-    """Leave out parts of a list of this `length`, ever smaller ones, until none is left that can be, or no `more` time.
-
-    `shown` tries to leave out the items from a number up to another; if it returns True, they are gone.
-    """
-    part = max(1, length() // 2)
-    while more():
-        start = 0
-        shorter = False
-        while start < length() and more():
-            if shown(start, start + part):
-                shorter = True
-            else:
-                start += part
-        if part == 1 and not shorter:
-            break
-        part = part if shorter and part == 1 else max(1, part // 2)
 
 
 class _Tried:

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.run.minimise import Minimising, leave_out_parts
+from zabcheck.zookeeper.leaving_out import leave_out_parts
+from zabcheck.zookeeper.run.minimise import Minimising
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder
 
 FEW = 10
