@@ -33,6 +33,15 @@ PROVED = {
     ("--liveness",): (
         "liveness of Zab: all 397 obligations proved, for any number of processes, connections and transactions"
     ),
+    ("--implemented", "--property", "durability"): (
+        "implemented Zab: 1 of 727 obligations proved, a part and no proof of the protocol: "
+        "the conjuncts imply durability"
+    ),
+    ("--implemented", "--mutant", "n1-cut-unproposed", "--without", "logs-match", "--step", "l.2.1"): (
+        "implemented Zab with n1-cut-unproposed without the conjunct logs match: 99 of 706 obligations proved, a part "
+        "and no proof of the protocol: diff keeps epochs rise, diff keeps one promise, diff keeps current is accepted, "
+        "diff keeps leaders have promises and 95 more"
+    ),
     ("--liveness", "--mutant", "no-acks-after-return", "--without", "commits-are-told", "--step", "l.3.4"): (
         "liveness of Zab with no-acks-after-return without the conjunct commits are told: 23 of 381 obligations "
         "proved, a part and no proof of the protocol: hear ack ld keeps cepochs are answered, hear ack ld keeps "
@@ -124,6 +133,8 @@ def test_without_the_solver_one_line_names_the_extra(zabcheck: Command, monkeypa
         (("--conjunct", "log-match"), "--conjunct: no `log-match`; did you mean `logs-match`?"),
         (("--property", "agrement"), "--property: no `agrement`; did you mean `agreement`?"),
         (("--mutant", "ignore-digest"), "--mutant: `ignore-digest` is not expressed by the abstraction: a disk"),
+        (("--implemented", "--mutant", "1653"), "--mutant: `1653` is not expressed by the abstraction: a server that"),
+        (("--implemented", "--liveness"), "--liveness and --implemented: each is a proof of its own"),
         (("--step", "accept", "--property", "agreement"), "no obligation is of all of these"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from tests.counterexample.induction import states
 from zabcheck.proof.counterexample import SENTENCES, Counterexample, say, witness
 from zabcheck.proof.finite import SMALL, holds
+from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import Formula, Node, Transaction, every, some
 from zabcheck.proof.relations import State
@@ -49,7 +50,7 @@ def test_a_state_with_the_same_witness_breaks_the_claim(made: Callable[[], Count
 
 def test_each_relation_can_be_said_and_denied() -> None:
     assert {about: sorted(told) for about, told in SENTENCES.items()} == {
-        about: sorted(about.relations) for about in (State, Iteration)
+        about: sorted(about.relations) for about in (State, Iteration, Servers)
     }
     assert (
         say(Iteration, ("told", (("p2", 1), A)), False) == "no COMMIT or COMMIT-LD on p2's connection 1 covers a⟨1,1⟩"

@@ -19,9 +19,8 @@ from zabcheck.counterexample.induction.terminal import render
 from zabcheck.invariants.diagnosis import like
 from zabcheck.proof import prover
 from zabcheck.proof.certificate import Entry, contents, entry, write
-from zabcheck.proof.mutants import OUTSIDE
 from zabcheck.proof.obligations import Obligation, Theory, obligations
-from zabcheck.proof.subject import KNOWN, Kind, Subject
+from zabcheck.proof.subject import KNOWN, NOT_EXPRESSED, Kind, Subject
 from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 
@@ -44,6 +43,10 @@ Liveness = Annotated[
     bool,
     typer.Option("--liveness", help="Prove that an undisturbed leader gets on: that all it broadcasts is delivered."),
 ]
+Implemented = Annotated[
+    bool,
+    typer.Option("--implemented", help="Prove Zab as ZooKeeper implements it; --mutant is then a defect, e.g. 4643."),
+]
 Without = Annotated[
     str | None,
     typer.Option("--without", metavar="C", help="Leave this conjunct out of the invariant, to see what needs it."),
@@ -65,6 +68,7 @@ def prove(
     conjunct: Conjunct = None,
     property: Implied = None,
     liveness: Liveness = False,
+    implemented: Implemented = False,
     mutant: Mutant = None,
     without: Without = None,
     seconds: Seconds = 60,
@@ -78,7 +82,9 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    subject = _subject("liveness" if liveness else "safety", mutant, without)
+    if liveness and implemented:
+        raise BadInput("--liveness and --implemented: each is a proof of its own, expected one of them")
+    subject = _subject("liveness" if liveness else "implemented" if implemented else "safety", mutant, without)
     theory = subject.theory()
     every = obligations(theory)
     wanted = _wanted(theory, every, step, conjunct, property)
@@ -124,8 +130,8 @@ def prove(
 
 def _subject(kind: Kind, mutant: str | None, left_out: str | None) -> Subject:
     if mutant is not None and mutant not in KNOWN[kind]:
-        if kind == "safety" and mutant in OUTSIDE:
-            raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {OUTSIDE[mutant]}")
+        if mutant in NOT_EXPRESSED[kind]:
+            raise BadInput(f"--mutant: `{mutant}` is not expressed by the abstraction: {NOT_EXPRESSED[kind][mutant]}")
         raise BadInput(f"--mutant: no `{mutant}`; {like(mutant, list(KNOWN[kind]))}")
     if left_out is not None:
         conjuncts = Subject(kind=kind).theory().conjuncts

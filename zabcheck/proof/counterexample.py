@@ -19,9 +19,11 @@ from zabcheck.proof.finite import (
     bindings,
     ground,
     holds,
+    replaced,
     take,
     thing,
 )
+from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
@@ -78,7 +80,29 @@ SHOWN_OF_AN_ITERATION = {
     "delivered": ("{0} delivered {1}", "{0} did not deliver {1}"),
 }
 """The same for the relations of an iteration."""
-SENTENCES: dict[type[Relations], dict[str, tuple[str, str]]] = {State: SHOWN, Iteration: SHOWN_OF_AN_ITERATION}
+SHOWN_OF_SERVERS = {
+    **{name: said for name, said in SHOWN.items() if name not in ("accepted", "knew")},
+    "reached": ("{0}'s acceptedEpoch is {1} or later", "{0}'s acceptedEpoch is before {1}"),
+    "left": ("{0}'s acceptedEpoch is later than {1}", "{0}'s acceptedEpoch is not later than {1}"),
+    "current": ("{0} wrote {1} to currentEpoch", "{0} did not write {1} to currentEpoch"),
+    "log": ("{0} has {1} in its log", "{0} does not have {1} in its log"),
+    "forced": ("{0} has {1} on its disk", "{0} does not have {1} on its disk"),
+    "tree": ("{0} has {1} in memory", "{0} does not have {1} in memory"),
+    "joined": ("{0} has joined its leader", "{0} has not joined its leader"),
+    "unsaved": ("{0} has yet to write a snapshot", "{0} has no snapshot to write"),
+    "serving": ("{0} serves", "{0} does not serve"),
+    "acked": ("an ACK of {0} for {2} counts in {1}", "no ACK of {0} for {2} counts in {1}"),
+    "reported": ("{0} reported {2} with its ACKEPOCH of {1}", "{0} did not report {2} with its ACKEPOCH of {1}"),
+    "lacked": ("an epoch later than {0} began without {1}", "no epoch later than {0} began without {1}"),
+    "carried": ("an epoch later than {0} began with {1}", "no epoch later than {0} began with {1}"),
+    "adopted": ("{0} acknowledged NEWLEADER of {1}", "{0} did not acknowledge NEWLEADER of {1}"),
+}
+"""The same for the relations of servers."""
+SENTENCES: dict[type[Relations], dict[str, tuple[str, str]]] = {
+    State: SHOWN,
+    Iteration: SHOWN_OF_AN_ITERATION,
+    Servers: SHOWN_OF_SERVERS,
+}
 
 
 def say(about: type[Relations], fact: Fact, is_so: bool = True) -> str:
@@ -116,12 +140,15 @@ class Counterexample(Struct, frozen=True):
         return self.obligation.claim.name
 
     def lines(self) -> Iterator[str]:
-        """Yield it as text: the state before, the step, its additions, and the broken claim."""
+        """Yield it as text: the state before, the step, its additions and removals, and the broken claim."""
         yield "before:"
         yield from (f"  {each}" for each in _told(self.about, self.before))
         if step := self.obligation.step:
             yield f"step {step.number} ({step.name}), with {named(self.things)}: adds"
             yield from (f"  {each}" for each in _told(self.about, self.after - self.before))
+            if gone := self.before - self.after:
+                yield "and removes"
+                yield from (f"  {each}" for each in _told(self.about, gone))
         yield f"broken: {self.claim}, for {named(self.broken)}"
 
 
@@ -179,8 +206,9 @@ class _Writer:
         self.facts: dict[str, Fact] = {}
         self.choices: dict[str, tuple[Term, Thing]] = {}
         self.adds: dict[Fact, Formula] = {}
+        self.replaced: set[str] = set()
         if self.step:
-            self.adds = self._added()
+            self.adds, self.replaced = self._added(), replaced(self.step)
 
     def script(self) -> Script:
         universe = self.universe
@@ -200,6 +228,8 @@ class _Writer:
 
     def _fact(self, fact: Fact, after: bool) -> Formula:
         """Return a formula for a fact: after the step, if it held before or the step adds it."""
+        if after and fact[0] in self.replaced:
+            return self.adds.get(fact, FALSE)
         name = "|" + " ".join([fact[0], *map(show, fact[1])]) + "|"
         self.facts[name] = fact
         return Either((Named(name), self.adds[fact])) if after and fact in self.adds else Named(name)

@@ -29,7 +29,7 @@ from zabcheck.proof.logic import (
 )
 from zabcheck.proof.logic import Epoch as EpochTerm
 from zabcheck.proof.relations import State
-from zabcheck.proof.steps import Step, start
+from zabcheck.proof.steps import Replacement, Step, start
 
 Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str] | tuple[str, int]
 """A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any.
@@ -169,7 +169,7 @@ def at_start(universe: Universe) -> Facts:
 
 
 def added(step: Step, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> dict[Fact, Formula]:
-    """Return the facts that a step may add, each with the condition under which it does."""
+    """Return the facts that a step may add, or keep if it replaces their relation, each with its condition."""
     found: dict[Fact, Formula] = {}
     for addition in step.change.adds:
         for each in bindings(addition.variables, universe, bound):
@@ -179,12 +179,18 @@ def added(step: Step, universe: Universe, bound: Bound, fact: Callable[[Fact, bo
     return found
 
 
+def replaced(step: Step) -> set[str]:
+    """Return the names of the relations whose content a step replaces."""
+    return {each.relation for each in step.change.adds if isinstance(each, Replacement)}
+
+
 def take(step: Step, universe: Universe, facts: Facts, things: Sequence[Thing]) -> Facts | None:
     """Return the state after a step with these things, None if it is not possible."""
     bound = bindings_of(step, things)
     if not holds(step.change.when, universe, facts, bound):
         return None
-    return facts | added(step, universe, bound, _in(facts)).keys()
+    gone = replaced(step)
+    return frozenset(fact for fact in facts if fact[0] not in gone) | added(step, universe, bound, _in(facts)).keys()
 
 
 def bindings_of(step: Step, things: Sequence[Thing]) -> Bound:

@@ -45,7 +45,7 @@ LIKELY = {
     ),
     "knew its initial history": (*_OF_QUORUMS, "primary is up to date"),
 }
-"""The conjuncts from which some claims are likely to follow, besides themselves: they are tried first."""
+"""The conjuncts from which claims about Zab are likely to follow."""
 
 
 class Theory(Struct, frozen=True):
@@ -57,6 +57,8 @@ class Theory(Struct, frozen=True):
     assumptions: Mapping[str, Formula] = field(default_factory=lambda: ASSUMPTIONS)
     about: type[Relations] = State
     start: Callable[[Any], Formula] = start
+    likely: Mapping[str, Collection[str]] = field(default_factory=lambda: LIKELY)
+    """The conjuncts from which some claims are likely to follow, besides themselves: they are tried first."""
     kept: Sequence[Claim] = ()
     """The claims that each step has to keep besides the conjuncts, where they are true before it."""
     ends: Sequence[tuple[Step, Claim]] = ()
@@ -115,7 +117,7 @@ class Obligation(Struct, frozen=True):
     def likely(self) -> list[str]:
         """Return the names of hypotheses from which the goal is likely to follow; all of them if nothing is known."""
         given = self.given()
-        likely = LIKELY.get(self.claim.name)
+        likely = self.theory.likely.get(self.claim.name)
         if likely is None:
             return [name for name in given if self.kind != "step" or not name.startswith("knew")]
         conjuncts = {each.name for each in self.theory.conjuncts} - {self.claim.name, *likely}

@@ -20,7 +20,7 @@ from zabcheck.proof.logic import (
     Transaction,
 )
 from zabcheck.proof.relations import Relations
-from zabcheck.proof.steps import Step
+from zabcheck.proof.steps import Replacement, Step
 
 Names = dict[int, str]
 """The name of each variable that is known at a place of a formula, by its number."""
@@ -61,7 +61,11 @@ def after(about: type[Relations], step: Step, names: Names) -> list[str]:
         arguments = added[name].variables if name in added else tuple(sort("x") for sort in sorts)
         inside = _named(arguments, names)
         held = _applied(name, [inside[term.number] for term in arguments])
-        body = f"(or {held} {text(added[name].formula, inside)})" if name in added else held
+        body = held
+        if name in added:
+            body = text(added[name].formula, inside)
+            if not isinstance(added[name], Replacement):
+                body = f"(or {held} {body})"
         lines.append(f"(define-fun {name}-after ({_bound(arguments, inside)}) Bool {body})")
     return lines
 

@@ -36,8 +36,12 @@ class Addition(Struct, frozen=True):
     formula: Formula
 
 
+class Replacement(Addition, frozen=True):
+    """A relation's new content: the tuples of which `formula` is true, and no others."""
+
+
 class Change(Struct, frozen=True):
-    """The condition of a step, and its additions."""
+    """The condition of a step, and its additions and replacements."""
 
     when: Formula
     adds: tuple[Addition, ...]

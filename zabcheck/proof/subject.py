@@ -1,15 +1,21 @@
-"""The subject of a proof: Zab, or a known bug in it; its safety, or its liveness."""
+"""The subject of a proof: Zab or its implementation by ZooKeeper, or a known bug in it; its safety, or its liveness."""
 
 from typing import Literal
 
 from msgspec import Struct
 
 from zabcheck.proof import mutants
+from zabcheck.proof.implemented.defects import DEFECTS
+from zabcheck.proof.implemented.defects import OUTSIDE as NO_STEP
+from zabcheck.proof.implemented.repairs import ACCEPTED, REFUSED
+from zabcheck.proof.implemented.theory import theory as implemented
 from zabcheck.proof.liveness import mutants as liveness
 from zabcheck.proof.liveness.theory import theory
 from zabcheck.proof.obligations import Theory, leave_out
 
-Kind = Literal["safety", "liveness"]
+CHANGES = {**DEFECTS, **ACCEPTED, **REFUSED}
+"""What may be otherwise in implemented Zab: known defects, and changes that repair them or look as if."""
+Kind = Literal["safety", "liveness", "implemented"]
 
 
 class Subject(Struct, frozen=True):
@@ -23,7 +29,8 @@ class Subject(Struct, frozen=True):
     def name(self) -> str:
         """The subject in words: "Zab with quorum-off-by-one"."""
         with_mutant = f" with {self.mutant}" if self.mutant else ""
-        whole = f"Zab{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
+        protocol = "implemented Zab" if self.kind == "implemented" else "Zab"
+        whole = f"{protocol}{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
         return f"liveness of {whole}" if self.kind == "liveness" else whole
 
     def proved(self, number: int, of: int) -> str:
@@ -34,10 +41,14 @@ class Subject(Struct, frozen=True):
         """Return the theory to prove."""
         if self.kind == "liveness":
             found = liveness.MUTANTS[self.mutant].theory() if self.mutant else theory()
+        elif self.kind == "implemented":
+            found = CHANGES[self.mutant].theory() if self.mutant else implemented()
         else:
             found = mutants.KNOWN[self.mutant].theory() if self.mutant else Theory()
         return leave_out(found, self.without) if self.without else found
 
 
-KNOWN = {"safety": tuple(mutants.KNOWN), "liveness": tuple(liveness.MUTANTS)}
+KNOWN = {"safety": tuple(mutants.KNOWN), "liveness": tuple(liveness.MUTANTS), "implemented": tuple(CHANGES)}
 """The names of the mutants and releases of which each kind of proof may be."""
+NOT_EXPRESSED: dict[Kind, dict[str, str]] = {"safety": mutants.OUTSIDE, "liveness": {}, "implemented": NO_STEP}
+"""The known bugs that each kind of proof cannot express, with the reason."""

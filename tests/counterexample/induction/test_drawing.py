@@ -7,10 +7,11 @@ import pytest
 
 from tests.counterexample.induction import states
 from tests.text.consoles import InAscii
-from zabcheck.counterexample.induction.lanes import CELLS, Item, drawing
+from zabcheck.counterexample.induction.lanes import CELLS, CELLS_OF_SERVERS, ROWS_OF_SERVERS, Item, drawing
 from zabcheck.counterexample.induction.page import page
 from zabcheck.counterexample.induction.terminal import render
 from zabcheck.proof.counterexample import Counterexample
+from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.relations import RELATIONS
 from zabcheck.text.pen import text_of
 
@@ -70,6 +71,10 @@ def row(made: Made, name: str, title: str = "process") -> list[tuple[Item, ...]]
 
 def test_every_relation_has_a_place() -> None:
     assert sorted(CELLS) == sorted(RELATIONS)
+    assert sorted(CELLS_OF_SERVERS) == sorted(Servers.relations)
+    of_epochs = {"reached", "current"}  # a line each above the rows
+    told = {relation for rows in ROWS_OF_SERVERS.values() for relation in rows.values()}
+    assert {*Servers.relations} - told == {*of_epochs, "left", "opened"}
 
 
 def test_the_whole_in_a_terminal() -> None:

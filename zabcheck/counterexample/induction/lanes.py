@@ -5,12 +5,15 @@ what became of each epoch. No fact of the state is left out but those that are s
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 
 from msgspec import Struct
 
 from zabcheck.proof.counterexample import Counterexample, named, say, show
 from zabcheck.proof.finite import Fact, Facts, Thing
+from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
+from zabcheck.proof.relations import State
 from zabcheck.proof.steps import Step
 
 Cell = Callable[..., tuple[Thing, str]]
@@ -74,8 +77,44 @@ ROWS_OF_AN_ITERATION = {
     "the leader": {"has e'": "epoch_chosen", "has I_e'": "history_chosen", "established": "established"},
 }
 """The tables for an iteration, each with its rows, and the relation of each row."""
-ADDED, MISSING, MOVES = "+", "not ", "▶ "
-"""The signs of what the step adds, of what is missing and would make the claim true, and of who takes the step."""
+CELLS_OF_SERVERS: dict[str, Cell] = {
+    **{name: cell for name, cell in CELLS.items() if name not in ("accepted", "knew")},
+    **dict.fromkeys(("reached", "current"), lambda n, e: (n, f"e{e}")),
+    **dict.fromkeys(("log", "forced", "tree"), lambda n, t: (n, show(t))),
+    **dict.fromkeys(("joined", "unsaved", "serving"), lambda n: (n, "true")),
+    **dict.fromkeys(("lacked", "carried"), lambda e, t: (e, show(t))),
+    "acked": lambda n, e, t: (n, f"{show(t)} in e{e}"),
+    "reported": lambda n, e, t: (n, f"{show(t)} for e{e}"),
+}
+"""The same for the relations of servers."""
+ROWS_OF_SERVERS = {
+    "process": {
+        "log, snapshot": "log",
+        "… forced": "forced",
+        "memory": "tree",
+        "joined": "joined",
+        "no snapshot yet": "unsaved",
+        "serves": "serving",
+        "delivered": "delivered",
+        "promised (ACKEPOCH)": "promised",
+        "… reported": "reported",
+        "NEWLEADER's ACK": "adopted",
+        "ACK counts": "acked",
+    },
+    "epoch": {
+        "leader": "led",
+        "established": "established",
+        "initial history": "initial",
+        "proposed": "proposed",
+        "committed": "committed",
+        "later one has": "carried",
+        "later one lacks": "lacked",
+    },
+}
+"""The tables for servers, each with its rows, and the relation of each row; a process has its epochs above."""
+_CELLS = {Servers: CELLS_OF_SERVERS, Iteration: CELLS_OF_AN_ITERATION, State: CELLS}
+ADDED, REMOVED, MISSING, MOVES = "+", "−", "not ", "▶ "
+"""The signs of what the step adds and removes, what is missing for the claim to be true, and who takes the step."""
 USUAL = {("opened", (0,))}
 """Facts of every state, besides that every process was in epoch 0."""
 
@@ -93,7 +132,7 @@ class Item(Struct, frozen=True):
     @property
     def is_changed(self) -> bool:
         """Return True if the step causes this."""
-        return self.sign == ADDED or bool(self.was)
+        return self.sign in (ADDED, REMOVED) or bool(self.was)
 
 
 class Row(Struct, frozen=True):
@@ -141,6 +180,8 @@ def drawing(found: Counterexample) -> Drawing:
     state = _State(found, witness)
     if found.about is Iteration:
         lanes = tuple(_tables_of_an_iteration(found, state))
+    elif found.about is Servers:
+        lanes = tuple(_tables_of_servers(found, state))
     else:
         lanes = tuple(each for each in (_processes(found, state), _epochs(found, state, witness)) if each.heads)
     return Drawing(
@@ -181,6 +222,8 @@ def _legend(items: Sequence[Item]) -> Iterator[str]:
         yield "▶ takes the step"
     if ADDED in signs:
         yield "+ added"
+    if REMOVED in signs:
+        yield "− removed"
     if any(item.was for item in items):
         yield "→ changed"
     if MISSING in signs:
@@ -213,8 +256,10 @@ class _State:
         self.before: Facts = found.before
         self.after: Facts = found.after
         self.labels = {fact: each.label for each in witness for fact in each.facts}
-        self.cells = CELLS_OF_AN_ITERATION if found.about is Iteration else CELLS
-        self.known = sorted({*self.after, *self.labels}, key=lambda fact: (fact[0], [show(each) for each in fact[1]]))
+        self.cells = _CELLS[found.about]
+        self.known = sorted(
+            {*self.before, *self.after, *self.labels}, key=lambda fact: (fact[0], [show(each) for each in fact[1]])
+        )
 
     def items(self, relation: str, lane: Thing, epoch: Thing | None = None) -> tuple[Item, ...]:
         """Return the facts of a relation that stand in a lane, of one epoch if it is given."""
@@ -224,7 +269,8 @@ class _State:
                 continue
             where, text = self.cells[relation](*fact[1])
             if where == lane:
-                sign = MISSING if fact not in self.after else "" if fact in self.before else ADDED
+                was, now = fact in self.before, fact in self.after
+                sign = ("" if was else ADDED) if now else REMOVED if was else MISSING
                 found.append(Item(text, sign, labels=self._marks(fact)))
         return tuple(found)
 
@@ -255,7 +301,7 @@ def _processes(found: Counterexample, state: _State) -> Lanes:
         rows.append(_moves(nodes, step, found.things["n" if "n" in found.things else "l"]))
     rows += [
         _row("f.p", nodes, lambda n: state.value(_promised_epoch, n, "left")),
-        _row("f.a", nodes, lambda n: state.value(_current_epoch, n)),
+        _row("f.a", nodes, lambda n: state.value(partial(_latest, "adopted"), n)),
         _row("history", nodes, lambda n: state.value(_history, n)),
         _row("delivered", nodes, lambda n: state.items("delivered", n) or (Item("nothing"),)),
     ]
@@ -302,6 +348,41 @@ def _tables_of_an_iteration(found: Counterexample, state: _State) -> Iterator[La
             yield Lanes(title, tuple(map(show, used)), tuple(filter(_is_needed, drawn)))
 
 
+def _tables_of_servers(found: Counterexample, state: _State) -> Iterator[Lanes]:
+    """Yield tables of the servers, and of the epochs in which something happened."""
+    universe, step = found.universe, found.obligation.step
+    epochs = [each for each in universe.epochs if any(state.items(r, each) for r in ROWS_OF_SERVERS["epoch"].values())]
+    columns: tuple[Sequence[Thing], Sequence[Thing]] = (universe.nodes, [each for each in epochs if each])
+    for (title, rows), lanes in zip(ROWS_OF_SERVERS.items(), columns, strict=True):
+        drawn = [_row(name, lanes, lambda lane, r=relation: state.items(r, lane)) for name, relation in rows.items()]
+        if title == "epoch":
+            drawn = [
+                _row(each.name, lanes, state.initial) if each.name == "initial history" else _if_later(each)
+                for each in drawn
+            ]
+        else:
+            drawn = [
+                _row("acceptedEpoch", lanes, lambda n: state.value(partial(_latest, "reached"), n, "reached")),
+                _row("currentEpoch", lanes, lambda n: state.value(partial(_latest, "current"), n, "current")),
+                *(each if each.name != "NEWLEADER's ACK" else _without_epoch_0(each) for each in drawn),
+            ]
+            if step is not None:
+                drawn.insert(0, _moves(lanes, step, found.things["n" if "n" in found.things else "l"]))
+        if lanes:
+            yield Lanes(title, tuple(map(show, lanes)), tuple(filter(_is_needed, drawn)))
+
+
+def _without_epoch_0(row: Row) -> Row:
+    return Row(row.name, tuple(map(_but_epoch_0, row.cells)))
+
+
+def _if_later(row: Row) -> Row:
+    """Return a row; of what a later epoch has or lacks, which is seen there, only what the witness names."""
+    if not row.name.startswith("later"):
+        return row
+    return Row(row.name, tuple(tuple(item for item in cell if item.labels) for cell in row.cells))
+
+
 def _moves(lanes: Sequence[Thing], step: Step, mover: Thing) -> Row:
     """Draw in which lane the step is taken."""
     return _row("the step", lanes, lambda lane: (Item(f"{step.number} {step.name}", MOVES),) if lane == mover else ())
@@ -341,18 +422,14 @@ def _has_gaps(facts: Facts, node: str) -> bool:
     return left != set(range(len(left)))
 
 
-def _latest(facts: Facts, node: str) -> int:
-    adopted = [things[1] for name, things in facts if name == "adopted" and things[0] == node]
-    return max((each for each in adopted if isinstance(each, int)), default=0)
-
-
-def _current_epoch(facts: Facts, node: str) -> str:
-    """Return f.a."""
-    return f"{_latest(facts, node)}"
+def _latest(relation: str, facts: Facts, node: str) -> str:
+    """Return the latest epoch of which a relation is true at a process, as text."""
+    epochs = [things[1] for name, things in facts if name == relation and things[0] == node]
+    return f"{max((each for each in epochs if isinstance(each, int)), default=0)}"
 
 
 def _history(facts: Facts, node: str) -> str:
     """Return the history: what the process accepted in f.a."""
-    now = (node, _latest(facts, node))
+    now = (node, int(_latest("adopted", facts, node)))
     accepted = [things[2] for name, things in facts if name == "accepted" and things[:2] == now]
     return " ".join(show(each) for each in sorted(accepted, key=show)) or "empty"

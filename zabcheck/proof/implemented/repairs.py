@@ -1,0 +1,71 @@
+"""Other repairs of known defects than the steps have: what the proof accepts, and what falls short of it."""
+
+from zabcheck.proof.implemented import steps
+from zabcheck.proof.implemented.defects import Defect
+from zabcheck.proof.implemented.servers import Servers
+from zabcheck.proof.implemented.steps import become, cut, disconnect, may_join, step
+from zabcheck.proof.logic import Epoch, Formula, Node, Transaction, epoch_of, every
+from zabcheck.proof.steps import Change, add
+
+
+@step("l.2.1")
+def truncate_behind_proposed(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
+    """TRUNC cuts nothing that the leader has proposed, committed or not. No acknowledgement is forgotten."""
+    common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.history(e, t), Transaction)
+    return _truncate_without_forgetting(s, n, e, z, common)
+
+
+@step("l.2.1")
+def truncate_behind_committed(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
+    """TRUNC cuts nothing that is committed. No acknowledgement is forgotten."""
+    common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
+    return _truncate_without_forgetting(s, n, e, z, common)
+
+
+def _truncate_without_forgetting(s: Servers, n: Node, e: Epoch, z: Transaction, common: Formula) -> Change:
+    kept = tuple(each for each in cut(s, n, e, z) if each.relation != "acked")
+    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & common, adds=kept)
+
+
+@step("f.2.1")
+def take_epoch_of_log(s: Servers, n: Node, t: Transaction) -> Change:
+    """ZKDatabase.loadDataBase: n writes the epoch of its last transaction t, which is forced, to currentEpoch."""
+    return Change(when=~s.joined(n) & s.forced(n, t), adds=(add("current", n, epoch_of(t)),))
+
+
+@step("f.2.1")
+def write_epoch_then_force(s: Servers, n: Node, e: Epoch) -> Change:
+    """NEWLEADER: n writes its history and currentEpoch, and forces the history before it acknowledges."""
+    has_all = every(lambda t: s.initial(e, t) >> s.log(n, t), Transaction)
+    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=(add("current", n, e),))
+
+
+@step("leave")
+def leave_and_load(s: Servers, n: Node, z: Transaction) -> Change:
+    """The thread that logs has ended, at an error; n loads its database, without what waited for that thread."""
+    kept = lambda t: s.log(n, t) & (s.forced(n, t) | (t < z))  # noqa: E731  # two relations become this
+    return Change(when=s.joined(n), adds=(become("log", n, kept), become("tree", n, kept), *disconnect(n)))
+
+
+@step("leave")
+def leave_with_a_snapshot(s: Servers, n: Node, e: Epoch) -> Change:
+    """Between SNAP or TRUNC and NEWLEADER n writes its memory as a snapshot, forced, and keeps it."""
+    kept = lambda t: (s.unsaved(n) & s.tree(n, t)) | (~s.unsaved(n) & s.log(n, t))  # noqa: E731  # likewise three
+    return Change(
+        when=s.joined(n) & s.at(n, e),
+        adds=(*(become(name, n, kept) for name in ("log", "forced", "tree")), *disconnect(n)),
+    )
+
+
+ACCEPTED = {
+    "n1-cut-unproposed": Defect(steps.truncate, truncate_behind_proposed),
+    "1653-epoch-of-log": Defect(None, take_epoch_of_log),
+    "4882-load": Defect(steps.leave, leave_and_load),
+    "5094-snapshot": Defect(steps.leave, leave_with_a_snapshot),
+}
+"""Repairs, each with the number of its defect, with which everything is proved."""
+REFUSED = {
+    "n1-cut-uncommitted": Defect(steps.truncate, truncate_behind_committed),
+    "n3-force-before-ack": Defect(steps.write_epoch, write_epoch_then_force),
+}
+"""Changes that look like repairs, and are refused."""
