@@ -10,6 +10,7 @@ from pathlib import Path
 from docs.generators import (
     any_language,
     campaigns,
+    channel,
     clients,
     commands,
     counterexamples,
@@ -43,6 +44,7 @@ from docs.generators.output import ROOT
 Made = Callable[[], dict[Path, str]]
 QUICK: dict[str, Made] = {
     "any-language": any_language.made,
+    "channel": channel.made,
     "clients": clients.made,
     "commands": commands.made,
     "counterexamples": counterexamples.made,

@@ -13,8 +13,9 @@ PAGE = DOCS / "mutants.md"
 HEAD = """# The known bugs
 
 Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. Four are bugs of Zab as LADIS
-2008 describes it (`--protocol ladis`), and the last ones are bugs of Zab with
-[configurations that change](reconfiguration.md#known-bugs) (`--protocol zab-reconfiguration`).
+2008 describes it (`--protocol ladis`), and others are bugs of Zab with
+[configurations that change](reconfiguration.md#known-bugs) (`--protocol zab-reconfiguration`). The last ones are
+of a causal broadcast (`--protocol causal`) and of [channels over lossy links](channel.md) (`--protocol channel`).
 
 Each name links to a page on which you can step through the shortest run. `tests/schedules` has a schedule for every
 property that a bug breaks. [How soon a search finds each bug](notes/detection.md) is measured in a note. `make docs`

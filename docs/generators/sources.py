@@ -107,7 +107,19 @@ DSN_2011 = (
     Claim(
         "II, single iteration", "Nothing is received that was sent in another iteration", Bug("stale-proposal-accepted")
     ),
-    Claim("II, channels", "Fair-lossy links and connections give such channels"),
+    Claim(
+        "II, channels",
+        "Fair-lossy links and connections give such channels",
+        Checked("explore --protocol channel --processes 2 --epochs 2 --txns 2 --timeouts 1 --crashes 1"),
+    ),
+    Claim("II, channels", "… though frames get lost, come twice, and overtake each other", Played("dsn-channel")),
+    Claim("II, channels", "… integrity: what was not sent is not received", Bug("send-again-as-new")),
+    Claim("II, channels", "… prefix: what was sent before is received before", Bug("receive-past-a-gap")),
+    Claim(
+        "II, channels",
+        "… single iteration: an iteration that is over brings no more messages",
+        Bug("receive-of-old-iteration"),
+    ),
     Claim("III", "A primary broadcasts after ready(e), with zxids of epoch e", Bug("broadcast-before-established")),
     Claim("III", "No zxid has two values", Bug("counter-wraps")),
     Claim(

@@ -8,6 +8,12 @@ from functools import partial
 
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.causal_steps import nothing_before
+from zabcheck.mutants.channel_steps import (
+    Counts,
+    receive_next_of_any_iteration,
+    send_again_as_new,
+    whatever_comes_later,
+)
 from zabcheck.mutants.ladis_steps import (
     forget_the_leaders_record,
     keep_own_log,
@@ -89,9 +95,12 @@ from zabcheck.protocols.base import (
     Lost,
     Protocol,
     Request,
+    Run,
     Started,
+    TimedOut,
 )
 from zabcheck.protocols.causal.steps import on_request as on_causal_request
+from zabcheck.protocols.channel import steps as channel
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.reconfiguration import messages as reconfiguration
@@ -703,6 +712,37 @@ CATALOGUE: dict[str, Mutant] = {
             _named("local primary order, po causal order, prefix, full causal order"),
             "two changes of leader",
             {Request: partial(on_causal_request, before=nothing_before)},
+        ),
+        Mutant(
+            "send-again-as-new",
+            "channel",
+            "a message that is sent again gets a new number, as if it were another one",
+            "derived from DSN 2011, II: integrity",
+            _named("integrity"),
+            "a time-out",
+            {TimedOut: send_again_as_new},
+            processes=2,
+        ),
+        Mutant(
+            "receive-past-a-gap",
+            "channel",
+            "a receiver takes any message with a higher number than the last one, not the next alone",
+            "derived from DSN 2011, II: prefix",
+            _named("local primary order"),
+            "none: a frame overtakes another",
+            {Run: partial(channel.on_run, data=partial(channel.on_data, takes=whatever_comes_later))},
+            processes=2,
+        ),
+        Mutant(
+            "receive-of-old-iteration",
+            "channel",
+            "a receiver goes on with iterations that are over: it takes the next message of each",
+            "derived from DSN 2011, II: single iteration",
+            _named("global primary order"),
+            "a new iteration",
+            {Run: partial(channel.on_run, data=receive_next_of_any_iteration)},
+            processes=2,
+            state=Counts,
         ),
     )
 }

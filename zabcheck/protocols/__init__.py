@@ -17,6 +17,7 @@ _MODULES = {
     "paxos-barrier": "zabcheck.protocols.paxos",
     "paxos-one-proposer": "zabcheck.protocols.paxos",
     "causal": "zabcheck.protocols.causal",
+    "channel": "zabcheck.protocols.channel",
     "db19": "zabcheck.protocols.db19",
     "db19-fifo": "zabcheck.protocols.db19",
     "zookeeper": "zabcheck.zookeeper.model",

@@ -32,6 +32,30 @@ _PLAYED: tuple[AnyChoice, ...] = (
     choices.Settle(9),
 )
 """Figure 3 with a third process: v reaches nobody, p2 leads with p3, p1 joins it, and then p1 leads again."""
+_LOSSY: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Settle(1),
+    choices.Request(1, "a"),
+    choices.Request(1, "b"),
+    choices.Drain(2, 1),
+    choices.Run(2, "overtakes"),  # b, which is dropped
+    choices.Run(2, "repeats"),  # a
+    choices.Run(2, "arrives"),  # a again
+    choices.Timeout(1),
+    choices.Drain(2, 1),
+    choices.Run(2, "overtakes"),  # b, sent again; what was sent again of a is late
+    choices.Request(1, "c"),
+    choices.Drain(2, 1),
+    choices.Elect(2, 1),
+    choices.Drain(1, 2),
+    choices.Run(1, "arrives"),
+    choices.Request(1, "d"),
+    choices.Drain(2, 1),
+    choices.Run(2, "overtakes"),  # d
+    choices.Run(2, "arrives"),  # a
+    choices.Run(2, "arrives"),  # c
+)
+"""p1 sends a, b and c in an iteration and d in the next one; the link reorders, loses and repeats."""
 _COMPARED = ("total order", "causality", "full causal order")
 
 
@@ -40,6 +64,19 @@ def _delivered(process: int, *txns: Txn) -> list[Event]:
 
 
 SCENARIOS = (
+    Scenario(
+        "dsn-channel",
+        "a channel over a link that loses, repeats and reorders",
+        "DSN 2011, II",
+        "b arrives before a and is dropped, so that p1 has to send it again. a arrives twice and is received once. c "
+        "arrives when the iteration is over, after d of the next one, and is not received.",
+        scheduled("channel", 2, *_LOSSY),
+        Outcome(
+            holds=("integrity", "local primary order", "global primary order"),
+            judged_by=("integrity", "local primary order", "global primary order"),
+            delivered={2: "a⟨1,1⟩ b⟨1,2⟩ d⟨2,1⟩"},
+        ),
+    ),
     Scenario(
         "dsn-figure-3",
         "PO causal order without causal order",

@@ -1,0 +1,29 @@
+"""The frames by which a channel is built over a link that loses, repeats and reorders them."""
+
+from zabcheck.protocols.base import Message
+
+
+class Frame(Message, frozen=True):
+    """What the link carries. Any frame may be lost, arrive twice, or arrive after a later one."""
+
+
+class Open(Frame, frozen=True):
+    """The receiver has begun an iteration, and wants what is sent to it from now on."""
+
+    iteration: int
+
+
+class Data(Frame, frozen=True):
+    """The message of this number, from 1 on, in iteration `iteration` of its sender and `of` of its receiver."""
+
+    iteration: int
+    of: int
+    number: int
+    value: str
+
+
+class Ack(Frame, frozen=True):
+    """The receiver has every message up to `number` of iteration `iteration` of the sender."""
+
+    iteration: int
+    number: int
