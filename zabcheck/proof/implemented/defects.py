@@ -68,14 +68,14 @@ def diff_of_a_branch(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
 @step("l.2.1")
 def truncate_what_is_known(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """A transaction applied late lowers maxCommittedLog to z: the leader has later ones, and n has to cut them."""
-    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z), adds=cut(s, n, e, z))
+    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z), adds=cut(s, n, e, lambda t: t <= z))
 
 
 @step("l.2.1")
 def truncate_and_count(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """LearnerHandler.syncFollower compares with what is applied; what n acknowledged of what it cuts still counts."""
     common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.initial(e, t), Transaction)
-    kept = tuple(each for each in cut(s, n, e, z) if each.relation != "acked")
+    kept = tuple(each for each in cut(s, n, e, lambda t: t <= z) if each.relation != "acked")
     return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & common, adds=kept)
 
 
@@ -84,7 +84,7 @@ def truncate_inexactly(s: Servers, n: Node, e: Epoch, z: Transaction, w: Transac
     """FileTxnLog.truncate(z), z not in the log but in the snapshot before: the first record behind z, w, stays."""
     common = s.log(n, z) & s.known(e, z) & every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
     kept = lambda t: s.log(n, t) & ((t <= z) | same(t, w))  # noqa: E731  # three relations become this
-    changes = [each for each in cut(s, n, e, z) if each.relation not in ("log", "forced", "tree")]
+    changes = [each for each in cut(s, n, e, lambda t: t <= z) if each.relation not in ("log", "forced", "tree")]
     return Change(
         when=may_join(s, n, e) & common,
         adds=(*(become(name, n, kept) for name in ("log", "forced", "tree")), *changes),
@@ -95,7 +95,7 @@ def truncate_inexactly(s: Servers, n: Node, e: Epoch, z: Transaction, w: Transac
 def truncate_log_alone(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """FileTxnLog.truncate: a snapshot that Leader.lead wrote has what is cut, and is loaded again."""
     common = s.log(n, z) & s.known(e, z) & every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
-    changes = [each for each in cut(s, n, e, z) if each.relation not in ("log", "forced", "tree")]
+    changes = [each for each in cut(s, n, e, lambda t: t <= z) if each.relation not in ("log", "forced", "tree")]
     return Change(when=may_join(s, n, e) & common, adds=tuple(changes))
 
 

@@ -62,7 +62,7 @@ _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     # p1 had logged ⟨1,2⟩, and gets TRUNC; ⟨2,1⟩ is committed meanwhile. p3 loses its power, and comes back.
     (leave, (P1,)),
     (promise, (P1, 2, P2)),
-    (truncate, (P1, 2, T11)),
+    (truncate, (P1, 2)),
     (apply_unsaved, (P1, 2, T21)),
     (write_snapshot, (P1, 2)),
     *((each, (P1, 2)) for each in (write_epoch, acknowledge)),

@@ -23,7 +23,7 @@ def truncate_behind_committed(s: Servers, n: Node, e: Epoch, z: Transaction) -> 
 
 
 def _truncate_without_forgetting(s: Servers, n: Node, e: Epoch, z: Transaction, common: Formula) -> Change:
-    kept = tuple(each for each in cut(s, n, e, z) if each.relation != "acked")
+    kept = tuple(each for each in cut(s, n, e, lambda t: t <= z) if each.relation != "acked")
     return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & common, adds=kept)
 
 

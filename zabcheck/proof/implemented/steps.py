@@ -118,23 +118,22 @@ def may_join(s: Servers, n: Node, e: Epoch) -> Formula:
 
 
 @step("l.2.1")
-def truncate(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
-    """LearnerHandler.syncFollower, TRUNC: z is the last that both have. FileTxnLog.truncate: n cuts its log behind z.
+def truncate(s: Servers, n: Node, e: Epoch) -> Change:
+    """LearnerHandler.syncFollower, TRUNC: n cuts its log behind the last that both have (FileTxnLog.truncate).
 
     The cut is forced, and the database is loaded anew. The leader forgets what n acknowledged of what is cut.
     """
-    common = s.log(n, z) & s.known(e, z) & every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
-    return Change(when=may_join(s, n, e) & common, adds=cut(s, n, e, z))
+    return Change(when=may_join(s, n, e), adds=cut(s, n, e, lambda t: s.known(e, t)))
 
 
-def cut(s: Servers, n: Node, e: Epoch, z: Transaction) -> tuple[Addition, ...]:
-    """Return the changes by which n cuts its log behind z."""
-    up_to_z = lambda t: s.log(n, t) & (t <= z)  # noqa: E731  # three relations become this
+def cut(s: Servers, n: Node, e: Epoch, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
+    """Return the changes by which n cuts its log, but for some transactions."""
+    kept = lambda t: s.log(n, t) & which(t)  # noqa: E731  # three relations become this
     return (
-        become("log", n, up_to_z),
-        become("forced", n, up_to_z),
-        become("tree", n, up_to_z),
-        forget(s, n, e, lambda t: t <= z),
+        become("log", n, kept),
+        become("forced", n, kept),
+        become("tree", n, kept),
+        forget(s, n, e, which),
         add("joined", n),
         add("unsaved", n),
     )
