@@ -37,6 +37,7 @@ from docs.generators import (
     zookeeper_conformance,
     zookeeper_logs,
     zookeeper_points,
+    zookeeper_scale,
     zookeeper_versions,
 )
 from docs.generators.output import ROOT
@@ -69,6 +70,7 @@ QUICK: dict[str, Made] = {
     "zookeeper-logs": zookeeper_logs.made,
     "zookeeper-catalogue": zookeeper_catalogue.made,
     "zookeeper-points": zookeeper_points.made,
+    "zookeeper-scale": zookeeper_scale.made,
     "zookeeper-conformance": zookeeper_conformance.made,
     "zookeeper-versions": zookeeper_versions.made,
 }

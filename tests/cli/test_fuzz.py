@@ -32,10 +32,10 @@ NUMBERS = {
     "play": 40,
 }
 """Few, where a case takes ten times as long as others; many, where few cases are inconclusive, or a bug."""
-CODES = {"checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
+CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 8800,
+    "check": 7800,
     "merge": 5000,
     "replay": 6000,
     "explain": 2000,
@@ -44,6 +44,7 @@ LONG = {
     "configuration": 8000,
     "gate": 2000,
     "arguments": 6000,
+    "plan": 1000,
     "disk": 4000,
     "campaign": 1000,
     "checkpoint": 1000,

@@ -93,6 +93,7 @@ def test_help_names_the_commands(arguments: list[str], zabcheck: Command) -> Non
         ("scenario", "NAME --out --format"),
         ("zookeeper logs", "DIR --log-dir --txns --no-digests --format"),
         ("zookeeper serverlog", "FILE --out --format"),
+        ("zookeeper scale", "PLAN --write --format"),
         ("zookeeper points", "POINT --zookeeper-home --classpath --format"),
     ],
 )

@@ -22,6 +22,7 @@ from tests.cli.command import (
 from tests.cli.conftest import Command
 from tests.invariants.columns import parquet_of, table_of
 from tests.tiers import sweep
+from tests.zookeeper.scaling.plans import PLANS
 from zabcheck.cli.commands import EXAMPLES
 from zabcheck.cli.verdict import WORDS, conclude, named
 from zabcheck.mutants.catalogue import CATALOGUE
@@ -31,6 +32,7 @@ from zabcheck.proof.subject import Subject
 from zabcheck.search.run import schedule_of
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Lead, Request, Settle
+from zabcheck.zookeeper.scaling.plan import encode
 
 LOST_WRITE = str(ROOT / "tests/zookeeper/lost-write-3.8.0")
 EVALUATE = ("evaluate", "--servers", "3", "--disk", "none", "--operations", "9", "--outstanding", "5", "--history", "9")
@@ -153,6 +155,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
         1,
         "server 1: fatal error; next: zabcheck zookeeper catalogue --bug ZOOKEEPER-4394 --list",
     ),
+    "zookeeper scale": (("zookeeper", "scale", "plan.json"), 1, "step 3: {2,3} acknowledge a write, {1,4,5} elect"),
     "zookeeper logs": (("zookeeper", "logs", "servers"), 1, "something is wrong on the disk of"),
     "zookeeper logs, nothing wrong": (
         ("zookeeper", "logs", "servers/ensemble/s1"),
@@ -193,6 +196,7 @@ def files(tmp_path: Path) -> None:
     held = certificate.Entry(next(each for each in obligations(Theory()) if each.kind == "start"), ["the start"])
     certificate.write(tmp_path / "proof", certificate.contents([held], Subject()))
     (tmp_path / "asked.jsonl").write_text('{"record":"header","version":1}\n{"record":"end","count":0}\n')
+    (tmp_path / "plan.json").write_bytes(encode(PLANS["three to five at once"][0]))
     (tmp_path / "gate.toml").write_text(GATE.format(200, "commit-on-own-ack"))
     (tmp_path / "short.toml").write_text(GATE.format(1, "counter-wraps").replace("200", "1"))
 

@@ -34,6 +34,7 @@ _MODULES = {
         "zookeeper.gate",
         "zookeeper.logs",
         "zookeeper.serverlog",
+        "zookeeper.scale",
         "zookeeper.points",
     ),
 }

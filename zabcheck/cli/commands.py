@@ -61,6 +61,7 @@ EXAMPLES = {
     "zookeeper conform": "zabcheck zookeeper conform reports",
     "zookeeper logs": "zabcheck zookeeper logs /var/lib/zookeeper --txns",
     "zookeeper serverlog": "zabcheck zookeeper serverlog /var/log/zookeeper --out reports",
+    "zookeeper scale": "zabcheck zookeeper scale plan.json --write safe.json",
     "zookeeper points": "zabcheck zookeeper points --classpath pyspark",
     "clients": "zabcheck clients check history.jsonl",
     "clients check": "zabcheck clients check history.jsonl --promise 'own writes'",

@@ -11,11 +11,13 @@ from tests.cli.fuzzing.changes import change_bytes, change_digit, change_lines, 
 from tests.invariants.builders import split
 from tests.invariants.traces import random_trace
 from tests.zookeeper.disk.disks import disk, real
+from tests.zookeeper.scaling.plans import PLANS
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.play.link import BEGINNING, link_of
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 from zabcheck.zookeeper.recording.folder import RECORDING
+from zabcheck.zookeeper.scaling.plan import encode
 
 SCHEDULES = [CALM_SCHEDULE, BROKEN_SCHEDULE]
 HEALTHY = {file.name: file.read_bytes() for file in sorted((ROOT / "tests/zookeeper/healthy-3.8.0").iterdir())}
@@ -56,6 +58,12 @@ def replay_one(rng: Random, folder: Path) -> int:
     """A schedule."""
     (folder / "file").write_bytes(changed(rng, rng.choice(SCHEDULES)))
     return answers(["replay", "file", *formats(rng)], ["file"])
+
+
+def scale_one(rng: Random, folder: Path) -> int:
+    """A plan of an operator."""
+    (folder / "file").write_bytes(changed(rng, encode(rng.choice([given for given, _ in PLANS.values()]))))
+    return answers(["zookeeper", "scale", "file", *formats(rng)], ["file"])
 
 
 QUICK_FORMS = [suffix for suffix in FORMS if suffix != ".png"]

@@ -8,7 +8,7 @@ from random import Random
 from tests.cli.fuzzing.calling import Hang
 from tests.cli.fuzzing.command_lines import command_line
 from tests.cli.fuzzing.configurations import gate_configured, replay_configured
-from tests.cli.fuzzing.files import check_merged, check_one, explain_one, judge_one, play_one, replay_one
+from tests.cli.fuzzing.files import check_merged, check_one, explain_one, judge_one, play_one, replay_one, scale_one
 from tests.cli.fuzzing.folders import FOLDERS
 from tests.cli.fuzzing.watching import PLANTED
 
@@ -22,6 +22,7 @@ KINDS: dict[str, Callable[[Random, Path], int]] = {
     "configuration": replay_configured,
     "gate": gate_configured,
     "arguments": command_line,
+    "plan": scale_one,
     **FOLDERS,
 }
 
