@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from docs.generators.output import DOCS
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from tests.zookeeper.clients.faults import FAULTS
@@ -49,7 +50,7 @@ def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, bro
     assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in again.out
     assert f"\nwrote {page}\n" in result.out
     assert (
-        "  The least history that shows this has 8 lines, beside the witness:\n     line 2     client 1 connects "
+        "  The least history that shows this has 8 lines: the witness, and\n     line 2     client 1 connects "
         in result.out
     )
     assert "<h1>multi is broken</h1>" in page.read_text(encoding="utf-8")
@@ -60,6 +61,12 @@ def test_one_breach_of_several_promises_is_told_once(zabcheck: Command, broken: 
     result = zabcheck("clients", "check", broken)
     assert result.out.count("/a was changed as ⟨0,5⟩") == 1
     assert "reads as of one zxid, reliability, multi are broken: /a was changed" in result.out
+
+
+def test_what_3_8_0_was_recorded_to_do_is_told(zabcheck: Command) -> None:
+    """ZOOKEEPER-4471: with its watches on children a client loses the half of a watch for good."""
+    result = zabcheck("clients", "check", DOCS / "examples/zookeeper-4471-on-3.8.0.jsonl")
+    assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: persistent watches is broken")
 
 
 def test_a_sound_history_is_exit_code_0(zabcheck: Command, sound: Path) -> None:

@@ -22,6 +22,7 @@ from zabcheck.zookeeper.clients.judge import PROMISES, judge, judge_columns
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
+from zabcheck.zookeeper.wire import client as wire
 
 UNEXERCISED = {"event order", "one order"}
 """The promises that 3.8.0 need not exercise: its events tell no zxids, or there is no such case where answers do."""
@@ -197,14 +198,36 @@ def test_a_service_that_is_not_there_is_told() -> None:
         Recorder(targets([port]), 1, [].append).begin()
 
 
+def watched_for_good(port: int) -> list[HistoryLine]:
+    """A client watches a node for good, and has its watches on children taken away; another creates a child."""
+    lines: list[HistoryLine] = []
+    clients = Recorder(targets([port]), 1, lines.append, faults=False)
+    clients.begin()
+    one, other = clients._sessions[:2]
+    assert other.is_connected or other.connect(Target("127.0.0.1", port))
+    asked = [
+        (one, wire.create("/p", b"")),
+        (one, wire.add_watch("/p", is_recursive=False)),
+        (one, wire.remove_watches("/p", wire.CHILD_WATCH)),
+        (other, wire.create("/p/c", b"")),
+        (one, wire.sync("/")),
+        (other, wire.multi([wire.delete("/p/c"), wire.delete("/p")])),
+    ]
+    assert [answer for session, part in asked if (answer := session.ask(part)) is None] == []
+    clients.finish()
+    return [*lines, HistoryEnd(count=len(lines) - 1)]
+
+
 @pytest.mark.zookeeper
-def test_an_eager_refusal_overtakes_what_was_asked_before(tmp_path: Path) -> None:
-    """With this setting a server refuses a write that is forbidden at once, and tells no zxid."""
+def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_path: Path) -> None:
+    """With this setting a server refuses a write that is forbidden at once, and tells no zxid; and ZOOKEEPER-4471."""
     distribution = debian()._replace(options=("-Dzookeeper.enableEagerACLCheck=true",))
     with ProcessEnsemble(1, distribution, tmp_path, [].append, proxied=False) as ensemble:
         ensemble.start(1)
         assert ensemble.await_all(60.0, lambda: ensemble.served(1))
         lines = recorded([ensemble.client_port(1)], 100, faults=False)
+        watched = watched_for_good(ensemble.client_port(1))
+    assert "persistent watches" in broken(watched)
     [judged] = judge(read(lines, "history"), ["answer order"])
     assert judged.breach is not None
     refused = judged.breach.witness[-1]

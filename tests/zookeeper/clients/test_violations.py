@@ -842,6 +842,30 @@ def a_set_that_was_answered_without_a_stat_is_lost() -> History:
     return h
 
 
+@is_right
+def a_persistent_watch_tells_a_change_without_a_zxid_where_others_may_write() -> History:
+    h = History(complete=())
+    c1, c2 = h.client(1), h.client(2)
+    c1.answer(c1.ask("addWatch", "/a", watch="persistent"), 3)
+    c1.answer(c1.ask("addWatch", "/p", watch="recursive"), 3)
+    c2.set("/a", 4, "x", stat(2, 4, 2, 1))
+    c2.create("/p/c", 5)
+    c1.event("DataChanged", "/a")
+    c1.event("Created", "/p/c")
+    c1.answer(c1.ask("sync", "/"), 5)
+    c2.set("/a", 6, "y", stat(2, 6, 2, 2))
+    c1.event("DataChanged", "/a")
+    c1.answer(c1.ask("sync", "/"), 6)
+    return h
+
+
+@breaks("persistent watches")
+def a_persistent_watch_tells_one_of_two_changes_where_others_may_write() -> History:
+    h = a_persistent_watch_tells_a_change_without_a_zxid_where_others_may_write()
+    del h.lines[-3]
+    return h
+
+
 def _watched_lastingly() -> tuple[History, Session, Session]:
     """A history without zxids of events, in which a client watches /a; it, and another, which made /a and /b."""
     h = History()

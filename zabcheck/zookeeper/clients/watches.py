@@ -220,7 +220,9 @@ class _Stream:
         for arm in arms:
             (self.found.persistent if arm.kind in _LASTING else self.found.fires).case()
             if arm.kind in _LASTING:
-                self._expect(arm, zxid if zxid != _NEVER else arm.since)
+                # An event that may tell a change of others may as well tell the next known one.
+                told = zxid if zxid != _NEVER else arm.due
+                self._expect(arm, told if told != _NEVER else arm.since)
             else:
                 arm.is_armed = False
                 del self.arms[arm.path, arm.kind]

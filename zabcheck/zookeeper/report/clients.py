@@ -63,7 +63,7 @@ def told_of_least(shown: Shown) -> str:
     length = counted(len(shown.least.lines), "line", "lines")
     if not shown.least.is_minimal:
         return f"The shortest history that was found in {SECONDS:.0f} CPU seconds and shows this has {length}."
-    return f"The least history that shows this has {length}" + (", beside the witness:" if shown.beside else ".")
+    return f"The least history that shows this has {length}" + (": the witness, and" if shown.beside else ".")
 
 
 def legend(picture: Picture) -> Iterator[str]:

@@ -26,6 +26,8 @@ MULTI_READ, AUTH, SET_WATCHES1, SET_WATCHES2, ADD_WATCH = 22, 100, 101, 105, 106
 """The types of requests that become no transaction."""
 EPHEMERAL, SEQUENTIAL, CONTAINER, WITH_TTL = 1, 2, 4, 5
 """Flags of a node that is created."""
+CHILD_WATCH, ANY_WATCH = 1, 3
+"""Kinds of watches that are taken away (Watcher.WatcherType)."""
 LONGEST = 1 << 24
 """The longest answer that is accepted, in bytes."""
 
@@ -226,9 +228,9 @@ def add_watch(path: str, is_recursive: bool) -> Part:
     return Part(ADD_WATCH, _buffer(path.encode()) + _int(is_recursive))
 
 
-def remove_watches(path: str) -> Part:
-    """Make a request that takes all watches on a node away."""
-    return Part(REMOVE_WATCHES, _buffer(path.encode()) + _int(3))
+def remove_watches(path: str, kind: int = ANY_WATCH) -> Part:
+    """Make a request that takes the watches of a kind on a node away."""
+    return Part(REMOVE_WATCHES, _buffer(path.encode()) + _int(kind))
 
 
 def set_watches(relative: int, lists: Iterable[Iterable[str]]) -> Part:

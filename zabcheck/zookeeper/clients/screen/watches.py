@@ -347,7 +347,8 @@ class _Stream:
                 raise _Broken
             if arm.kind >= PERSISTENT:
                 cases["persistent"] += 1
-                self._expect(arm, key // _KINDS, change if change != NEVER else arm.since)
+                told = change if change != NEVER else arm.due
+                self._expect(arm, key // _KINDS, told if told != NEVER else arm.since)
             else:
                 cases["fires"] += 1
                 del arms[key]
