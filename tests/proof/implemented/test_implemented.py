@@ -6,6 +6,7 @@ import pytest
 
 from tests.proof.test_obligations import table
 from tests.tiers import sweep
+from zabcheck.counterexample.induction.page import page
 from zabcheck.proof import prover
 from zabcheck.proof.finite import holds
 from zabcheck.proof.implemented import steps
@@ -129,6 +130,7 @@ def test_a_refused_step_is_told_with_what_it_removes() -> None:
     assert found is not None
     told = list(found.lines())
     gone = told[told.index("and removes") + 1 :]
+    assert "<del>−b⟨1,2⟩</del>" in page([found])
     assert gone[:3] == [f"  p1 has b⟨1,2⟩ {where}" for where in ("in its log", "on its disk", "in memory")]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from zabcheck.counterexample.forms.page import resource
-from zabcheck.counterexample.induction.lanes import MISSING, MOVES, Drawing, Item, Lanes, drawing
+from zabcheck.counterexample.induction.lanes import MISSING, MOVES, REMOVED, Drawing, Item, Lanes, drawing
 from zabcheck.proof.counterexample import Counterexample
 from zabcheck.text.html import document, text
 from zabcheck.text.words import counted
@@ -18,7 +18,7 @@ section + section { border-top: 1px solid var(--line); margin-top: 2rem; }
 .lanes thead th { border-left: 1px solid var(--line); padding-left: 0.6rem; }
 .lanes .moves td:not(:empty) { background: color-mix(in srgb, var(--one) 18%, transparent); font-weight: 600; }
 .lanes td > span { display: inline-block; margin-right: 0.9rem; } .lanes .mark { min-width: 0; }
-.lanes ins { color: var(--warning); }
+.lanes ins, .lanes del { color: var(--warning); }
 @media (max-width: 40rem) { .lanes { min-width: 36rem; } }
 @media print { .lanes .moves td { print-color-adjust: exact; -webkit-print-color-adjust: exact; } }
 """
@@ -80,7 +80,8 @@ def _class(is_so: bool, name: str) -> str:
 def _item(item: Item) -> str:
     words = text(item.sign + item.text)
     if item.is_changed:
-        words = f"<ins>{words}</ins>"
+        kind = "del" if item.sign == REMOVED else "ins"
+        words = f"<{kind}>{words}</{kind}>"
     if item.was:
         words = f'<span class="was">{text(item.was)}</span> → {words}'
     marks = "".join(f' <span class="mark">◀{label}</span>' for label in item.labels)
