@@ -32,7 +32,7 @@ def whatever_comes_later(p: Process, m: Data) -> bool:
 
 
 class Counts(AddedState, frozen=True):
-    """What a receiver has received in each iteration of the sender. It outlives the receiver's own iterations."""
+    """The number of values received in each iteration of the sender. It outlives the receiver's own iterations."""
 
     received: Mapping[int, int] = {}
 

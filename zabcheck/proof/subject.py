@@ -14,7 +14,7 @@ from zabcheck.proof.liveness.theory import theory
 from zabcheck.proof.obligations import Theory, leave_out
 
 CHANGES = {**DEFECTS, **ACCEPTED, **REFUSED}
-"""What may be otherwise in implemented Zab: known defects, and changes that repair them or look as if."""
+"""The changes of implemented Zab: known defects, and what repairs them or looks as if it did."""
 Kind = Literal["safety", "liveness", "implemented"]
 
 

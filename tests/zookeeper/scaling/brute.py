@@ -1,6 +1,6 @@
 """A second judge of plans with lists of the servers' own: whole histories, any leaders, any quorums, no reduction.
 
-It forks on every order in which servers elect, join, acknowledge up to two writes, and the plan goes on.
+It forks on every order in which servers elect, join and acknowledge a write, and the plan goes on.
 """
 
 from itertools import combinations

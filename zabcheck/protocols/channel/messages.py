@@ -4,7 +4,7 @@ from zabcheck.protocols.base import Message
 
 
 class Frame(Message, frozen=True):
-    """What the link carries. Any frame may be lost, arrive twice, or arrive after a later one."""
+    """A frame on the link. Any may be lost, arrive twice, or arrive after a later one."""
 
 
 class Open(Frame, frozen=True):

@@ -40,7 +40,7 @@ THREADS: Mapping[str, Callable[[Process], bool]] = {
     REPEATS: lambda p: bool(p.link) and not p.link[0].repeated,
     OVERTAKES: lambda p: len(p.link) > 1,
 }
-"""What may happen on the link to a process, and whether it can happen now."""
+"""The events of the link to a process, each with a function that is True if it can happen now."""
 
 
 def on_frame(p: Process, sender: ProcessId, m: Frame) -> list[Effect]:

@@ -114,7 +114,7 @@ _EXTENTS = (_extent_of_witness, _extent_of_nodes, _extent_of_clients, _extent_of
 
 
 _WHOLE_NODES = (_extent_of_nodes, _extent_of_all)
-"""Those that have all operations on each node that they have operations on."""
+"""The extents that have either all operations on a node or none."""
 
 
 def _connections(breach: Breach) -> set[int]:

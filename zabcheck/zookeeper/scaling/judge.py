@@ -46,7 +46,7 @@ _STATIC_LISTS_FORGOTTEN = (("3.5.3", "3.5.9"), ("3.6.0", "3.6.2"))
 
 
 class Moment(Struct, frozen=True):
-    """What happens in a run: at or after a step of the plan, numbered from 1, and before the next; 0: before all.
+    """An event of a run: at or after a step of the plan, numbered from 1, and before the next; 0: before all.
 
     stops, starts, joins: `server` does, as the plan says. asks: `server`, the leader, proposes the configuration
     `voters`. learns: `server` joins the leader, or comes back to it, and takes `voters` for active. commits: `servers`
@@ -64,7 +64,7 @@ class Moment(Struct, frozen=True):
 
 
 class Finding(Struct, frozen=True):
-    """What is wrong with a plan at a step, numbered from 1, and the server that it is about, if it is about one.
+    """A fault of a plan at a step, numbered from 1, and the server that it is about, if it is about one.
 
     `run` is that which loses a write, a shortest one. `bug` is in the catalogue: the run needs that bug.
     """
@@ -201,7 +201,7 @@ class _Search:
 
     @cached_property
     def is_standalone(self) -> bool:
-        """Whether a server with one voter in its list serves alone, and nobody can join it."""
+        """Return True if a server with one voter in its list serves alone, and nobody can join it."""
         return self.plan.standalone_enabled or self.plan.is_of("0", "3.5.0")
 
     def _places(self) -> Iterator[_Place]:

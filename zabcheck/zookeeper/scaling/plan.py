@@ -97,14 +97,14 @@ class ScalePlan(Struct, frozen=True, rename="camel", omit_defaults=True, forbid_
 
     @property
     def reconfigures(self) -> bool:
-        """Whether servers may be reconfigured while they run."""
+        """Return True if servers may be reconfigured while they run."""
         return not self.is_of("0", "3.5.0") and (
             self.is_of("3.5.0", "3.5.3") if self.reconfig_enabled is None else self.reconfig_enabled
         )
 
     @property
     def numbers_lists(self) -> bool:
-        """Whether lists have versions, so that a server takes over a later one: not in 3.5.4 on without reconfig."""
+        """Return True if lists have versions, so that a server takes over a later one: not in 3.5.4 on without reconfig."""
         return self.reconfigures or self.is_of("3.5.0", "3.5.4")
 
     @property
