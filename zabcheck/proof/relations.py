@@ -7,7 +7,7 @@ in a message that left after it was), and a disk forgets nothing that it has syn
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 from zabcheck.proof.logic import SORTS, Atom, Epoch, Formula, Node, Term, Transaction, parameters
 
@@ -96,6 +96,13 @@ class State(Relations):
     def history(self, e: Epoch, t: Transaction) -> Formula:
         """Return H(e, t): t is in the history of e, which is the initial one and the later broadcasts."""
         return self.initial(e, t) | self.proposed(e, t)
+
+
+class WithHistories(Protocol):
+    """A state in which epochs have histories."""
+
+    def history(self, e: Epoch, t: Transaction) -> Formula:
+        """Return H(e, t): t is in the history of e."""
 
 
 RELATIONS = State.relations

@@ -25,7 +25,7 @@ from zabcheck.proof.logic import (
     parameters,
     same,
 )
-from zabcheck.proof.relations import RELATIONS, Relations, State
+from zabcheck.proof.relations import RELATIONS, Relations, State, WithHistories
 
 
 class Addition(Struct, frozen=True):
@@ -206,7 +206,7 @@ def propose(s: State, e: Epoch, l: Node, t: Transaction) -> tuple[Addition, ...]
     return (add("proposed", e, t), add_all("knew", lambda u, v: same(u, t) & s.delivered(l, v)))
 
 
-def is_next(s: State, e: Epoch, t: Transaction) -> Formula:
+def is_next(s: WithHistories, e: Epoch, t: Transaction) -> Formula:
     """Return the formula that t is of e, and greater than all in the history of e."""
     return same(epoch_of(t), e) & every(lambda u: s.history(e, u) >> (u < t), Transaction)
 
@@ -234,7 +234,7 @@ def commit(s: State, e: Epoch, l: Node, t: Transaction, q: Quorum) -> Change:
     )
 
 
-def commit_up_to(s: State, e: Epoch, t: Transaction) -> Addition:
+def commit_up_to(s: WithHistories, e: Epoch, t: Transaction) -> Addition:
     """Return the addition that commits the history of e up to t."""
     return add_all("committed", lambda f, u: same(f, e) & s.history(e, u) & (u <= t))
 

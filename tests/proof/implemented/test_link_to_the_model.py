@@ -13,6 +13,7 @@ from tests.tiers import sweep
 from tests.zookeeper.model.test_search import KEPT, kept
 from zabcheck.invariants import Broadcast, Txn
 from zabcheck.invariants.quorums import Quorums
+from zabcheck.proof import conjuncts as paper
 from zabcheck.proof.conjuncts import Claim
 from zabcheck.proof.finite import Facts, Thing, Universe, holds, majorities
 from zabcheck.proof.implemented import conjuncts, properties
@@ -28,8 +29,8 @@ from zabcheck.zookeeper.model.switches import Grain
 from zabcheck.zookeeper.model.threads import SEPARATE
 
 JUDGED: tuple[Claim, ...] = (
-    conjuncts.initial_is_earlier,
-    conjuncts.proposed_in_its_epoch,
+    paper.initial_is_earlier,
+    paper.proposed_in_its_epoch,
     conjuncts.histories_match,
     conjuncts.logs_match,
     conjuncts.memory_matches,

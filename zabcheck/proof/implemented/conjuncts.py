@@ -8,6 +8,9 @@ Three of them carry the proof, and are about disks as they are between any two w
 - *not choosable*: what a later epoch began without is committed by nobody, and never will be.
 """
 
+from msgspec.structs import replace
+
+from zabcheck.proof import conjuncts as paper
 from zabcheck.proof.conjuncts import claim
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.logic import (
@@ -48,37 +51,7 @@ def current_is_accepted(s: Servers, n: Node, e: Epoch) -> Formula:
 
 # Leaders, and the histories of epochs.
 
-
-@claim
-def leaders_have_promises(s: Servers, e: Epoch, l: Node) -> Formula:
-    """A quorum promised an epoch to its leader (l.1.2)."""
-    return s.led(e, l) >> some(lambda q: every(lambda n: member(n, q) >> s.promised(n, e, l), Node), Quorum)
-
-
-@claim
-def opened_by_leaders(s: Servers, e: Epoch) -> Formula:
-    """An epoch has an initial history if it has a leader, or is epoch 0."""
-    has_leader = some(lambda l: s.led(e, l), Node)
-    return (s.opened(e) >> (same(e, ZERO) | has_leader)) & ((same(e, ZERO) | has_leader) >> s.opened(e))
-
-
-@claim
-def initial_is_earlier(s: Servers, e: Epoch, t: Transaction) -> Formula:
-    """An initial history is of earlier epochs, and only an epoch that has one has transactions in it."""
-    return s.initial(e, t) >> ((epoch_of(t) < e) & s.opened(e))
-
-
-@claim
-def proposed_in_its_epoch(s: Servers, e: Epoch, t: Transaction) -> Formula:
-    """A transaction proposed in an epoch is of that epoch, which has an initial history (l.3.1)."""
-    return s.proposed(e, t) >> (same(epoch_of(t), e) & s.opened(e))
-
-
-@claim
-def established_lead(s: Servers, e: Epoch, l: Node) -> Formula:
-    """An established leader leads, and a quorum acknowledged its NEWLEADER."""
-    adopted = some(lambda q: every(lambda n: member(n, q) >> s.adopted(n, e), Node), Quorum)
-    return s.established(e, l) >> (s.led(e, l) & adopted)
+histories_match = replace(paper.logs_match, name="histories match")
 
 
 @claim
@@ -91,14 +64,6 @@ def primaries_are_established(s: Servers, e: Epoch, t: Transaction) -> Formula:
 def established_have_committed(s: Servers, e: Epoch, l: Node, t: Transaction) -> Formula:
     """The initial history of an established leader is committed."""
     return (s.established(e, l) & s.initial(e, t)) >> s.committed(e, t)
-
-
-@claim
-def histories_match(s: Servers, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """Up to one of its transactions, a history is that of the epoch of the transaction."""
-    own = epoch_of(t)
-    up_to_t = s.history(e, t) & (u <= t)
-    return up_to_t >> ((s.history(e, u) >> s.history(own, u)) & (s.history(own, u) >> s.history(e, u)))
 
 
 # Logs and memory, between any two writes.
@@ -251,33 +216,15 @@ def servers_serve_their_epoch(s: Servers, n: Node, e: Epoch, t: Transaction) -> 
     return serves >> (of_i & (s.tree(n, t) >> s.delivered(n, t)) & ~s.unsaved(n))
 
 
-@claim
-def delivered_was_committed(s: Servers, n: Node, t: Transaction) -> Formula:
-    """A delivered transaction was committed in some epoch (f.3.3)."""
-    return s.delivered(n, t) >> some(lambda e: s.committed(e, t), Epoch)
-
-
-@claim
-def delivered_is_a_prefix(s: Servers, n: Node, t: Transaction, u: Transaction) -> Formula:
-    """A server that delivered a transaction delivered all before it in the history of its epoch."""
-    return (s.delivered(n, t) & (u < t) & s.history(epoch_of(t), u)) >> s.delivered(n, u)
-
-
-@claim
-def primary_is_up_to_date(s: Servers, e: Epoch, l: Node, t: Transaction, u: Transaction) -> Formula:
-    """A primary that has proposed delivered the initial history of its epoch."""
-    return (s.proposed(e, t) & s.led(e, l) & s.initial(e, u)) >> s.delivered(l, u)
-
-
 CONJUNCTS = (
     epochs_rise,
     one_promise,
     current_is_accepted,
-    leaders_have_promises,
-    opened_by_leaders,
-    initial_is_earlier,
-    proposed_in_its_epoch,
-    established_lead,
+    paper.leaders_have_promises,
+    paper.opened_by_leaders,
+    paper.initial_is_earlier,
+    paper.proposed_in_its_epoch,
+    paper.established_lead,
     primaries_are_established,
     established_have_committed,
     histories_match,
@@ -301,8 +248,8 @@ CONJUNCTS = (
     not_choosable,
     not_skipped,
     servers_serve_their_epoch,
-    delivered_was_committed,
-    delivered_is_a_prefix,
-    primary_is_up_to_date,
+    paper.delivered_was_committed,
+    paper.delivered_is_a_prefix,
+    paper.primary_is_up_to_date,
 )
-"""The invariant is all of these together."""
+"""The invariant is all of these together; some are those of the paper's Zab."""

@@ -6,6 +6,8 @@ The switches of the model `zookeeper` at their repaired values: 3.9.5 without it
 from collections.abc import Callable
 from functools import partial
 
+from msgspec.structs import replace
+
 from zabcheck.proof import steps
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.logic import (
@@ -20,12 +22,11 @@ from zabcheck.proof.logic import (
     Quorum,
     Term,
     Transaction,
-    epoch_of,
     every,
     member,
     same,
 )
-from zabcheck.proof.steps import Addition, Change, Replacement, add
+from zabcheck.proof.steps import Addition, Change, Replacement, add, commit_up_to, is_next
 
 step = partial(steps.step, about=Servers)
 add_all = partial(steps.add_all, among=Servers.relations)
@@ -226,13 +227,11 @@ def acknowledge(s: Servers, n: Node, e: Epoch) -> Change:
     return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.current(n, e), adds=(add("adopted", n, e), covered))
 
 
-@step("l.2.2")
-def establish(s: Servers, e: Epoch, l: Node, q: Quorum) -> Change:
-    """Leader.waitForNewLeaderAck: a quorum acknowledged NEWLEADER to l, so I_e is committed."""
-    return Change(
-        when=s.led(e, l) & every(lambda n: member(n, q) >> s.adopted(n, e), Node),
-        adds=(add("established", e, l), add_all("committed", lambda f, t: same(f, e) & s.initial(e, t))),
-    )
+establish = replace(
+    steps.establish,
+    text="Leader.waitForNewLeaderAck: a quorum acknowledged NEWLEADER to l, so I_e is committed.",
+    about=Servers,
+)
 
 
 @step("f.2.2")
@@ -253,11 +252,6 @@ def broadcast(s: Servers, e: Epoch, l: Node, t: Transaction) -> Change:
     )
 
 
-def is_next(s: Servers, e: Epoch, t: Transaction) -> Formula:
-    """Return the formula that t is of e, and greater than all in the history of e."""
-    return same(epoch_of(t), e) & every(lambda u: s.history(e, u) >> (u < t), Transaction)
-
-
 @step("f.3.2")
 def ack(s: Servers, n: Node, e: Epoch, t: Transaction) -> Change:
     """SendAckRequestProcessor: n, which has acknowledged NEWLEADER, acknowledges t, which is on its disk."""
@@ -276,11 +270,6 @@ def commit(s: Servers, e: Epoch, l: Node, t: Transaction, q: Quorum) -> Change:
         when=s.established(e, l) & s.proposed(e, t) & every(lambda n: member(n, q) >> s.acked(n, e, t), Node),
         adds=(commit_up_to(s, e, t),),
     )
-
-
-def commit_up_to(s: Servers, e: Epoch, t: Transaction) -> Addition:
-    """Return the addition that commits the history of e up to t."""
-    return add_all("committed", lambda f, u: same(f, e) & s.history(e, u) & (u <= t))
 
 
 @step("f.3.3")

@@ -104,7 +104,7 @@ class ScalePlan(Struct, frozen=True, rename="camel", omit_defaults=True, forbid_
 
     @property
     def numbers_lists(self) -> bool:
-        """Return True if lists have versions, so that a server takes over a later one: not in 3.5.4 on without reconfig."""
+        """Return True if lists have versions, and a server takes over a later one: from 3.5.4 on only with reconfig."""
         return self.reconfigures or self.is_of("3.5.0", "3.5.4")
 
     @property
