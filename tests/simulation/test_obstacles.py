@@ -24,6 +24,7 @@ from zabcheck.simulation.choices import (
     Receive,
     Recover,
     Reset,
+    Run,
     Settle,
     Stall,
     Sync,
@@ -192,8 +193,11 @@ def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
         network=True,
     )
     walk = Walk(simulator, 1)
+    turns = [Run(process, thread) for process in simulator.ids for thread in protocol.threads(simulator.switches)]
     for _ in range(4000):
         walk.step()
+        for turn in turns:
+            simulator.execute(turn)
     assert {name: name for name in protocol.kinds.values()} == shown
 
 
