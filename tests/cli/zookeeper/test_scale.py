@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from tests.zookeeper.scaling.plans import PLANS
@@ -18,6 +20,7 @@ def test_the_plan_that_is_written_is_safe(zabcheck: Command, tmp_path: Path) -> 
     assert (again.code, again.err, (tmp_path / "none.json").exists()) == (0, "", False)
 
 
+@pytest.mark.slow
 def test_every_kind_of_finding_is_told_in_the_verdict(zabcheck: Command, tmp_path: Path) -> None:
     for given, found in PLANS.values():
         (tmp_path / "plan.json").write_bytes(encode(given))

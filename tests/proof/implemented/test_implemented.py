@@ -101,7 +101,7 @@ def test_what_servers_do_beyond_the_paper_keeps_the_invariant(taken: Step) -> No
     assert undecided(of_step(taken)) == []
 
 
-@pytest.mark.parametrize("defect", sweep({each.instead.name: name for name, each in DEFECTS.items()}.values(), ["n1"]))
+@pytest.mark.parametrize("defect", sweep({each.instead.name: name for name, each in DEFECTS.items()}.values(), []))
 def test_a_known_defect_is_refused_at_its_step(defect: str) -> None:
     known, z3 = DEFECTS[defect], prover.load()
     own = of_step(known.instead)
