@@ -156,7 +156,7 @@ SOON = [name for name in CATALOGUE if name != "keep-cut-off-change"]
 """The bugs that the runs of this test are enough for: the one left out takes up to all runs of the default."""
 CHANGING = [name for name in SOON if CATALOGUE[name].protocol == "zab-reconfiguration"]
 RARE = (*CHANGING[2:], "receive-of-old-iteration")
-"""The bugs that take long, or of which two of their kind are found without them."""
+"""The bugs of the slow tier: two of changing configurations are enough here, and the last takes hundreds of runs."""
 
 
 @pytest.mark.parametrize("mutant", sweep(SOON, normal=[name for name in SOON if name not in RARE]))
