@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -82,9 +82,7 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    if liveness and implemented:
-        raise BadInput("--liveness and --implemented: each is a proof of its own, expected one of them")
-    subject = _subject("liveness" if liveness else "implemented" if implemented else "safety", mutant, without)
+    subject = _subject(_kind(liveness, implemented), mutant, without)
     theory = subject.theory()
     every = obligations(theory)
     wanted = _wanted(theory, every, step, conjunct, property)
@@ -103,16 +101,12 @@ def prove(
         fingerprint = _write(certificate, done, subject)
     file = _write_page(out, done) if out is not None else None
     if format is Format.json:
-        told = [
-            {"name": d.obligation.name, "status": d.status, "seconds": d.seconds, "counterexample": _lines(d)}
-            for d in done
-        ]
         print_json(
             "prove",
             kind=subject.kind,
             mutant=subject.mutant,
             without=subject.without,
-            obligations=told,
+            obligations=[*map(_as_json, done)],
             of=len(every),
             fingerprint=fingerprint,
             page=file,
@@ -126,6 +120,12 @@ def prove(
     if file is not None:
         print_path(console, f"wrote {file}")
     return conclude(console, code, why, another("verify", str(certificate)) if fingerprint else "")
+
+
+def _kind(liveness: bool, implemented: bool) -> Kind:
+    if liveness and implemented:
+        raise BadInput("--liveness and --implemented: each is a proof of its own, expected one of them")
+    return "liveness" if liveness else "implemented" if implemented else "safety"
 
 
 def _subject(kind: Kind, mutant: str | None, left_out: str | None) -> Subject:
@@ -201,6 +201,15 @@ def _write_page(folder: Path, done: Sequence[prover.Decision]) -> str | None:
     with writing("--out", folder):
         [file] = write_all(folder, {PAGE: page(found).encode()})
     return None if file is None else as_text(file)
+
+
+def _as_json(decision: prover.Decision) -> dict[str, Any]:
+    return {
+        "name": decision.obligation.name,
+        "status": decision.status,
+        "seconds": decision.seconds,
+        "counterexample": _lines(decision),
+    }
 
 
 def _lines(decision: prover.Decision) -> list[str]:

@@ -43,7 +43,7 @@ JUDGED: tuple[Claim, ...] = (
     conjuncts.not_choosable,
     properties.durability,
 )
-"""What is judged: of the conjuncts those about relations that a server of the model shows."""
+"""The judged claims: the conjuncts about relations that a server of the model shows, and durability."""
 Abstract = tuple[int, int, str]
 
 
@@ -153,7 +153,7 @@ class Watch:
 
 
 def disk(p: Server) -> tuple[set[Abstract], set[Abstract]]:
-    """What a server would load of its log and snapshots, queue included; and of what is forced."""
+    """The transactions that a server would load of its log, queue and snapshots; and those of the forced part."""
     waiting = p.log[: len(p.log) - len(p.to_flush)] if p.to_flush else p.log
     try:
         logged = loaded(p.snapshots, (*p.log, *p.to_log), p.version, p.window)

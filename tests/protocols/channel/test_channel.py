@@ -74,7 +74,7 @@ def test_an_iteration_that_is_over_brings_no_more_messages() -> None:
 
 @pytest.mark.parametrize("process", [1, 2])
 def test_frames_outlive_a_crash_and_numbers_of_iterations_are_not_used_again(process: int) -> None:
-    """What was under way to p2 arrives after the crash of either, and is not of the new iteration."""
+    """Frames under way to p2 arrive after the crash of either, and are not of the new iteration."""
     back = (choices.Crash(process, 0), choices.Recover(process), choices.Lead(1, (2,)), choices.Settle(1))
     events = shown(*SENT, *back, choices.Request(1, "c"), choices.Drain(2, 1), ARRIVES, ARRIVES, ARRIVES)
     assert [str(event.txn) for event in events if isinstance(event, Broadcast)] == ["a⟨1,1⟩", "b⟨1,2⟩", "c⟨2,1⟩"]

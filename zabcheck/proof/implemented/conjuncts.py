@@ -87,7 +87,7 @@ def memory_matches(s: Servers, n: Node, t: Transaction, u: Transaction) -> Formu
 
 @claim
 def forced_is_a_prefix(s: Servers, n: Node, t: Transaction, u: Transaction) -> Formula:
-    """What is forced of a log is a prefix of it."""
+    """The forced part of a log is a prefix of it."""
     return s.forced(n, t) >> (s.log(n, t) & ((s.log(n, u) & (u < t)) >> s.forced(n, u)))
 
 
@@ -122,7 +122,7 @@ def joined_apply_what_is_known(s: Servers, n: Node, e: Epoch, t: Transaction) ->
     return known & ((s.joined(n) & ~s.unsaved(n) & s.tree(n, t)) >> s.log(n, t))
 
 
-# What was acknowledged.
+# Acknowledgements.
 
 
 @claim
@@ -140,7 +140,7 @@ def acknowledged_is_a_prefix(s: Servers, n: Node, e: Epoch, t: Transaction, u: T
 
 @claim
 def acknowledged_stays(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
-    """What a server acknowledged, or has of I_e for currentEpoch, is on its disk, or a later epoch began without it."""
+    """A server has on its disk all that it acknowledged, and I_e of its currentEpoch, but what a later epoch lacks."""
     owed = s.acked(n, e, t) | (s.current(n, e) & s.initial(e, t))
     return owed >> (s.forced(n, t) | (s.lacked(e, t) & s.left(n, e)))
 
@@ -160,12 +160,12 @@ def reports_have_what_was_acknowledged(s: Servers, n: Node, d: Epoch, e: Epoch, 
 
 @claim
 def written_later(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
-    """What a log has from before its server's currentEpoch is in I_e, or in the initial history of a later epoch."""
+    """Everything in a log from before its server's currentEpoch e is in I_e, or in that of a later epoch."""
     earlier = s.current(n, e) & s.log(n, t) & (epoch_of(t) < e)
     return earlier >> (s.initial(e, t) | s.carried(e, t))
 
 
-# What is committed.
+# Commits.
 
 
 @claim
@@ -185,13 +185,13 @@ def committed_by_a_quorum(s: Servers, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def committed_in_order(s: Servers, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """What is before a committed transaction in the history is committed."""
+    """Everything before a committed transaction in the history is committed."""
     return (s.committed(e, t) & s.history(e, u) & (u < t)) >> s.committed(e, u)
 
 
 @claim
 def not_choosable(s: Servers, e: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """What a later epoch began without is not committed in e, and never will be: of every quorum one has left e.
+    """A transaction that a later epoch lacks is not committed in e, and never will be: of every quorum one has left e.
 
     That server has not acknowledged the transaction in e.
     """
@@ -205,7 +205,7 @@ def not_skipped(s: Servers, e: Epoch, t: Transaction, q: Quorum) -> Formula:
     return skipped >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)
 
 
-# What is delivered.
+# Deliveries.
 
 
 @claim

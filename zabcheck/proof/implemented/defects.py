@@ -3,29 +3,36 @@
 All break safety here; `OUTSIDE` has those that do not. n1 to n4 have no issue. docs/zookeeper-model.md tells of each.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from zabcheck.proof.implemented import steps
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.implemented.steps import (
     STEPS,
+    acknowledge_newleader,
     add_all,
     become,
     cut,
     disconnect,
+    forget,
     has_latest_epoch,
+    join_unsaved,
+    keep,
     lead,
     may_append,
     may_apply,
     may_join,
     may_lead,
+    none_reported_later,
     reach,
     restart,
     step,
     stop,
 )
 from zabcheck.proof.implemented.theory import theory
-from zabcheck.proof.logic import TRUE, ZERO, Epoch, Node, Quorum, Transaction, every, member, same
+from zabcheck.proof.logic import TRUE, ZERO, Epoch, Formula, Node, Quorum, Transaction, every, same
 from zabcheck.proof.obligations import Theory
 from zabcheck.proof.steps import Change, Step, add
 
@@ -47,10 +54,8 @@ def promise_again(s: Servers, n: Node, e: Epoch, l: Node) -> Change:
 @step("l.1.2")
 def choose_by_label(s: Servers, e: Epoch, l: Node, q: Quorum, d: Epoch, z: Transaction) -> Change:
     """Learner.syncWithLeader, DIFF(z): l had assigned z to lastProcessedZxid before its transactions came."""
-    none_later = every(
-        lambda n, t: (member(n, q) & s.current(n, d) & s.reported(n, e, t)) >> (t <= z), Node, Transaction
-    )
-    return Change(when=may_lead(s, e, l, q) & has_latest_epoch(s, e, l, q, d) & none_later, adds=lead(s, e, l))
+    when = may_lead(s, e, l, q) & has_latest_epoch(s, e, l, q, d) & none_reported_later(s, e, q, d, z)
+    return Change(when=when, adds=lead(s, e, l))
 
 
 # Synchronisation, by the leader.
@@ -74,29 +79,42 @@ def truncate_what_is_known(s: Servers, n: Node, e: Epoch, z: Transaction) -> Cha
 @step("l.2.1")
 def truncate_and_count(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """LearnerHandler.syncFollower compares with what is applied; what n acknowledged of what it cuts still counts."""
-    common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.initial(e, t), Transaction)
-    kept = tuple(each for each in cut(s, n, e, lambda t: t <= z) if each.relation != "acked")
-    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & common, adds=kept)
+    return truncate_without_forgetting(s, n, e, z, lambda t: s.initial(e, t))
+
+
+def truncate_without_forgetting(
+    s: Servers, n: Node, e: Epoch, z: Transaction, spared: Callable[[Transaction], Formula]
+) -> Change:
+    """Return the step that cuts n's log behind z, but nothing of `spared`; all acknowledgements count."""
+    return Change(when=may_cut(s, n, e, z, spared), adds=(*keep(n, lambda t: s.log(n, t) & (t <= z)), *join_unsaved(n)))
+
+
+def may_cut(s: Servers, n: Node, e: Epoch, z: Transaction, spared: Callable[[Transaction], Formula]) -> Formula:
+    """Return the formula that n and the leader of e have z, and that nothing behind z in n's log is in `spared`."""
+    behind = every(lambda t: (s.log(n, t) & (z < t)) >> ~spared(t), Transaction)
+    return may_join(s, n, e) & s.log(n, z) & s.known(e, z) & behind
 
 
 @step("l.2.1")
 def truncate_inexactly(s: Servers, n: Node, e: Epoch, z: Transaction, w: Transaction) -> Change:
     """FileTxnLog.truncate(z), z not in the log but in the snapshot before: the first record behind z, w, stays."""
-    common = s.log(n, z) & s.known(e, z) & every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
-    kept = lambda t: s.log(n, t) & ((t <= z) | same(t, w))  # noqa: E731  # three relations become this
-    changes = [each for each in cut(s, n, e, lambda t: t <= z) if each.relation not in ("log", "forced", "tree")]
     return Change(
-        when=may_join(s, n, e) & common,
-        adds=(*(become(name, n, kept) for name in ("log", "forced", "tree")), *changes),
+        when=may_cut(s, n, e, z, lambda t: s.known(e, t)),
+        adds=(
+            *keep(n, lambda t: s.log(n, t) & ((t <= z) | same(t, w))),
+            forget(s, n, e, lambda t: t <= z),
+            *join_unsaved(n),
+        ),
     )
 
 
 @step("l.2.1")
 def truncate_log_alone(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """FileTxnLog.truncate: a snapshot that Leader.lead wrote has what is cut, and is loaded again."""
-    common = s.log(n, z) & s.known(e, z) & every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
-    changes = [each for each in cut(s, n, e, lambda t: t <= z) if each.relation not in ("log", "forced", "tree")]
-    return Change(when=may_join(s, n, e) & common, adds=tuple(changes))
+    return Change(
+        when=may_cut(s, n, e, z, lambda t: s.known(e, t)),
+        adds=(forget(s, n, e, lambda t: t <= z), *join_unsaved(n)),
+    )
 
 
 # Synchronisation, by the follower.
@@ -140,9 +158,8 @@ def write_epoch_unforced(s: Servers, n: Node, e: Epoch) -> Change:
 @step("f.2.1")
 def acknowledge_unlogged(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER behind DIFF: n acknowledges it with nothing logged."""
-    covered = add_all("acked", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
     return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e), adds=(add("current", n, e), add("adopted", n, e), covered)
+        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e), adds=(add("current", n, e), *acknowledge_newleader(s, n, e))
     )
 
 
@@ -150,10 +167,9 @@ def acknowledge_unlogged(s: Servers, n: Node, e: Epoch) -> Change:
 def acknowledge_queued(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER behind DIFF: n acknowledges it while transactions wait for the thread that logs."""
     has_all = every(lambda t: s.initial(e, t) >> s.log(n, t), Transaction)
-    covered = add_all("acked", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
     return Change(
         when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all,
-        adds=(add("current", n, e), add("adopted", n, e), covered),
+        adds=(add("current", n, e), *acknowledge_newleader(s, n, e)),
     )
 
 
@@ -161,8 +177,7 @@ def acknowledge_queued(s: Servers, n: Node, e: Epoch) -> Change:
 def acknowledge_before_epoch(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n acknowledges it, and writes currentEpoch at UPTODATE."""
     has_all = every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
-    covered = add_all("acked", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=(add("adopted", n, e), covered))
+    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=acknowledge_newleader(s, n, e))
 
 
 @step("f.2.2")
@@ -196,6 +211,11 @@ def apply_unlogged(s: Servers, n: Node, e: Epoch, t: Transaction) -> Change:
 # Leaving, and crashes.
 
 
+def unsaved_or_logged(s: Servers, n: Node, t: Transaction) -> Formula:
+    """Return the formula that t is in n's memory between SNAP or TRUNC and NEWLEADER, in its log at other times."""
+    return (s.unsaved(n) & s.tree(n, t)) | (~s.unsaved(n) & s.log(n, t))
+
+
 @step("leave")
 def leave_with_memory(s: Servers, n: Node) -> Change:
     """Learner.shutdown: what is logged is not applied; memory stays as it is, behind the log."""
@@ -205,12 +225,11 @@ def leave_with_memory(s: Servers, n: Node) -> Change:
 @step("leave")
 def leave_with_unsaved_memory(s: Servers, n: Node) -> Change:
     """Learner.shutdown between SNAP or TRUNC and NEWLEADER: memory stays, and no snapshot has it."""
-    kept = lambda t: (s.unsaved(n) & s.tree(n, t)) | (~s.unsaved(n) & s.log(n, t))  # noqa: E731
     return Change(
         when=s.joined(n),
         adds=(
             add_all("forced", lambda m, t: same(m, n) & s.log(n, t)),
-            become("tree", n, kept),
+            become("tree", n, lambda t: unsaved_or_logged(s, n, t)),
             *disconnect(n),
         ),
     )
@@ -226,7 +245,7 @@ def leave_without_the_queue(s: Servers, n: Node, z: Transaction) -> Change:
 
 @step("crash")
 def crash_behind_cut(s: Servers, n: Node, z: Transaction) -> Change:
-    """What was appended after TRUNC stands at a wrong offset of its file: forced, and not read at the start."""
+    """Whatever was appended after TRUNC stands at a wrong offset of its file: forced, and not read at the start."""
     lost = lambda t: s.log(n, t) & (t < z)  # noqa: E731  # three relations become this
     return Change(when=TRUE, adds=(become("forced", n, lost), *restart(n, lost)))
 

@@ -1,30 +1,23 @@
 """Other repairs of known defects than the steps have: what the proof accepts, and what falls short of it."""
 
 from zabcheck.proof.implemented import steps
-from zabcheck.proof.implemented.defects import Defect
+from zabcheck.proof.implemented.defects import Defect, truncate_without_forgetting, unsaved_or_logged
 from zabcheck.proof.implemented.servers import Servers
-from zabcheck.proof.implemented.steps import become, cut, disconnect, may_join, step
-from zabcheck.proof.logic import Epoch, Formula, Node, Transaction, epoch_of, every
+from zabcheck.proof.implemented.steps import become, disconnect, keep, step
+from zabcheck.proof.logic import Epoch, Node, Transaction, epoch_of, every
 from zabcheck.proof.steps import Change, add
 
 
 @step("l.2.1")
 def truncate_behind_proposed(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """TRUNC cuts nothing that the leader has proposed, committed or not. No acknowledgement is forgotten."""
-    common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.history(e, t), Transaction)
-    return _truncate_without_forgetting(s, n, e, z, common)
+    return truncate_without_forgetting(s, n, e, z, lambda t: s.history(e, t))
 
 
 @step("l.2.1")
 def truncate_behind_committed(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """TRUNC cuts nothing that is committed. No acknowledgement is forgotten."""
-    common = every(lambda t: (s.log(n, t) & (z < t)) >> ~s.known(e, t), Transaction)
-    return _truncate_without_forgetting(s, n, e, z, common)
-
-
-def _truncate_without_forgetting(s: Servers, n: Node, e: Epoch, z: Transaction, common: Formula) -> Change:
-    kept = tuple(each for each in cut(s, n, e, lambda t: t <= z) if each.relation != "acked")
-    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & common, adds=kept)
+    return truncate_without_forgetting(s, n, e, z, lambda t: s.known(e, t))
 
 
 @step("f.2.1")
@@ -50,11 +43,7 @@ def leave_and_load(s: Servers, n: Node, z: Transaction) -> Change:
 @step("leave")
 def leave_with_a_snapshot(s: Servers, n: Node, e: Epoch) -> Change:
     """Between SNAP or TRUNC and NEWLEADER n writes its memory as a snapshot, forced, and keeps it."""
-    kept = lambda t: (s.unsaved(n) & s.tree(n, t)) | (~s.unsaved(n) & s.log(n, t))  # noqa: E731  # likewise three
-    return Change(
-        when=s.joined(n) & s.at(n, e),
-        adds=(*(become(name, n, kept) for name in ("log", "forced", "tree")), *disconnect(n)),
-    )
+    return Change(when=s.joined(n) & s.at(n, e), adds=(*keep(n, lambda t: unsaved_or_logged(s, n, t)), *disconnect(n)))
 
 
 ACCEPTED = {

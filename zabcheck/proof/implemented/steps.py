@@ -63,12 +63,8 @@ def reach(s: Servers, n: Node, e: Epoch) -> tuple[Addition, ...]:
 @step("l.1.2")
 def choose(s: Servers, e: Epoch, l: Node, q: Quorum, d: Epoch, z: Transaction) -> Change:
     """Leader.waitForEpochAck: of a quorum, none reports more than l, whose last is (d, z). I_e is what l has."""
-    none_later = every(
-        lambda n, t: (member(n, q) & s.current(n, d) & s.reported(n, e, t)) >> (t <= z), Node, Transaction
-    )
-    return Change(
-        when=may_lead(s, e, l, q) & has_latest_epoch(s, e, l, q, d) & s.tree(l, z) & none_later, adds=lead(s, e, l)
-    )
+    when = may_lead(s, e, l, q) & has_latest_epoch(s, e, l, q, d) & s.tree(l, z) & none_reported_later(s, e, q, d, z)
+    return Change(when=when, adds=lead(s, e, l))
 
 
 @step("l.1.2")
@@ -91,6 +87,11 @@ def has_latest_epoch(s: Servers, e: Epoch, l: Node, q: Quorum, d: Epoch) -> Form
     """Return the formula that l's currentEpoch is d, and that none in q has reported a later one."""
     latest = every(lambda n, c: (member(n, q) & s.current(n, c) & (c < e)) >> (c <= d), Node, Epoch)
     return s.current(l, d) & (d < e) & latest
+
+
+def none_reported_later(s: Servers, e: Epoch, q: Quorum, d: Epoch, z: Transaction) -> Formula:
+    """Return the formula that none in q whose currentEpoch is d has reported a transaction later than z."""
+    return every(lambda n, t: (member(n, q) & s.current(n, d) & s.reported(n, e, t)) >> (t <= z), Node, Transaction)
 
 
 def lead(s: Servers, e: Epoch, l: Node) -> tuple[Addition, ...]:
@@ -129,15 +130,17 @@ def truncate(s: Servers, n: Node, e: Epoch) -> Change:
 
 def cut(s: Servers, n: Node, e: Epoch, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
     """Return the changes by which n cuts its log, but for some transactions."""
-    kept = lambda t: s.log(n, t) & which(t)  # noqa: E731  # three relations become this
-    return (
-        become("log", n, kept),
-        become("forced", n, kept),
-        become("tree", n, kept),
-        forget(s, n, e, which),
-        add("joined", n),
-        add("unsaved", n),
-    )
+    return (*keep(n, lambda t: s.log(n, t) & which(t)), forget(s, n, e, which), *join_unsaved(n))
+
+
+def keep(n: Node, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
+    """Return the changes by which n has these transactions on its disk and in memory, and no others."""
+    return become("log", n, which), become("forced", n, which), become("tree", n, which)
+
+
+def join_unsaved(n: Node) -> tuple[Addition, ...]:
+    """Return the additions by which n has joined the leader, and has yet to write a snapshot."""
+    return add("joined", n), add("unsaved", n)
 
 
 def forget(s: Servers, n: Node, e: Epoch, but: Callable[[Transaction], Formula]) -> Replacement:
@@ -158,8 +161,7 @@ def take_over(s: Servers, n: Node, e: Epoch, which: Callable[[Transaction], Form
     return (
         become("tree", n, lambda t: s.history(e, t) & which(t)),
         forget(s, n, e, which),
-        add("joined", n),
-        add("unsaved", n),
+        *join_unsaved(n),
     )
 
 
@@ -223,8 +225,12 @@ def write_epoch(s: Servers, n: Node, e: Epoch) -> Change:
 @step("f.2.1")
 def acknowledge(s: Servers, n: Node, e: Epoch) -> Change:
     """Learner.syncWithLeader, NEWLEADER: n acknowledges it, and I_e with it."""
-    covered = add_all("acked", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.current(n, e), adds=(add("adopted", n, e), covered))
+    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.current(n, e), adds=acknowledge_newleader(s, n, e))
+
+
+def acknowledge_newleader(s: Servers, n: Node, e: Epoch) -> tuple[Addition, ...]:
+    """Return the additions by which n acknowledges NEWLEADER of e, which covers I_e."""
+    return add("adopted", n, e), add_all("acked", lambda m, f, t: same(m, n) & same(f, e) & s.initial(e, t))
 
 
 establish = replace(
