@@ -70,6 +70,7 @@ def error(zabcheck: Command, *arguments: str) -> str:
 # What it makes.
 
 
+@pytest.mark.slow
 def test_a_planted_bug_is_exit_code_1_and_a_report(spark: "SparkSession", zabcheck: Command, tmp_path: Path) -> None:
     """In the folder that is named after the seed, with the runs of the protocol as it is."""
     result = zabcheck(*SMALL, "--mutant", "none", "--mutant", "commit-on-own-ack", "--minimise", "2")

@@ -30,6 +30,8 @@ NUMBERS = {
     "columns": 160,
     "checkpoint": 15,
     "play": 40,
+    "plan": 30,
+    "jar": 30,
 }
 """Few, where a case takes ten times as long as others; many, where few cases are inconclusive, or a bug."""
 CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}

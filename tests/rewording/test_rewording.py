@@ -26,6 +26,7 @@ def names() -> set[str]:
     return set(filter(is_prose, found))
 
 
+@pytest.mark.slow
 def test_no_code_reads_a_message(tmp_path: Path) -> None:
     """All verdicts and diagnoses are as they are frozen."""
     kept = tmp_path / "names.json"

@@ -8,7 +8,6 @@ from invariants import select
 from tests.protocols.external.commands import KIT
 from tests.protocols.external.test_maelstrom import command
 from tests.protocols.own.alone import Alone
-from tests.tiers import sweep
 from zabcheck.protocols.adapter import protocol_of
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
@@ -58,7 +57,8 @@ def test_properties_of_the_users_own_choice_are_judged_alone() -> None:
     assert tally_of(protocol_of(Alone), followers=False).undelivered is None
 
 
-@pytest.mark.parametrize(("how", "silent"), sweep([("kept", [2]), ("one", [])], [("kept", [2])]))
+@pytest.mark.slow
+@pytest.mark.parametrize(("how", "silent"), [("kept", [2]), ("one", [])])
 def test_a_node_of_maelstrom_that_acknowledges_what_no_poll_shows_is_noticed(how: str, silent: Sequence[int]) -> None:
     undelivered = tally_of(external(command(how)), 2, runs=4, steps=20).undelivered
     assert undelivered == (Undelivered(0, tuple(silent)) if silent else None)

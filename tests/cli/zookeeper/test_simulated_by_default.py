@@ -19,7 +19,7 @@ ORDER = {"seed": 1, "strategy": "uniform", "decisions": ""}
 
 @pytest.mark.parametrize(
     ("options", "java", "simulated", "runs"),
-    [((), 17, True, 100), (("--processes",), 17, False, 10), ((), 10, False, 10), (("--simulated",), 10, True, 100)],
+    [((), 17, True, 3), (("--processes",), 17, False, 2), ((), 10, False, 2), (("--simulated",), 10, True, 3)],
 )
 def test_a_search_simulates_servers_if_java_can(
     options: tuple[str, ...],
@@ -31,7 +31,10 @@ def test_a_search_simulates_servers_if_java_can(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """In ten times as many runs, for each takes little time; here in few."""
     monkeypatch.setattr("zabcheck.cli.zookeeper.builds.version_of", lambda _: java)
+    monkeypatch.setattr("zabcheck.cli.zookeeper.command.RUNS", 2)
+    monkeypatch.setattr("zabcheck.cli.zookeeper.command.RUNS_SIMULATED", 3)
     recorded += ["healthy-3.8.0"] * runs
     told = zabcheck("zookeeper", *options, *fake(tmp_path), "--format", "json").json
     assert (told["simulated"], told["runs"], recorded) == (simulated, runs, [])

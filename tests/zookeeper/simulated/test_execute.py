@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from tests.cli.command import argv, environment
+from tests.tiers import sweep
 from tests.zookeeper.processes import until
 from zabcheck.zookeeper.bugs.catalogue import named
 from zabcheck.zookeeper.clients.exchange import read as read_history
@@ -112,7 +113,7 @@ def run_of(simulator: Simulator, folder: Path, *choices: Choice, observers: int 
     return Run(simulator, folder, schedule, ThreadOrder(seed))
 
 
-@pytest.mark.parametrize("name", ["4837", "trunc-keeps-one", "2832"])
+@pytest.mark.parametrize("name", sweep(["4837", "trunc-keeps-one", "2832"], normal=["2832"]))
 def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> None:
     """By threads that are held; by power that fails; in step with a run of the model."""
     run = Run(simulator, tmp_path / "run", named(name).schedule(), ThreadOrder(1))
@@ -380,6 +381,7 @@ def test_an_observer_that_does_not_log_is_made_a_voter_and_lacks_what_it_acknowl
         assert [match.issue.name for match in tried.judged.known] == ["unlogged-voter"] * lacks
 
 
+@pytest.mark.slow
 def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: Distribution, tmp_path: Path) -> None:
     """D is brought up to date while it is proposed, and activates it: {A, D} and {B, C} both elect, and both serve."""
     tried = attempt(named("pending-config").schedule(), reconfigured, tmp_path / "run")
@@ -427,6 +429,7 @@ def test_an_ensemble_stands_still_behind_a_configuration_that_is_not_committed(
     assert [each.error for each in records if isinstance(each, Replied)] == ["", "ConnectionLoss"]
 
 
+@pytest.mark.slow
 def test_a_server_writes_its_configuration_once_it_can_again(reconfigured: Distribution, tmp_path: Path) -> None:
     ask = Reconfigure("A", voters=("D",)), Settle(5), Wait(0.5)
     ask_again = Reconfigure("A", observers=("D",)), Settle(5), Wait(0.5)
