@@ -141,23 +141,24 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
             ", line 1: expected a schedule as one JSON object, JSON is malformed: invalid character (byte 0)",
         ),
         (cut(-30), ", line 7: expected a schedule as one JSON object, Input data was truncated"),
-        (replaced(b'"version":1', b'"version":2'), ", field `version`: expected 1"),
+        (replaced(b'"version":1', b'"version":2'), ", line 1, field `version`: expected 1"),
         (
             replaced(b'"zab"', b'"raft"'),
-            f", field `protocol`: no protocol `raft`; expected one of: {', '.join(PROTOCOLS)}; or `module:Class`",
+            ", line 1, field `protocol`: no protocol `raft`; expected one of: "
+            f"{', '.join(PROTOCOLS)}; or `module:Class`",
         ),
         (
             replaced(b'"mutant":null', b'"mutant":"x"'),
-            f", field `mutant`: no mutant `x` of protocol `zab`; expected one of: {', '.join(OF_ZAB)}",
+            f", line 7, field `mutant`: no mutant `x` of protocol `zab`; expected one of: {', '.join(OF_ZAB)}",
         ),
         (
             replaced(b'"violates":null', b'"violates":"x"'),
-            f", field `violates`: no property `x`; expected one of: {', '.join((*PROPERTIES, *FURTHER))}",
+            f", line 7, field `violates`: no property `x`; expected one of: {', '.join((*PROPERTIES, *FURTHER))}",
         ),
         *(
             (
                 replaced(b'"violates":null', b'"violates":"' + group.encode() + b'"'),
-                f", field `violates`: no property `{group}`; {like(group, (*PROPERTIES, *FURTHER))}",
+                f", line 7, field `violates`: no property `{group}`; {like(group, (*PROPERTIES, *FURTHER))}",
             )
             for group in GROUPS
         ),
@@ -168,7 +169,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"switches":{}', b'"switches":{"sync":"never"}'),
-            ", field `switches.sync`: Invalid value 'never'; expected one of: atomic, separate",
+            ", line 7, field `switches.sync`: Invalid value 'never'; expected one of: atomic, separate",
         ),
         (
             lambda data: data.replace(b"\n", b"\r\n").replace(b'"rounds":6', b'"rounds":-1', 1),
@@ -185,7 +186,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"rounds":6', b'"rounds":6,"x":' + b"[" * 9999),
-            ", field `choices[1]`: Object contains unknown field `x`",
+            ", line 3, field `choices[1]`: Object contains unknown field `x`",
         ),
         (
             replaced(b"[1,2,3]", b"[1,2,4]"),

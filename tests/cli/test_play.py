@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from tests.cli.command import BROKEN_SCHEDULE
+from tests.cli.command import BROKEN_SCHEDULE, ROOT
 from tests.cli.conftest import Command
 from tests.tiers import sweep
 from zabcheck.cli.play import NAMES, choice_of
@@ -329,3 +329,33 @@ def test_a_lesson_of_ones_own_is_saved_edited_and_taken(zabcheck: Command, tmp_p
     assert refused.code == 2
     assert "zabcheck: my.lesson.json: Object contains unknown field `name`" in refused.err
     assert zabcheck("play", "--lesson", "none.json").err == "zabcheck: none.json: No such file or directory\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"process":1', '"process":2', "my.json, line 5, field `steps[2].choice`: not possible when its turn comes"),
+        ("commit-on-own-ack", "commit-on-my-ack", "my.json, line 2, field `mutant`: "),
+        ('"settle","rounds":9,"sync":true', '"hold","sender":1,"receiver":2,"kind":"ACKS"', "my.json, line 4, field "),
+        (
+            '"zab","mutant":"commit-on-own-ack"',
+            '"mine:Mine"',
+            "my.json: its protocol is a class, which is imported, so",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_lesson_names_the_file_once_with_its_line(
+    zabcheck: Command, tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    wrong = (ROOT / "docs/examples/too-early.lesson.json").read_text(encoding="utf-8").replace(old, new)
+    (tmp_path / "my.json").write_text(wrong, encoding="utf-8")
+    refused = zabcheck("play", "--lesson", "my.json", stdin=b"")
+    assert refused.err.startswith(f"zabcheck: {why}")
+    assert (refused.code, refused.err.count("my.json")) == (2, 1)
+
+
+def test_a_lesson_is_on_a_protocol_that_is_named_instead_of_its_own(zabcheck: Command) -> None:
+    lesson = ROOT / "docs/examples/too-early.lesson.json"
+    said = zabcheck("play", "--lesson", lesson, "--protocol", "ladis", stdin=b"\n\n\nsync 1\n")
+    assert "Step 3 of 3" in said.out
+    assert said.out.splitlines()[-1] == f"INCONCLUSIVE: the task of {lesson} is not done"

@@ -5,6 +5,7 @@ import re
 import msgspec
 import pytest
 
+from tests.cli.command import ROOT
 from tests.play.sessions import led
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.play import lesson as lessons
@@ -41,10 +42,33 @@ def test_the_text_of_a_step_is_shown_where_it_leads_and_nowhere_else() -> None:
     assert "Step" not in regions(desk)["exercise"].replace('aria-label="The step"', "")
 
 
+EXAMPLE = ROOT / "docs/examples/too-early.lesson.json"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "why"),
     [
-        ('{"lesson":1', '{"lesson":2', "x, field `lesson`: expected 1"),
+        (
+            '"process":1',
+            '"process":2',
+            "x, line 5, field `steps[2].choice`: not possible when its turn comes: p2 takes",
+        ),
+        ('"rounds":9', '"rounds":"9"', "x, line 4, field `steps[1].choice.rounds`: Expected `int`"),
+        ('"quorums":"majority"', '"quorums":"grid"', "x, line 2, field `quorums`: "),
+        ('"breaks":"chosen"', '"breaks":"chosem"', "x, line 1, field `breaks`: "),
+    ],
+)
+def test_the_line_is_told_however_the_file_is_laid_out(old: str, new: str, why: str) -> None:
+    data = EXAMPLE.read_text(encoding="utf-8").replace(old, new).encode()
+    with pytest.raises(LessonError) as refused:
+        lessons.begun(lessons.load(data, "x"), PROTOCOL, data, "x")
+    assert str(refused.value).startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('{"lesson":1', '{"lesson":2', "x, line 1, field `lesson`: expected 1"),
         ('{"lesson":1', '{"event":1', "x: expected a lesson, this looks like a trace"),
         ('"title"', '"tittle"', "x: Object contains unknown field `tittle`"),
         ("\n]}", "\n", "x, line 4: expected a lesson as one JSON object, Input data was truncated"),
@@ -54,11 +78,11 @@ def test_the_text_of_a_step_is_shown_where_it_leads_and_nowhere_else() -> None:
         (
             '"breaks":null',
             '"breaks":"agrement"',
-            "x, field `breaks`: no property `agrement`; did you",
+            "x, line 1, field `breaks`: no property `agrement`; did you",
         ),
-        ('"breaks":null', '"breaks":"agreement"', "x, field `task`: expected one beside `breaks`, found none"),
-        ('"task":""', '"task":"Lose it."', "x, field `breaks`: expected one beside `task`, found none"),
-        ('"quorums":"majority"', '"quorums":"weights 1,2"', "x, field `quorums`: "),
+        ('"breaks":null', '"breaks":"agreement"', "x, line 1, field `task`: expected one beside `breaks`, found none"),
+        ('"task":""', '"task":"Lose it."', "x, line 1, field `breaks`: expected one beside `task`, found none"),
+        ('"quorums":"majority"', '"quorums":"weights 1,2"', "x, line 1, field `quorums`: "),
         (
             '"process":1',
             '"process":2',

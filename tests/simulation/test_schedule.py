@@ -97,14 +97,14 @@ def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"version":1', b'"version":2', ", field `version`: expected 1"),
-        (b'"version":1', b'"version":"1"', ", field `version`: expected 1"),
+        (b'"version":1', b'"version":2', ", line 1, field `version`: expected 1"),
+        (b'"version":1', b'"version":"1"', ", line 1, field `version`: expected 1"),
         (b'"version":1,', b"", ": Object missing required field `version`"),
-        (b'"protocol":"zab"', b'"protocol":7', ", field `protocol`: Expected `str`, got `int`"),
-        (b'"processes":3', b'"processes":0', ", field `processes`: Expected `int` >= 1"),
-        (b'"processes":3', b'"processes":1001', ", field `processes`: Expected `int` <= 1000"),
-        (b'"processes":3', b'"processes":3.5', ", field `processes`: Expected `int`, got `float`"),
-        (b'"majority"', b'"sets 1,2"', ", field `quorums`: the quorums {p1} and {p2} do not intersect"),
+        (b'"protocol":"zab"', b'"protocol":7', ", line 1, field `protocol`: Expected `str`, got `int`"),
+        (b'"processes":3', b'"processes":0', ", line 1, field `processes`: Expected `int` >= 1"),
+        (b'"processes":3', b'"processes":1001', ", line 1, field `processes`: Expected `int` <= 1000"),
+        (b'"processes":3', b'"processes":3.5', ", line 1, field `processes`: Expected `int`, got `float`"),
+        (b'"majority"', b'"sets 1,2"', ", line 4, field `quorums`: the quorums {p1} and {p2} do not intersect"),
         (b'"version":1', b'"version":1,"x":0', ": Object contains unknown field `x`"),
         (
             b'"crash"',
@@ -215,11 +215,22 @@ def choices_from_the_first_line_on(data: bytes) -> bytes:
     return data.replace(b"[\n", b"[", 1)
 
 
-@pytest.mark.parametrize("layout", [one_line, a_field_a_line, two_choices_a_line, choices_from_the_first_line_on])
-def test_no_line_is_named_if_the_choices_are_not_one_a_line(layout: Callable[[bytes], bytes]) -> None:
-    """The field is, all the same."""
+@pytest.mark.parametrize(
+    ("layout", "line"),
+    [
+        (one_line, ""),
+        (a_field_a_line, ", line 11"),
+        (two_choices_a_line, ", line 3"),
+        (choices_from_the_first_line_on, ", line 3"),
+    ],
+)
+def test_the_line_is_told_however_the_file_is_laid_out(layout: Callable[[bytes], bytes], line: str) -> None:
+    """A file of one line has none."""
     data = layout(dump(Schedule(1, "zab", 3, (Heal(), Heal(), Elect(1, 4), Heal(), Heal()))))
-    assert error(data) == ", field `choices[2].leader`: expected a process from 1 to 3, found 4"
+    wrong = f"{line}, field `choices[2].leader`: expected a process from 1 to 3, found 4"
+    assert error(data) == wrong
+    if line:
+        assert b'"leader":4' in data.splitlines()[int(line.removeprefix(", line ")) - 1]
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ from zabcheck.cli.explain import Named, looks_like_trace, story_of, walk
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_path
-from zabcheck.cli.replay import load_schedule
+from zabcheck.cli.replay import load_schedule, named_instead, protocol_of, with_protocol
 from zabcheck.cli.scenario import scenario_of
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, are_violated, asked_for, conclude, on_story
 from zabcheck.counterexample.forms import terminal
@@ -157,7 +157,7 @@ def play(
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
         options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
-        if file is None:
+        if file is None and (lesson is None or not _is_file(lesson)):
             options |= {"protocol": protocol, "exec": exec}
         for name, value in options.items():
             if value:
@@ -172,7 +172,7 @@ def play(
         elif lesson is None:
             session = _known(file, known, protocol, exec, property)
         elif _is_file(lesson):
-            session, taken = _from_file(lesson)
+            session, taken = _from_file(lesson, protocol, exec, property)
         else:
             session, taken = lesson_of(lesson, property)
     console = make_console()
@@ -325,14 +325,18 @@ def _is_file(lesson: str) -> bool:
     return lesson not in LESSONS and (lesson.endswith(".json") or Path(lesson).is_file())
 
 
-def _from_file(file: str) -> tuple[Session, Exercise]:
+def _from_file(
+    file: str, protocol: str | None, exec: str | None, properties: Sequence[str] | None
+) -> tuple[Session, Exercise]:
     """Return the lesson in a file, at the beginning of its run. BadInput with line and field if it is none."""
     data = read(Path(file), schedules.MAX_BYTES)
+    said = named_instead(data, file, protocol, exec)
     with bad_input_for(LessonError):
         lesson = own_lesson.load(data, file)
-    protocol, _ = load_schedule(schedules.dump(lesson.schedule), file)
-    with bad_input_for(LessonError), bad_input_for((ValueError, StepRaised), f"{file}: "):
-        session = own_lesson.begun(lesson, protocol, data, file)
+    run = with_protocol(lesson.schedule, said, exec)
+    executed = protocol_of(run, data, file, own_lesson.CHOICES)
+    with bad_input_for((ValueError, StepRaised), f"{file}: "), bad_input_for(LessonError):
+        session = own_lesson.begun(lesson, executed, data, file, properties)
     exercise = Exercise(
         lesson.title,
         "",

@@ -195,24 +195,52 @@ def load_schedule(
     """
     if is_for_an_ensemble(data):
         raise BadInput(f"{file}: expected a schedule of the simulator, this is one of a real ensemble: zabcheck replay")
-    said = None if protocol is None and command is None else named(protocol, command)  # it may have its own switches
-    if said is None and (why := untrusted(schedules.protocol_in(data))):
+    said = named_instead(data, file, protocol, command)  # it may have its own switches
+    schedule = with_protocol(schedules.load(data, file), said, command)
+    return protocol_of(schedule, data, file), schedule
+
+
+def named_instead(data: bytes, file: str, protocol: str | None, command: str | None) -> str | None:
+    """Return the name of the protocol that options give instead of the one that `data` names; None if they give none.
+
+    BadInput if one is needed: a command is not started, and a class not imported, because a file names it.
+    """
+    if protocol is not None or command is not None:
+        return named(protocol, command)
+    if why := untrusted(schedules.protocol_in(data)):
         raise BadInput(f"{file}: {why}")
-    schedule = schedules.load(data, file)
-    if said is not None:
-        is_same = said == schedule.protocol or (command and command_of(schedule.protocol))
-        schedule = structs.replace(schedule, protocol=said, mutant=schedule.mutant if is_same else None)
-    with bad_input_for(ValueError, f"{file}, field `protocol`: "):
+    return None
+
+
+def with_protocol(schedule: Schedule, said: str | None, command: str | None) -> Schedule:
+    """Return the schedule for the protocol that options give, if any; a mutant is only that of the same protocol."""
+    if said is None:
+        return schedule
+    is_same = said == schedule.protocol or (command and command_of(schedule.protocol))
+    return structs.replace(schedule, protocol=said, mutant=schedule.mutant if is_same else None)
+
+
+def protocol_of(schedule: Schedule, data: bytes, file: str, place: str = "choices[{}]") -> Protocol:
+    """Look up the protocol that a schedule names, with its mutant. `data` has it, in a file of this name.
+
+    `place` is the path of a choice in it, with braces for its index. BadInput or ScheduleError with line and field if
+    something that it names does not exist.
+    """
+
+    def at(field: str) -> str:
+        return f"{file}{schedules.line_of(data, field)}, field `{field}`: "
+
+    with bad_input_for(ValueError, lambda: at("protocol")):
         executed = mutated(schedule.protocol)
-    with bad_input_for(ValueError, f"{file}, field `mutant`: "):
+    with bad_input_for(ValueError, lambda: at("mutant")):
         executed = planted(executed, schedule.mutant)
-    with bad_input_for(ValueError, f"{file}, field `switches`: "):
+    with bad_input_for(ValueError, lambda: at("switches")):
         refuse_elections(schedule.switches.elections, executed)
     if schedule.violates is not None and schedule.violates not in {**PROPERTIES, **FURTHER}:
         said = like(schedule.violates, (*PROPERTIES, *FURTHER))
-        raise BadInput(f"{file}, field `violates`: no property `{schedule.violates}`; {said}")
-    schedules.check_kinds(schedule, tuple(executed.kinds.values()), data, file)
-    return executed, schedule
+        raise BadInput(f"{at('violates')}no property `{schedule.violates}`; {said}")
+    schedules.check_kinds(schedule, tuple(executed.kinds.values()), data, file, place)
+    return executed
 
 
 def explained(replayed: Replay, file: Path) -> Story:

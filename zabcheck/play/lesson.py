@@ -4,6 +4,7 @@ The file is JSON: the fields of a schedule, with `steps` in place of `choices`, 
 step by step, or another way; with a `task` they go on from its end until the property that it `breaks` is violated.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -23,6 +24,8 @@ from zabcheck.simulation.schedule import Schedule, ScheduleError
 LESSON_VERSION = 1
 SUFFIX = ".lesson.json"
 """The end of the name of such a file, as `play` writes it."""
+CHOICES = "steps[{}].choice"
+"""The place of a choice in such a file, with braces for its index."""
 
 _Text = Annotated[str, Meta(max_length=4000)]
 
@@ -73,31 +76,39 @@ def load(data: bytes, name: str) -> OwnLesson:
         raise LessonError(f"{name}{schedules.malformed(data, error, kind, 'lesson', LESSON_VERSION)}") from None
     try:
         quorums_of(lesson.quorums, lesson.processes)
-        schedules.check_processes(lesson.schedule, data, name, "steps[{}].choice")
+        schedules.check_processes(lesson.schedule, data, name, CHOICES)
     except ScheduleError as error:
         raise LessonError(str(error)) from None
     except ValueError as error:
-        raise LessonError(f"{name}, field `quorums`: {error}") from None
+        raise LessonError(f"{name}{schedules.line_of(data, 'quorums')}, field `quorums`: {error}") from None
     if lesson.breaks is not None:
         try:
             select([lesson.breaks])
         except ValueError as error:
-            raise LessonError(f"{name}, field `breaks`: {error}") from None
+            raise LessonError(f"{name}{schedules.line_of(data, 'breaks')}, field `breaks`: {error}") from None
     if bool(lesson.task) != (lesson.breaks is not None):
         missing, other = ("breaks", "task") if lesson.task else ("task", "breaks")
-        raise LessonError(f"{name}, field `{missing}`: expected one beside `{other}`, found none")
+        line = schedules.line_of(data, missing) or schedules.line_of(data, other)
+        raise LessonError(f"{name}{line}, field `{missing}`: expected one beside `{other}`, found none")
     return lesson
 
 
-def begun(lesson: OwnLesson, protocol: Protocol, data: bytes, name: str) -> Session:
+def begun(
+    lesson: OwnLesson, protocol: Protocol, data: bytes, name: str, properties: Sequence[str] | None = None
+) -> Session:
     """Return a session at the beginning of the lesson's run. The position after step n has number n.
+
+    If only some `properties` are judged, that of the task is, too.
 
     LessonError if a step is not possible when its turn comes, or if the run does the task itself; errors as in
     `Session()`.
     """
-    session = Session.of(protocol, structs.replace(lesson.schedule, choices=()))
+    if properties is not None and lesson.breaks is not None:
+        properties = [*properties, lesson.breaks]
+    session = Session.of(protocol, structs.replace(lesson.schedule, choices=()), properties)
     for index, step in enumerate(lesson.steps):
-        where = f"{name}{schedules.line_of(data, f'steps[{index}]')}, field `steps[{index}].choice`"
+        path = CHOICES.format(index)
+        where = f"{name}{schedules.line_of(data, path)}, field `{path}`"
         try:
             reached = session.do(step.choice)
         except NotPossible as error:

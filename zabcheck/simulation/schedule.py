@@ -9,7 +9,9 @@ Hypothesis. `Simulator.executed` lists the fine choices of a run, so a saved sch
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from functools import cache
+from json import JSONDecoder
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -112,7 +114,7 @@ def load(data: bytes, name: str) -> Schedule:
     try:
         quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
-        raise ScheduleError(f"{name}, field `quorums`: {error}") from None
+        raise ScheduleError(f"{name}{line_of(data, 'quorums')}, field `quorums`: {error}") from None
     check_processes(schedule, data, name)
     return schedule
 
@@ -129,7 +131,7 @@ def malformed(data: bytes, error: Exception, kind: Any, what: str = "schedule", 
         return f"{_place(data, error)}: expected a {what} as one JSON object, {why_not_decoded(error)}"
     message, path = message_and_path(error)
     if path in ("version", what):
-        return f", field `{path}`: expected {version}"
+        return f"{line_of(data, path)}, field `{path}`: expected {version}"
     where = f", field `{path}`" if path else ""
     return f"{line_of(data, path)}{where}: {with_alternatives(message, path, kind)}"
 
@@ -151,15 +153,15 @@ def check_processes(schedule: Schedule, data: bytes, name: str, place: str = "ch
                     )
 
 
-def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: str) -> None:
-    """Check that `schedule`, which was read from `data`, holds messages of these kinds only.
+def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: str, place: str = "choices[{}]") -> None:
+    """Check that `schedule`, which was read from `data`, holds messages of these kinds only; `place` as above.
 
     ScheduleError with line and field if not. The simulator would skip such a choice like any that is not enabled, but
     in a file it is a mistake.
     """
     for index, choice in enumerate(schedule.choices):
         if isinstance(choice, choices.Hold) and choice.kind not in kinds:
-            path = f"choices[{index}].kind"
+            path = f"{place.format(index)}.kind"
             raise ScheduleError(
                 f"{name}{line_of(data, path)}, field `{path}`: no message `{choice.kind}` in protocol "
                 f"`{schedule.protocol}`; expected one of: {', '.join(kinds)}"
@@ -180,18 +182,42 @@ def _place(data: bytes, error: Exception) -> str:
 
 
 def line_of(data: bytes, path: str) -> str:
-    """Return the line of the choice, or of the step, that `path` names: ", line 3".
+    """Return the line of the value at `path`, such as `choices[3].process`, in a file of JSON: ", line 3".
 
-    "" if the file is not one choice a line.
+    If there is no such value, it is the line of the innermost one around it that there is. "" if the file is one line,
+    or if it has nothing of the path. Cost: O(the file up to there).
     """
-    index = re.match(r"(?:choices|steps)\[(\d+)\]", path)
-    if index is None:
-        return ""
-    number = int(index.group(1)) + 2
-    first, *lines = data.split(b"\n", number)[:number]
-    try:
-        for line in lines:
-            msgspec.json.decode(line.strip().removesuffix(b","), type=dict)
-    except NOT_DECODED:
-        return ""
-    return f", line {number}" if first.rstrip().endswith(b"[") and len(lines) == number - 1 else ""
+    text = data.decode(errors="replace").rstrip()
+    start = at = _after_space(text, 0)
+    with suppress(ValueError, IndexError, RecursionError):
+        for part in re.findall(r"[^.\[\]]+", path):
+            at = _value_in(text, at, part)
+    return f", line {text.count(chr(10), 0, at) + 1}" if at > start and chr(10) in text else ""
+
+
+def _value_in(text: str, at: int, part: str) -> int:
+    """Return where the field, or the item, called `part` begins in the object or array that begins at `at`.
+
+    ValueError or IndexError if there is none.
+    """
+    is_object, index = text[at] == "{", 0
+    while text[at] not in "]}":
+        at = _after_space(text, at + 1)
+        key = str(index)
+        if is_object:
+            key, at = _JSON.raw_decode(text, at)
+            at = _after_space(text, _after_space(text, at) + 1)
+        if key == part:
+            return at
+        _, at = _JSON.raw_decode(text, at)
+        at, index = _after_space(text, at), index + 1
+    raise ValueError(part)
+
+
+_JSON = JSONDecoder()
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at : at + 1].isspace():
+        at += 1
+    return at
