@@ -37,7 +37,7 @@ def test_spark_says_what_one_process_says(spark: "SparkSession", zabcheck: Comma
         parquet.dump(histories["half_of_a_multi_is_seen"], file)
     Path(tmp_path, "x.edn").write_text("\n".join(line for each in WRONG["one is lost"][0] for line in each))
     files = sorted(tmp_path.iterdir())
-    arguments = "clients", "check", *files, "--out", tmp_path / "pages", "--format", "json"
+    arguments = "clients", "check", *files, "--bound", "0.0001", "--out", tmp_path / "pages", "--format", "json"
     here, there = zabcheck(*arguments), zabcheck(*arguments, "--engine", "spark")
     assert (there.code, there.err) == (1, "")
     assert json.loads(there.out) == json.loads(here.out)
@@ -62,7 +62,7 @@ def test_one_history_is_divided_and_spark_says_what_one_process_says(
     files = sorted(tmp_path.iterdir())
     through.mkdir()
     assert files[0].stat().st_size > 2 * stored.BYTES_OF_A_PART
-    arguments = "clients", "check", *files, "--out", tmp_path / "pages", "--format", "json"
+    arguments = "clients", "check", *files, "--bound", "0.0001", "--out", tmp_path / "pages", "--format", "json"
     here, there = zabcheck(*arguments), zabcheck(*arguments, "--engine", "spark", "--divide", through)
     assert (there.code, there.err) == (1, "")
     assert json.loads(there.out) == json.loads(here.out)

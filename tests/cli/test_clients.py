@@ -82,6 +82,16 @@ def test_the_worst_of_several_decides(zabcheck: Command, sound: Path, broken: Pa
     assert result.out.splitlines()[-1].startswith("FAIL: 1 of 2 histories, the first of them ")
 
 
+def test_a_bound_has_reads_judged_that_are_old(zabcheck: Command, tmp_path: Path) -> None:
+    late = saved(RIGHT["a_write_is_missed_for_as_long_as_the_bound"](), tmp_path / "late.jsonl")
+    allowed, missed = zabcheck("clients", "check", late), zabcheck("clients", "check", late, "--bound", "0.009")
+    assert (allowed.code, missed.code) == (0, 1)
+    assert "\nthe greatest age of a read: 0.010 s\n" in allowed.out
+    assert missed.out.endswith("\nFAIL: timeliness is broken\n")
+    [least] = Path("reports").glob("*.jsonl")
+    assert zabcheck("clients", "check", least).out.endswith("\nFAIL: timeliness is broken\n")
+
+
 def test_a_history_without_an_end_is_inconclusive(zabcheck: Command, tmp_path: Path) -> None:
     cut = saved(RIGHT["an_answer_to_auth_overtakes"](), tmp_path / "cut.jsonl", is_whole=False)
     result = zabcheck("clients", "check", cut)

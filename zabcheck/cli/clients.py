@@ -67,6 +67,11 @@ class JudgedHistory(NamedTuple):
     records: Iterable[HistoryLine]
     """All lines; none if nothing is broken."""
 
+    @property
+    def age(self) -> int | None:
+        """The time in ns for which a read at most missed a write that had been answered; None if nobody knows."""
+        return max((each.age for each in self.judgements if each.age is not None), default=None)
+
 
 class _Finding(NamedTuple):
     """A breach, and how it is shown."""
@@ -91,6 +96,15 @@ def check(
         list[str] | None,
         typer.Option("--map", metavar="F=OP", help="The function F of a Jepsen test is read, write, cas or txn."),
     ] = None,
+    bound: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            min=0,
+            max=1e9,
+            help="Seconds after which a write that was answered has to be read; timeliness.",
+        ),
+    ] = None,
     format: Formats = Format.text,
     engine: Annotated[
         Engine, typer.Option(help="Where to judge: in this process, or by Spark, each history in a task of its own.")
@@ -114,16 +128,16 @@ def check(
         if name == STDIN and histories.count(name) > 1:
             raise BadInput(f"{name}: named more than once, expected at most once")
     check_out(out)
-    meant = dict(map(_meant, functions or ()))
+    meant, longest = dict(map(_meant, functions or ())), None if bound is None else round(bound * 1e9)
     if engine is Engine.spark:
         if divide is not None and not divide.is_dir():
             raise BadInput(f"--divide: expected a folder, found none: {as_text(divide)}")
-        judged = _judged_by_spark(histories, promise or (), meant, master, divide)
+        judged = _judged_by_spark(histories, promise or (), meant, master, divide, longest)
         return _tell("clients check", judged, out, format)
     for option, value in (("--master", master), ("--divide", divide)):
         if value is not None:
             raise BadInput(f"{option}: only with --engine spark")
-    return _tell("clients check", [_judged(name, promise or (), meant) for name in histories], out, format)
+    return _tell("clients check", [_judged(name, promise or (), meant, longest) for name in histories], out, format)
 
 
 def _meant(text: str) -> tuple[str, str]:
@@ -162,6 +176,8 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
                 print_path(console, f"     {place:<11}{said}" if place else f"     {said}")
             console.print(render(shown))
         console.print(render_promises(each.judgements))
+        if each.age is not None:
+            console.print(f"the greatest age of a read: {each.age / 1e9:.3f} s")
         for file in files.all:
             print_path(console, f"wrote {file}")
     why = _outcome(judged[codes.index(code)])[1]
@@ -303,30 +319,32 @@ def _addresses(option: str, text: str) -> list[Target]:
     return targets
 
 
-def _judged(name: str, promises: Sequence[str], meant: Mapping[str, str] = _AS_THEY_ARE) -> JudgedHistory:
+def _judged(
+    name: str, promises: Sequence[str], meant: Mapping[str, str] = _AS_THEY_ARE, bound: int | None = None
+) -> JudgedHistory:
     shown = "standard input" if name == STDIN else as_text(name)
     with bad_input_for(HistoryError), opened(name) as source, rare_collections():
         is_jepsen = forms.is_jepsen(source)
         if is_jepsen or not source.seekable():
-            lines = _lines(source, shown, meant)
+            lines = _lines(source, shown, meant, bound)
             return _with_lines(shown, judge(read(lines, shown), promises), lines, is_jepsen)
         start, lines = source.tell(), []
 
         def gather(gathering: "Gathering") -> None:
             with _needs_parquet(shown):
-                forms.gather(source, shown, gathering)
+                forms.gather(source, shown, gathering, bound)
 
         def again() -> Exchange:
             source.seek(start)
-            lines.extend(_lines(source, shown, meant))
+            lines.extend(_lines(source, shown, meant, bound))
             return read(lines, shown)
 
         return _with_lines(shown, judge_columns(gather, again, promises), lines, is_jepsen)
 
 
-def _lines(source: BinaryIO, name: str, meant: Mapping[str, str]) -> list[HistoryLine]:
+def _lines(source: BinaryIO, name: str, meant: Mapping[str, str], bound: int | None) -> list[HistoryLine]:
     with _needs_parquet(name):
-        return [*forms.load(source, name, meant)]
+        return [*forms.load(source, name, meant, bound)]
 
 
 @contextmanager
@@ -350,6 +368,7 @@ def _judged_by_spark(
     meant: Mapping[str, str],
     master: str | None,
     divide: Path | None = None,
+    bound: int | None = None,
 ) -> list[JudgedHistory]:
     """Judge histories on Spark. A history that breaks a promise is read here, too, to be drawn."""
     from zabcheck.cli.campaign.report import needed
@@ -362,14 +381,14 @@ def _judged_by_spark(
 
         with doing("reading what is stored") as say:
             if divide is None:
-                found = stored.judge_stored(histories, promises, meant, master, say)
+                found = stored.judge_stored(histories, promises, meant, master, say, bound)
             else:
-                found = stored.judge_in_parts(histories, promises, meant, divide, master, say)
+                found = stored.judge_in_parts(histories, promises, meant, divide, master, say, bound)
         for file, judgements in found:
             name = as_text(file)
             with stored.opened(file) as source:
                 is_jepsen = forms.is_jepsen(source)
-            lines = _Stored(partial(stored.opened, file), name, meant)
+            lines = _Stored(partial(stored.opened, file), name, meant, bound)
             judged.append(_with_lines(name, judgements, lines, is_jepsen))
     return judged
 
@@ -377,14 +396,21 @@ def _judged_by_spark(
 class _Stored:
     """The lines of a file, which is read anew each time: it may be too long for the memory."""
 
-    def __init__(self, opened: Callable[[], AbstractContextManager[BinaryIO]], name: str, meant: Mapping[str, str]):
+    def __init__(
+        self,
+        opened: Callable[[], AbstractContextManager[BinaryIO]],
+        name: str,
+        meant: Mapping[str, str],
+        bound: int | None,
+    ) -> None:
         self._opened = opened
         self._name = name
         self._meant = meant
+        self._bound = bound
 
     def __iter__(self) -> Iterator[HistoryLine]:
         with self._opened() as source, _needs_parquet(self._name):
-            yield from forms.load(source, self._name, self._meant)
+            yield from forms.load(source, self._name, self._meant, self._bound)
 
 
 def _found(lines: Iterable[HistoryLine], wanted: set[Record | InitialNode]) -> dict[Record | InitialNode, int]:
@@ -462,7 +488,8 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
 def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _Written) -> dict[str, Any]:
     least = {each.breach: _least_as_json(judged, each.shown.least, files.least.get(each.breach)) for each in findings}
     promises = [_promise_as_json(judged, each, least) for each in judged.judgements]
-    return {"history": judged.name, "promises": promises, "page": files.page and as_text(files.page)}
+    page = files.page and as_text(files.page)
+    return {"history": judged.name, "promises": promises, "age": judged.age, "page": page}
 
 
 def _least_as_json(judged: JudgedHistory, part: Least | None, file: Path | None) -> dict[str, Any] | None:

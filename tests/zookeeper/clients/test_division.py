@@ -130,7 +130,8 @@ class Altered:
             shown = [each.stat for each in self.lines if isinstance(each, Answer) and each.stat is not None]
             for path, stat in zip(("/p", "/r0", "/p/a"), random.choices(shown, k=3) if shown else (), strict=False):
                 self.lines.insert(1, InitialNode(path=path, zxid=stat.mzxid, stat=stat))
-        self.lines[0] = header
+        bound = Random(str(header)).choice((None, 0, 10_000, 100_000))
+        self.lines[0] = replace(header, bound=bound)
 
 
 @pytest.mark.parametrize("seed", sweep(RANDOM, range(12)))

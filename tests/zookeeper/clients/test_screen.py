@@ -57,9 +57,11 @@ def outcome(judged: Callable[[], list[Judgement]]) -> list[Judgement] | str:
         return str(error)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_sound_history_is_not_read_again(seed: int) -> None:
-    assert is_judged_alike(World(seed).history(300))
+    lines = World(seed).history(300)
+    assert is_judged_alike(lines)
+    is_judged_alike([replace(lines[0], bound=seed * 20_000), *lines[1:]])
 
 
 @pytest.mark.parametrize("write", RIGHT.values(), ids=RIGHT)
@@ -144,5 +146,6 @@ def _changed(line: HistoryLine, random: Random) -> HistoryLine:
             "complete": random.choice(((), ("/",), ("/q",), ("/r0", "/e1"))),
             "clock": random.choice(("one", "none")),
             "clock_error": random.choice((0, 1000)),
+            "bound": random.choice((None, 0, 20_000)),
         }
     return replace(line, **fields)

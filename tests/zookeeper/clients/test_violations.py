@@ -188,6 +188,33 @@ def a_sync_does_nothing() -> History:
     return h
 
 
+@breaks("timeliness")
+def a_write_is_missed_for_longer_than_the_bound() -> History:
+    return _read_later(11_000_000)
+
+
+def _read_later(time: int) -> History:
+    """A read that misses a write which was answered so many ns before, where 10 ms are allowed."""
+    h = History(bound=10_000_000)
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/a", 2)
+    c1.set("/a", 5, "new", stat(2, 5, 2, 1))
+    answered = h.time + time
+    c2.answer(c2.ask("getData", "/a"), 4, data="", stat=stat(2), time=answered)
+    return h
+
+
+@breaks("one order")
+def a_register_goes_back() -> History:
+    h = History(initial="unknown")
+    c1, c2 = h.client(1), h.client(2)
+    c1.answer(c1.ask("setData", "/r", data="1"))
+    c1.answer(c1.ask("setData", "/r", data="2"))
+    for read in ("0", "2", "1"):
+        c2.answer(c2.ask("getData", "/r"), data=read)
+    return h
+
+
 @breaks("multi")
 def half_of_a_multi_is_seen() -> History:
     h = History()
@@ -558,6 +585,11 @@ def another_client_reads_what_is_old_without_a_sync() -> History:
     c1.set("/a", 5, "new", stat(2, 5, 2, 1))
     c2.get("/a", 4, "", stat(2))
     return h
+
+
+@is_right
+def a_write_is_missed_for_as_long_as_the_bound() -> History:
+    return _read_later(10_000_000)
 
 
 @is_right

@@ -42,7 +42,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-_Judged = tuple[str, Status, int, FoundBreach | None]
+_Judged = tuple[str, Status, int, FoundBreach | None, int | None]
 
 
 def judge_stored(
@@ -51,14 +51,16 @@ def judge_stored(
     meant: Mapping[str, str],
     master: str | None = None,
     say: Callable[[str], None] = lambda _: None,
+    bound: int | None = None,
 ) -> list[tuple[str, list[Judgement]]]:
     """Judge the histories at these paths (see `campaign.files`), on Spark; return each with its name.
 
+    `bound` is as for `forms.bounded`.
     HistoryError for a file that is no history or cannot be read; NoSpark, NoJava and TaskFailed as for `check_stored`.
     """
     with _told():
         pieces = [*grouped({file: size for path in paths for file, size in found_at(path, "a history")})]
-    work = partial(_judged, promises=tuple(promises), meant=dict(meant))
+    work = partial(_judged, promises=tuple(promises), meant=dict(meant), bound=bound)
     results = results_of([each.files for each in pieces], work, HistoryError, master, say)
     found = (msgspec.msgpack.decode(each, type=list[tuple[str, list[_Judged]]]) for each in results)
     return [(file, [*starmap(_judgement, each)]) for histories in found for file, each in histories]
@@ -71,6 +73,7 @@ class _Piece(NamedTuple):
     is_parquet: bool
     begin: int
     end: int
+    bound: int | None
 
 
 def judge_in_parts(
@@ -80,6 +83,7 @@ def judge_in_parts(
     folder: Path,
     master: str | None = None,
     say: Callable[[str], None] = lambda _: None,
+    bound: int | None = None,
 ) -> list[tuple[str, list[Judgement]]]:
     """Judge the histories at these paths as `judge_stored` does, one after the other, each by many tasks.
 
@@ -95,7 +99,7 @@ def judge_in_parts(
     with _told():
         sizes = {file: size for path in paths for file, size in found_at(path, "a history")}
     for file, size in sizes.items():
-        pieces = _pieces(file, size)
+        pieces = _pieces(file, size, bound)
         with TemporaryDirectory(dir=folder) as through:
             try:
                 if len(pieces) < 2:
@@ -103,11 +107,11 @@ def judge_in_parts(
                 judgements = judge_divided(_gather, _lines_of, pieces, len(pieces), through, run, promises)
                 judged.append((file, judgements))
             except NotDivided:
-                judged += judge_stored([file], promises, meant, master, say)
+                judged += judge_stored([file], promises, meant, master, say, bound)
     return judged
 
 
-def _pieces(file: str, size: int) -> list[_Piece]:
+def _pieces(file: str, size: int, bound: int | None) -> list[_Piece]:
     """Divide a file. One that is small, or is of Jepsen, is one piece. HistoryError if it cannot be read."""
     with opened(file) as source:
         if forms.is_jepsen(source):
@@ -118,7 +122,7 @@ def _pieces(file: str, size: int) -> list[_Piece]:
 
             size = parquet.row_groups(source, name_of(file))
     step = GROUPS_OF_A_PART if is_parquet else BYTES_OF_A_PART
-    return [_Piece(file, is_parquet, begin, min(begin + step, size)) for begin in range(0, size, step)]
+    return [_Piece(file, is_parquet, begin, min(begin + step, size), bound) for begin in range(0, size, step)]
 
 
 def _gather(piece: _Piece, gathering: "Gathering") -> None:
@@ -134,6 +138,7 @@ def _gather(piece: _Piece, gathering: "Gathering") -> None:
         with _read(piece) as source:
             for lines in history.blocks_within(source, piece.file, piece.begin, piece.end, decoded_lines):
                 gathering.add(lines)
+    forms.set_bound(gathering, piece.bound)
 
 
 def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
@@ -142,9 +147,10 @@ def _lines_of(piece: _Piece) -> Iterator[list[HistoryLine]]:
         if piece.is_parquet:
             from zabcheck.zookeeper.clients import parquet
 
-            yield from parquet.blocks(source, piece.file, range(piece.begin, piece.end))
+            blocks = parquet.blocks(source, piece.file, range(piece.begin, piece.end))
         else:
-            yield from history.blocks_within(source, piece.file, piece.begin, piece.end)
+            blocks = history.blocks_within(source, piece.file, piece.begin, piece.end)
+        yield from ([*forms.bounded(block, piece.bound)] for block in blocks)
 
 
 @contextmanager
@@ -177,28 +183,29 @@ def _told() -> Iterator[None]:
 
 
 def _judged(
-    files: Sequence[str], promises: Sequence[str], meant: Mapping[str, str]
-) -> list[tuple[str, list[tuple[str, Status, int, Breach | None]]]]:
+    files: Sequence[str], promises: Sequence[str], meant: Mapping[str, str], bound: int | None
+) -> list[tuple[str, list[tuple[str, Status, int, Breach | None, int | None]]]]:
     judged = []
     for file in files:
         with rare_collections():
-            judgements = _judged_at_once(file, promises, meant)
-        judged.append((file, [(each.promise.name, each.status, each.judged, each.breach) for each in judgements]))
+            judgements = _judged_at_once(file, promises, meant, bound)
+        told = [(each.promise.name, each.status, each.judged, each.breach, each.age) for each in judgements]
+        judged.append((file, told))
     return judged
 
 
-def _judged_at_once(file: str, promises: Sequence[str], meant: Mapping[str, str]) -> list[Judgement]:
+def _judged_at_once(file: str, promises: Sequence[str], meant: Mapping[str, str], bound: int | None) -> list[Judgement]:
     name = name_of(file)
 
     def again() -> Exchange:
         with opened(file) as source:
-            return read(forms.load(source, name, meant), name)
+            return read(forms.load(source, name, meant, bound), name)
 
     with opened(file) as source:
         if not forms.is_jepsen(source):
-            return judge_columns(partial(forms.gather, source, name), again, promises)
+            return judge_columns(partial(forms.gather, source, name, bound=bound), again, promises)
     return judge(again(), promises)
 
 
-def _judgement(name: str, status: Status, judged: int, breach: FoundBreach | None) -> Judgement:
-    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach())
+def _judgement(name: str, status: Status, judged: int, breach: FoundBreach | None, age: int | None) -> Judgement:
+    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach(), age)

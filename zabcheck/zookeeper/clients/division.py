@@ -76,8 +76,7 @@ _OF_NODES: dict[str, _Check] = {
     "one order": registers.one_order,
 }
 """The parts of promises that are about one node, or one and its children."""
-_READS = frozenset(("getData", "exists", "getChildren", "getACL", "multiRead"))
-_CONCERN_NODES = WRITES | _READS
+_CONCERN_NODES = WRITES.union(orders.TIMELY)
 
 
 class NotDivided(Exception):
@@ -147,6 +146,7 @@ class FoundPart(Struct, frozen=True, array_like=True):
     is_broken: bool
     """True also if the profile leaves all breaches out."""
     breach: FoundBreach | None
+    age: int | None = None
 
 
 class Common(Struct, frozen=True):
@@ -234,6 +234,8 @@ class Later(Struct, frozen=True):
 
 _ENCODE = msgspec.msgpack.Encoder().encode
 _OPS = msgspec.msgpack.Decoder(list[Op])
+_Pairs = list[tuple[int, int]]
+_AGES = msgspec.msgpack.Decoder(list[tuple[_Pairs, _Pairs]])
 _BY_PLACE = itemgetter(0)
 
 
@@ -320,7 +322,7 @@ def _found_parts(
     return parts
 
 
-def _bound(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> dict[str, Callable[[Found], None]]:
+def _checks_on(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> dict[str, Callable[[Found], None]]:
     def bind(check: _Check) -> Callable[[Found], None]:
         return lambda found: check(exchange, tree, found)
 
@@ -419,9 +421,12 @@ def judge_sessions(
             effects = effects_of(operation)
             made |= {each.created: None for each in effects if lives.is_deleted_by_the_service(each)}
     best = [*_answered_in_time(common, ops, out)] if common.header.clock == "one" else []
-    out.write(Files(common.folder), f"{group:06}")
+    files, by = Files(common.folder), f"{group:06}"
+    out.write(files, by)
+    if "timeliness" in names:
+        files.write("ages", 0, by, [orders.times_of_reads_and_writes(exchange)])
     given_up = [GivenUpOp(ops[each.unknown], ops[each.later], each.least) for each in orders.given_up_in(exchange)]
-    checks = _bound(_OF_SESSIONS, exchange, Tree(Exchange(common.header)))
+    checks = _checks_on(_OF_SESSIONS, exchange, Tree(Exchange(common.header)))
 
     def order_sent(found: Found) -> None:
         orders.order_of_zxids(exchange, Tree(Exchange(common.header)), found)
@@ -466,6 +471,9 @@ def _answered_in_time(
             out.add("asked", common.range_of(request.time), op)
         if answer.time is not None:
             told.append((answer.time + common.header.clock_error, op.place, operation))
+    if common.header.bound is not None:
+        for time, operation in orders.reads_by_clock(ops):
+            out.add("reads", common.range_of(time - common.header.bound), ops[operation])
     told.sort(key=lambda each: each[:2])
     best: dict[int, Best] = {}
     best_writes: dict[int, Best] = {}
@@ -542,7 +550,7 @@ def judge_nodes(common: Common, share: int, wanted: Wanted, names: Sequence[str]
         orders.GivenUp(here.made.made(each.unknown), here.made.made(each.later), each.least) for each in wanted.given_up
     ]
     given_up = [each for each in given_up if any(here.owns(effect.path) for effect in effects_of(each.unknown))]
-    checks = _bound(_OF_NODES, exchange, tree) | {
+    checks = _checks_on(_OF_NODES, exchange, tree) | {
         "writes in the order sent": lambda found: orders.effects_of_given_up(given_up, exchange, tree, found),
         "ephemeral nodes stay": lambda found: lives.ephemeral_stays(here.lives, tree, found),
     }
@@ -606,7 +614,7 @@ def judge_zxids(common: Common, share: int, names: Sequence[str]) -> list[FoundP
     """Judge whether writes have zxids of their own, those of a share."""
     exchange = _Operations(common.header, Files(common.folder).ops("zxids", share)).exchange
     checks = {"linearizable writes": orders.zxids_of_their_own}
-    return _found_parts(_bound(checks, exchange, Tree(Exchange(common.header))), common.header, names)
+    return _found_parts(_checks_on(checks, exchange, Tree(Exchange(common.header))), common.header, names)
 
 
 def judge_times(
@@ -623,17 +631,36 @@ def judge_times(
     """
     files, made = Files(common.folder), _Operations(common.header, ())
     asked = [(each.request.time or 0, made.made(each)) for each in files.ops("asked", within)]
+    due = [
+        (time - (common.header.bound or 0), each)
+        for time, each in orders.reads_by_clock(map(made.made, files.ops("reads", within)))
+    ]
     answered = [(_told_at(common, each), made.made(each)) for each in files.ops("told", within)]
     best, best_write = (None if each is None else made.made(each.op) for each in before)
+    answered.sort(key=orders.TIME)
     known = [
-        *orders.merged(sorted(asked, key=orders.TIME), sorted(answered, key=orders.TIME), best, best_write),
+        *orders.merged(sorted(asked, key=orders.TIME), answered, best, best_write),
         *(orders.earlier(made.made(after), made.made(first)) for first, after in told),
     ]
     checks: dict[str, Callable[[Found], None]] = {
         "linearizable writes": lambda found: orders.writes_in_real_time(known, found),
         "sync": lambda found: orders.syncs_in_real_time(known, found),
+        "timeliness": lambda found: orders.reads_in_real_time(
+            orders.merged(sorted(due, key=orders.TIME), answered, best, best_write), found
+        ),
     }
     return _found_parts(checks, common.header, names)
+
+
+def judge_ages(common: Common) -> list[FoundPart]:
+    """Find out for how long reads missed writes, in all parts of the history."""
+    reads: list[tuple[int, int]] = []
+    written: list[tuple[int, int]] = []
+    for some_reads, some_written in Files(common.folder).read("ages", 0, _AGES.decode):
+        reads += some_reads
+        written += some_written
+    age = orders.greatest_age(reads, written)
+    return [FoundPart("timeliness", 0, is_undecided=False, is_broken=False, breach=None, age=age)]
 
 
 def _told_at(common: Common, op: Op) -> int:
@@ -653,7 +680,7 @@ def judge_watches(
     changes.nodes.extend(nodes[place] for place in sorted(nodes))
     tree = Tree(changes)
     tree.unsettled.update(later.unsettled)
-    return _found_parts(_bound({each.name: each.check for each in WATCHES}, exchange, tree), common.header, names)
+    return _found_parts(_checks_on({each.name: each.check for each in WATCHES}, exchange, tree), common.header, names)
 
 
 # All stages.
@@ -694,7 +721,11 @@ def judge_divided(
     proved = prove_divided(read_piece, pieces, shares, folder, run, doubtful) if doubtful else []
     judged = {each.promise.name: each for each in proved}
     return [
-        judgement_on(PROMISES[name], cases, None, is_decided=looked.is_whole) if cases is not None else judged[name]
+        judged[name]
+        if cases is None
+        else judgement_on(
+            PROMISES[name], cases, None, looked.age if name == "timeliness" else None, is_decided=looked.is_whole
+        )
         for name, cases in looked.cases.items()
     ]
 
@@ -737,8 +768,9 @@ def prove_divided(
         (
             lambda each: judge_times(common, each[0], each[1], each[2], named),
             [*_ranges(common, of_sessions, told)],
-            ("linearizable writes", "sync"),
+            ("linearizable writes", "sync", "timeliness"),
         ),
+        (lambda _: judge_ages(common), [0], ("timeliness",)),
         (
             lambda each: judge_watches(common, each[0], each[1], later, named),
             [group for group, some in zip(groups, of_sessions, strict=True) if some.watched],
@@ -757,7 +789,8 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     breaches = [each.breach.as_breach() for each in mine if each.breach is not None]
     least = min(breaches, key=lambda each: each.place, default=None)
     is_decided = is_whole and not any(each.is_undecided for each in mine)
-    return judgement_on(PROMISES[name], judged, least, is_decided=is_decided)
+    age = max((each.age for each in mine if each.age is not None), default=None)
+    return judgement_on(PROMISES[name], judged, least, age, is_decided=is_decided)
 
 
 def whole_of(dealt: Sequence[Read]) -> tuple[HistoryHeader, bool]:

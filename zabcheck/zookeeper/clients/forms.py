@@ -1,12 +1,14 @@
 """A history in any of its forms: JSON Lines, Parquet, or Jepsen's EDN. The first bytes tell which it is."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from io import BufferedReader, BytesIO
 from typing import TYPE_CHECKING, BinaryIO
 
+from msgspec.structs import replace
+
 from zabcheck.zookeeper.clients import edn, history
-from zabcheck.zookeeper.clients.history import HistoryLine
+from zabcheck.zookeeper.clients.history import HistoryHeader, HistoryLine
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen.columns import Gathering  # loads numpy, which not every command needs
@@ -20,25 +22,35 @@ def is_jepsen(source: BinaryIO) -> bool:
     return _EDN.match(_begins(source)) is not None
 
 
-def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[HistoryLine]:
+def load(source: BinaryIO, name: str, meant: Mapping[str, str], bound: int | None = None) -> Iterator[HistoryLine]:
     """Yield the lines of a file. HistoryError if it is no history; ImportError if it needs the extra `parquet`.
 
-    `meant` says what functions of Jepsen of other names are.
+    `meant` says what functions of Jepsen of other names are; `bound` is as for `bounded`.
     """
     if is_jepsen(source):
         yield from edn.load(source, name, meant)
     elif is_parquet(source):
         from zabcheck.zookeeper.clients import parquet
 
-        yield from parquet.load(source if source.seekable() else BytesIO(source.read()), name)
+        rows = parquet.load(source if source.seekable() else BytesIO(source.read()), name)
+        yield from bounded(rows, bound)
     else:
-        yield from history.load(source, name)
+        yield from bounded(history.load(source, name), bound)
 
 
-def gather(source: BinaryIO, name: str, gathering: "Gathering") -> None:
+def bounded(lines: Iterable[HistoryLine], bound: int | None) -> Iterator[HistoryLine]:
+    """Yield lines; a header that comes first says this bound on the age of reads, in ns, if one is given."""
+    source = iter(lines)
+    for first in source:
+        yield replace(first, bound=bound) if bound is not None and isinstance(first, HistoryHeader) else first
+        break
+    yield from source
+
+
+def gather(source: BinaryIO, name: str, gathering: "Gathering", bound: int | None = None) -> None:
     """Take the lines of a file that is none of Jepsen into columns. HistoryError and ImportError as for `load`.
 
-    Unusual as for `Gathering.add`.
+    Unusual as for `Gathering.add`; `bound` is as for `bounded`.
     """
     if is_parquet(source):
         from zabcheck.zookeeper.clients.screen import parquet
@@ -49,6 +61,13 @@ def gather(source: BinaryIO, name: str, gathering: "Gathering") -> None:
 
         for lines in history.blocks(source, name, decoded_lines):
             gathering.add(lines)
+    set_bound(gathering, bound)
+
+
+def set_bound(gathering: "Gathering", bound: int | None) -> None:
+    """Have the header that was gathered, if it was, say this bound, if one is given."""
+    if bound is not None and gathering.header is not None:
+        gathering.header = replace(gathering.header, bound=bound)
 
 
 def is_parquet(source: BinaryIO) -> bool:

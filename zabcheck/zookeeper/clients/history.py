@@ -126,7 +126,8 @@ class Stat(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
 class HistoryHeader(Line, frozen=True, tag="header"):
     """The first line.
 
-    `complete` has paths below which every writer is recorded; `clock_error` is in ns, `tick` in ms.
+    `complete` has paths below which every writer is recorded; `clock_error` and `bound` are in ns, `tick` in ms. A read
+    has to show what was answered more than `bound` before its own answer.
     """
 
     version: Annotated[int, Meta(ge=1, le=HISTORY_VERSION)]
@@ -134,6 +135,7 @@ class HistoryHeader(Line, frozen=True, tag="header"):
     profile: Literal["zookeeper", "protocol"] = "zookeeper"
     clock: Literal["one", "per-host", "none"] = "none"
     clock_error: Nanoseconds = 0
+    bound: Nanoseconds | None = None
     complete: tuple[Path, ...] = ()
     initial: Literal["empty", "given", "unknown"] = "unknown"
     tick: Count = 2000

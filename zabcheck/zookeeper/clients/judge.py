@@ -8,7 +8,7 @@ from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients.exchange import Exchange
 from zabcheck.zookeeper.clients.history import HistoryHeader
 from zabcheck.zookeeper.clients.lives import LIVES
-from zabcheck.zookeeper.clients.orders import ORDERS
+from zabcheck.zookeeper.clients.orders import ORDERS, TIMELINESS
 from zabcheck.zookeeper.clients.promise import Breach, Found, Promise
 from zabcheck.zookeeper.clients.registers import REGISTERS
 from zabcheck.zookeeper.clients.tree import Tree
@@ -30,6 +30,8 @@ class Judgement(NamedTuple):
     judged: int
     breach: Breach | None = None
     """The least one (`Breach.place`)."""
+    age: int | None = None
+    """As `Found.age`."""
 
 
 def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
@@ -61,7 +63,8 @@ def judge_columns(
         if cases is None:
             judgements.append(proof.judged(promise))
         else:
-            judgements.append(judgement_on(promise, cases, None, is_decided=screened.is_whole))
+            age = screened.age if promise is TIMELINESS else None
+            judgements.append(judgement_on(promise, cases, None, age, is_decided=screened.is_whole))
     return judgements
 
 
@@ -92,12 +95,14 @@ class _Proof:
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
         breach = min(breaches, key=lambda each: each.place, default=None)
         is_decided = self.exchange.is_whole and not found.is_undecided
-        return judgement_on(promise, found.judged, breach, is_decided=is_decided)
+        return judgement_on(promise, found.judged, breach, found.age, is_decided=is_decided)
 
 
-def judgement_on(promise: Promise, judged: int, breach: Breach | None, *, is_decided: bool) -> Judgement:
+def judgement_on(
+    promise: Promise, judged: int, breach: Breach | None, age: int | None = None, *, is_decided: bool
+) -> Judgement:
     """Return the verdict on a promise with so many cases, and its least breach, if there is one."""
     status: Status = "violated" if breach is not None else "holds" if judged else "not exercised"
     if breach is None and not is_decided:
         status = "inconclusive"
-    return Judgement(promise, status, judged, breach)
+    return Judgement(promise, status, judged, breach, age)

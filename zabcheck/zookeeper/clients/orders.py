@@ -1,5 +1,6 @@
 """Promises about orders: of answers, of views, of writes, and of what was answered before something was asked."""
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -9,9 +10,11 @@ from typing import NamedTuple
 from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import Content
 from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
-from zabcheck.zookeeper.clients.tree import Sightings, Tree
+from zabcheck.zookeeper.clients.tree import READS, Sightings, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
+TIMELY = (*READS, "multiRead")
+"""The reads that timeliness is about."""
 TIME = itemgetter(0)
 """Orders operations by the time that stands with each."""
 
@@ -265,22 +268,30 @@ def in_real_time(exchange: Exchange) -> list[Earlier]:
 def _by_clock(exchange: Exchange) -> Iterator[Earlier]:
     if exchange.header.clock != "one":
         return
-    asked: list[tuple[int, Exchanged]] = []
-    told: list[tuple[int, Exchanged]] = []
-    for each in exchange.operations:
-        if not each.zxid or each.answer is None:
-            continue
-        if each.request.time is not None and (each.request.op == "sync" or (each.is_write and each.is_done)):
-            asked.append((each.request.time, each))
-        if each.answer.time is not None:
-            told.append((each.answer.time + exchange.header.clock_error, each))
-    asked.sort(key=TIME)
-    told.sort(key=TIME)
-    yield from merged(asked, told)
+    asked = [
+        (each.request.time, each)
+        for each in exchange.operations
+        if each.zxid
+        and each.answer is not None
+        and each.request.time is not None
+        and (each.request.op == "sync" or (each.is_write and each.is_done))
+    ]
+    yield from merged(sorted(asked, key=TIME), _answered_by_clock(exchange))
 
 
 Timed = tuple[int, Exchanged]
 """An operation with the time at which it was sent, or answered."""
+
+
+@lru_cache(maxsize=1)
+def _answered_by_clock(exchange: Exchange) -> list[Timed]:
+    """Return what was answered, and when at the latest, in order."""
+    told = [
+        (each.answer.time + exchange.header.clock_error, each)
+        for each in exchange.operations
+        if each.zxid and each.answer is not None and each.answer.time is not None
+    ]
+    return sorted(told, key=TIME)
 
 
 def merged(
@@ -369,6 +380,84 @@ def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
             found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
 
 
+def timeliness(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare each read with the writes that were answered more than the header's bound before it was."""
+    if exchange.header.clock != "one":
+        return
+    found.age = greatest_age(*times_of_reads_and_writes(exchange))
+    bound = exchange.header.bound
+    if bound is not None:
+        due = sorted(((time - bound, each) for time, each in reads_by_clock(exchange.operations)), key=TIME)
+        reads_in_real_time(merged(due, _answered_by_clock(exchange)), found)
+
+
+def reads_by_clock(operations: Iterable[Exchanged]) -> list[Timed]:
+    """Return the reads that tell a zxid, each with the time of its answer."""
+    return [
+        (each.answer.time, each)
+        for each in operations
+        if each.zxid
+        and each.is_known
+        and each.request.op in TIMELY
+        and each.answer is not None
+        and each.answer.time is not None
+    ]
+
+
+def times_of_reads_and_writes(exchange: Exchange) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return when reads were answered, and when at the latest writes were, each with its zxid; none without a clock."""
+    if exchange.header.clock != "one":
+        return [], []
+    reads = [(time, each.zxid) for time, each in reads_by_clock(exchange.operations)]
+    return reads, [(time, each.zxid) for time, each in _answered_by_clock(exchange) if each.is_write and each.is_done]
+
+
+def greatest_age(reads: Iterable[tuple[int, int]], writes: Iterable[tuple[int, int]]) -> int | None:
+    """Return for how long at most a read missed a write that had been answered; None without a read or without a write.
+
+    Both are times of answers with zxids. O(n log n).
+    """
+    times: list[int] = []
+    zxids: list[int] = []  # of those writes alone that were answered before all with a higher zxid
+    for time, zxid in sorted(writes):
+        if not zxids or zxid > zxids[-1]:
+            times.append(time)
+            zxids.append(zxid)
+    if not times:
+        return None
+    missed = ((time, bisect_right(zxids, zxid)) for time, zxid in reads)
+    return max((max(0, time - times[place]) if place < len(times) else 0 for time, place in missed), default=None)
+
+
+def reads_in_real_time(known: Iterable[Earlier], found: Found) -> None:
+    """Compare the zxid of each read with that of the writes that it has to show."""
+    for earlier in known:
+        read, write = earlier.operation, earlier.write
+        if write is None:
+            continue
+        found.case()
+        if read.zxid < write.zxid:
+            text = (
+                f"{write.name} was done as {shown(write.zxid)}, and {read.name}, answered "
+                f"{_seconds_between(write, read)} s after it, is as of {shown(read.zxid)}"
+            )
+            found.breach(read.zxid, text, write, read)
+
+
+def _seconds_between(one: Exchanged, other: Exchanged) -> str:
+    """Return the seconds between two answers that tell their times."""
+    assert one.answer is not None
+    assert other.answer is not None
+    return f"{((other.answer.time or 0) - (one.answer.time or 0)) / 1e9:.3f}"
+
+
+TIMELINESS = Promise(
+    "timeliness",
+    "A read misses no write that was answered longer before it than a bound, which `--bound` sets.",
+    f"{GUIDE}, Consistency Guarantees: on the order of tens of seconds",
+    "documented",
+    timeliness,
+)
 ORDERS = (
     Promise(
         "answer order",
@@ -419,5 +508,6 @@ ORDERS = (
         "documented",
         sync,
     ),
+    TIMELINESS,
 )
 """The promises of this module, in the order of reports."""

@@ -29,7 +29,7 @@ from zabcheck.zookeeper.wire.zxids import shown
 
 AROUND = 6
 """The most records that are shown beside the witness."""
-IN_REAL_TIME = ("linearizable writes", "sync", "session", "one order", "containers and TTL")
+IN_REAL_TIME = ("linearizable writes", "sync", "timeliness", "session", "one order", "containers and TTL")
 """The promises that say something of times."""
 
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1000, "µs"), (1, "ns"))

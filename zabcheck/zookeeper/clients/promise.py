@@ -44,6 +44,8 @@ class Found:
         self.is_undecided = False
         """True if a search was given up."""
         self.breaches: list[Breach] = []
+        self.age: int | None = None
+        """The time in ns for which a read at most missed a write; None if the promise is about something else."""
 
     @property
     def judged(self) -> int:

@@ -23,7 +23,8 @@ ROOT = "/"
 UNKNOWN_VERSION = -1
 """The version of a node after a set that was answered without a Stat; its czxid, pzxid and owner are unknown too."""
 _SPAN = attrgetter("start", "until")
-_READS = ("getData", "exists", "getChildren", "getACL")
+READS = ("getData", "exists", "getChildren", "getACL")
+"""The operations that read one node."""
 
 
 class Seen(Struct, frozen=True, eq=False):
@@ -124,7 +125,7 @@ class Tree:
             self._read(request.op, request.path, operation.answer, operation)
 
     def _read(self, op: str, path: str, result: Answer | Result | None, by: Exchanged) -> None:
-        if op not in _READS or result is None:
+        if op not in READS or result is None:
             return
         if result.error == "NoNode" and by.zxid:
             if self._owns(path):

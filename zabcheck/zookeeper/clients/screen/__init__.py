@@ -55,6 +55,7 @@ OF_EPHEMERALS: dict[str, Callable[[lives.Ephemerals, lives.Ends], int | None]] =
 IN_REAL_TIME: dict[str, Callable[[orders.Times], int | None]] = {
     "linearizable writes": orders.linearizable,
     "sync": orders.sync,
+    "timeliness": orders.timeliness,
 }
 """The promises about the order in real time of all that was asked."""
 
@@ -92,6 +93,11 @@ class Screened:
         self._columns = Columns(gathering)
         self._nodes = Nodes(self._columns)
         self.header, self.is_whole = self._columns.header, self._columns.is_whole
+
+    @property
+    def age(self) -> int | None:
+        """The time in ns for which a read at most missed a write."""
+        return orders.greatest_age(orders.times_of(self._columns, self._nodes))
 
     def cases(self, promise: str) -> int | None:
         """Return the number of cases in which a promise could have been broken; None if one of them may have."""

@@ -1,7 +1,8 @@
 """Looks at one history in parts and in columns, as `clients.division` judges it.
 
 The stages are the same. What they hand on are columns; what they tell each other of all of the history are numbers of
-its sessions, of writes that were given up, and of containers. One task sees the zxid and time of each write and sync.
+its sessions, of writes that were given up, and of containers. One task sees the zxid and time of each write and sync,
+and of reads those that may be the oldest.
 """
 
 from collections import defaultdict
@@ -85,6 +86,13 @@ class OfNodes(Struct, frozen=True):
     """Watched nodes that may change, or below which one may, and nobody knows."""
 
 
+class OfTimes(Struct, frozen=True):
+    """The result of the stage that sees the times of all: also how long a read missed a write."""
+
+    cases: Cases
+    age: int | None
+
+
 class Wanted(Struct, frozen=True):
     """The facts about sessions that stage 3 needs: `watched`, `recursively` have the groups that watch a node."""
 
@@ -100,6 +108,8 @@ class Looked(NamedTuple):
     header: HistoryHeader
     is_whole: bool
     cases: Cases
+    age: int | None
+    """As `Screened.age`."""
 
 
 def look_divided(
@@ -138,6 +148,7 @@ def look_divided(
     of_nodes: list[OfNodes] = of_all(
         lambda share: look_at_nodes(common, share, wanted, latest, named), range(shares), OfNodes
     )
+    age: int | None = None
     found = [*(each.cases for each in of_sessions), *(each.cases for each in of_nodes)]
     found.append(_of_lives(of_sessions, of_nodes, named))
     if not OF_WATCHES.keys().isdisjoint(named):
@@ -147,11 +158,14 @@ def look_divided(
             lambda each: look_at_watches(common, each[0], each[1], unsettled, latest, named), watching, Cases
         )
     if not IN_REAL_TIME.keys().isdisjoint(named):
-        found += of_all(lambda _: look_at_times(common, named), [0], Cases)
+        [of_times] = of_all(lambda _: look_at_times(common, named), [0], OfTimes)
+        found.append(of_times.cases)
+        age = of_times.age
     if "containers and TTL" in named:
         gone = [(share, each.gone) for share, each in enumerate(of_nodes)]
         found += of_all(lambda each: look_below(common, *each), gone, Cases)
-    return Looked(header, is_whole, {name: total(each[name] for each in found if name in each) for name in named})
+    cases = {name: total(each[name] for each in found if name in each) for name in named}
+    return Looked(header, is_whole, cases, age)
 
 
 def _unless_unusual(work: Callable[[P], Any], item: P) -> Any:
@@ -342,14 +356,15 @@ def look_at_watches(
     return _cases(OF_WATCHES, columns, nodes, names)
 
 
-def look_at_times(common: Common, names: Sequence[str]) -> Cases:
-    """Look at the order of all writes and syncs."""
+def look_at_times(common: Common, names: Sequence[str]) -> OfTimes:
+    """Look at the order of all writes and syncs, and at the reads of what was written before."""
     columns: dict[str, list[Any]] = {name: [np.zeros(0, np.bool_)] for name in orders.Times._fields}
     for some in Files(common.folder).read("times", 0, _decode_tables):
         for name, values in unpacked(some, {}).items():
             columns[name].append(values)
     times = orders.Times(**{name: np.concatenate(some) for name, some in columns.items()})
-    return {name: screen(times) for name, screen in IN_REAL_TIME.items() if name in names}
+    cases = {name: screen(times) for name, screen in IN_REAL_TIME.items() if name in names}
+    return OfTimes(cases, orders.greatest_age(times))
 
 
 def look_below(common: Common, share: int, gone: tuple[int, list[tuple[str, int]]] | None) -> Cases:

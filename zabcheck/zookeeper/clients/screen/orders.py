@@ -5,8 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from zabcheck.zookeeper.clients.orders import TIMELY
 from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, highest
-from zabcheck.zookeeper.clients.screen.nodes import SET, Labels, Nodes
+from zabcheck.zookeeper.clients.screen.nodes import NEVER, SET, Labels, Nodes
+
+_TIMELY = [OPS[name] for name in TIMELY]
 
 
 def answer_order(columns: Columns, nodes: Nodes) -> int | None:
@@ -138,7 +141,8 @@ class Times(NamedTuple):
     """The order of real time. Each write that was done has its zxid in `written`, and is `asked` if its time is known.
 
     A sync is asked, too. Of what was `told` only that is here which had the highest zxid so far, of all or of the
-    writes.
+    writes; of what was `read`, only that after which nothing older was. If there is a bound, a read has to show what
+    was told before it was `due`.
     """
 
     written: Ints
@@ -148,6 +152,10 @@ class Times(NamedTuple):
     told: Ints
     told_zxid: Ints
     is_told_of_write: Bools
+    read: Ints
+    read_zxid: Ints
+    due: Ints
+    due_zxid: Ints
 
 
 @lru_cache(maxsize=1)
@@ -160,7 +168,12 @@ def times_of(columns: Columns, nodes: Nodes) -> Times:
     is_done_write, is_sync = columns.is_write & columns.is_done, columns.op == OPS["sync"]
     asked = np.flatnonzero((is_done_write | is_sync) & has & (columns.time != NONE))
     when = columns.of_answer("time")
-    told = np.flatnonzero(has & (when != NONE))
+    has &= when != NONE
+    read = np.flatnonzero(has & columns.is_known & np.isin(columns.op, _TIMELY))
+    read = read[np.argsort(when[read], kind="stable")]
+    due = read if columns.header.bound is not None else read[:0]
+    read = read[::-1][_is_highest(NEVER - columns.zxid[read[::-1]])]
+    told = np.flatnonzero(has)
     order = np.argsort(when[told], kind="stable")
     told = told[order]
     zxid = columns.zxid[told]
@@ -176,6 +189,10 @@ def times_of(columns: Columns, nodes: Nodes) -> Times:
         when[told] + columns.header.clock_error,
         columns.zxid[told],
         is_done_write[told],
+        when[read],
+        columns.zxid[read],
+        when[due] - (columns.header.bound or 0),
+        columns.zxid[due],
     )
 
 
@@ -190,21 +207,43 @@ def linearizable(times: Times) -> int | None:
     """Compare the zxid of each write with the highest that was answered before it was sent."""
     if (np.diff(np.sort(times.written)) == 0).any():
         return None
-    return _in_real_time(times, ~times.is_sync, np.ones(len(times.told), np.bool_), 1)
+    asked, zxid = times.asked[~times.is_sync], times.asked_zxid[~times.is_sync]
+    return _in_real_time(asked, zxid, times, np.ones(len(times.told), np.bool_), 1)
 
 
 def sync(times: Times) -> int | None:
     """Compare the zxid of each sync with the highest of the writes that were answered before it was sent."""
-    return _in_real_time(times, times.is_sync, times.is_told_of_write, 0)
+    asked, zxid = times.asked[times.is_sync], times.asked_zxid[times.is_sync]
+    return _in_real_time(asked, zxid, times, times.is_told_of_write, 0)
 
 
-def _in_real_time(times: Times, judged: Bools, before: Bools, more: int) -> int | None:
-    """Compare zxids with those that were told before, than which they have to be higher by `more`."""
+def timeliness(times: Times) -> int | None:
+    """Compare the zxid of each read with the highest of the writes that it has to show."""
+    return _in_real_time(times.due, times.due_zxid, times, times.is_told_of_write, 0)
+
+
+def _in_real_time(at: Ints, zxid: Ints, times: Times, before: Bools, more: int) -> int | None:
+    """Compare the zxids of operations with those that were told before, than which they are to be higher by `more`."""
     if not before.any():
         return 0
-    when, zxid = times.told[before], times.told_zxid[before]
-    order = np.argsort(when, kind="stable")
-    best = np.maximum.accumulate(zxid[order])
-    place = np.searchsorted(when[order], times.asked[judged], "left")
-    late = times.asked_zxid[judged][place > 0] < best[place[place > 0] - 1] + more
+    when, best = _best_told(times, before)
+    place = np.searchsorted(when, at, "left")
+    late = zxid[place > 0] < best[place[place > 0] - 1] + more
     return None if late.any() else int((place > 0).sum())
+
+
+def _best_told(times: Times, of: Bools) -> tuple[Ints, Ints]:
+    """Return the times at which some of what was told was, in order, and the highest zxid of them up to each."""
+    when = times.told[of]
+    order = np.argsort(when, kind="stable")
+    return when[order], np.maximum.accumulate(times.told_zxid[of][order])
+
+
+def greatest_age(times: Times) -> int | None:
+    """Return what `clients.orders.greatest_age` does."""
+    if not (times.is_told_of_write.any() and len(times.read)):
+        return None
+    when, best = _best_told(times, times.is_told_of_write)
+    place = np.searchsorted(best, times.read_zxid, "right")
+    missed = place < len(best)
+    return int((times.read[missed] - when[place[missed]]).max(initial=0))
