@@ -125,6 +125,12 @@ def test_a_walk_shows_the_state_and_what_changed_in_it(files: Path, zabcheck: Co
     assert "broadcast" in last
     assert "a⟨1,1⟩ b⟨1,2⟩" in last
     assert "⊥ → 1" in out
+    assert "on disk: empty" in out
+    assert "\ndelivered  " in last
+    assert "; zabcheck play goes another way\n" in out
+    zabcheck("replay", "calm.json", "--trace", "calm.jsonl")
+    again = zabcheck("explain", "calm.jsonl", "--step", stdin=b"\n" * 99).out
+    assert again[again.index("Enter: next") :] == out[out.index("Enter: next") :].replace("calm.json", "calm.jsonl")
 
 
 def test_a_walk_ends_with_its_answers_or_with_q(files: Path, zabcheck: Command) -> None:

@@ -309,6 +309,17 @@ def test_many_choices_of_one_kind_are_listed_as_one_until_they_are_asked_for(zab
     assert "lists them" not in listed
 
 
+def test_what_waits_is_counted_and_listed_and_the_disk_and_the_deliveries_are_shown(zabcheck: Command) -> None:
+    said = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\nrequest 1\nw\nsync 1\n").out
+    before, _, after = said.partition("  2 messages under way cannot be handled yet (w lists them)\n")
+    assert "cannot be handled yet" not in before
+    assert after.startswith("  p2 ← p1 PROPOSE(v2⟨1,2⟩): what was sent before it comes first\n  p3 ← p1 PROPOSE")
+    assert [line.split() for line in before.splitlines()[-30:] if "on disk" in line] == [["on", "disk:", "empty"]]
+    assert "delivered" not in before.rpartition("step ")[2]
+    assert ["delivered", "+v1⟨1,1⟩", "+v2⟨1,2⟩", "empty", "empty"] in [line.split() for line in after.splitlines()]
+    assert "no message waits" in zabcheck(*BUG, stdin=b"w\n").out
+
+
 def test_a_lesson_of_ones_own_is_saved_edited_and_taken(zabcheck: Command, tmp_path: Path) -> None:
     zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\ns my.lesson.json\n")
     saved = (tmp_path / "my.lesson.json").read_text(encoding="utf-8")

@@ -10,7 +10,9 @@ from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.play.ahead import OVER, Offer, look
+from zabcheck.play.ahead import MOST_WAITING, OVER, Offer, look, waiting
+from zabcheck.play.desk import Desk
+from zabcheck.play.regions import regions
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Effect, Request
 from zabcheck.simulation import choices
@@ -59,6 +61,34 @@ def test_a_message_that_waits_behind_another_is_told_with_its_own_name() -> None
     waiting = [(each.message, offer) for each, offer in look(session).ahead.nexts if not each.is_possible]
     assert [offer.words for _, offer in waiting] == ["p2 ← p1 COMMIT(⟨1,1⟩)", "p3 ← p1 COMMIT(⟨1,1⟩)"]
     assert {offer.why_not for _, offer in waiting} == {"what was sent before it comes first"}
+
+
+def test_of_many_messages_that_wait_the_further_ones_are_counted_and_listed() -> None:
+    session = led()
+    session.follow([choices.Request(1)] * 8)
+    here = look(session)
+    rows = [offer for each, offer in here.ahead.nexts if not each.is_possible]
+    assert (len(rows), len(here.ahead.waiting)) == (MOST_WAITING, 4)
+    assert waiting(session, session.options(), session.story().flights) == [*rows, *here.ahead.waiting]
+    picture = regions(Desk(session))["picture"]
+    _, further, listed = picture.partition("<summary>4 further messages under way, not to be handled yet</summary>")
+    assert further
+    for offer in here.ahead.waiting:
+        assert f"<li>{offer.words} <small>what was sent before it comes first</small></li>" in listed
+    assert "further message" not in regions(Desk(led()))["picture"]
+
+
+def test_rows_and_choices_that_are_not_drawn_are_counted() -> None:
+    session = led()
+    session.follow([choices.Request(1)] * 50)
+    session.go(4)
+    session.do(choices.Crash(1))
+    desk = Desk(session)
+    desk.act(b'{"act":"compare","number":53}')
+    shown = regions(desk)
+    assert "<tr><td></td><td></td><td>… 9 more</td></tr>" in shown["compared"]
+    session.go(53)
+    assert "Not drawn: 32 earlier rows" in regions(Desk(session))["picture"]
 
 
 def last(story: Story, count: int) -> tuple[object, ...]:

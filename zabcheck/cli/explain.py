@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from shlex import quote
 from typing import Annotated, BinaryIO
@@ -32,8 +33,10 @@ from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import End, Event, Header, TraceError, Verdict, check, select
 from zabcheck.invariants import trace as trace_format
 from zabcheck.invariants.diagnosis import NOT_DECODED
+from zabcheck.play.holdings import delivered_at, on_disk
 from zabcheck.play.loss import find_loss
-from zabcheck.protocols.base import Protocol
+from zabcheck.play.session import Position, Session
+from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
@@ -119,7 +122,7 @@ def explain_(
         return code
     console = make_console()
     if step:
-        walk(story, console, sys.stdin.buffer)
+        walk(story, console, sys.stdin.buffer, _session_of(story, files[0], (protocol, exec)))
     else:
         console.print(terminal.render(story, quote(schedule)), crop=False)
         if story.violation is None and story.raised is None:
@@ -131,22 +134,50 @@ def explain_(
     return conclude(console, code, why, then)
 
 
-def walk(story: Story, console: Console, answers: BinaryIO) -> None:
-    """Show a step, read a line, show the next; until the last one is left, or the lines end."""
+def _session_of(story: Story, name: str, named_as: Named) -> Session | None:
+    """Return a session of the run that a story tells; None if it has no schedule."""
+    if not story.schedule:
+        return None
+    protocol, schedule = load_schedule(story.schedule, name, *named_as)
+    with bad_input_for((ValueError, StepRaised), f"{name}: "):
+        return Session.of(protocol, schedule)
+
+
+def walk(story: Story, console: Console, answers: BinaryIO, session: Session | None = None) -> None:
+    """Show a step, read a line, show the next; until the last one is left, or the lines end.
+
+    Of a run that `session` has made the disks and the deliveries are shown, too. A trace has none.
+    """
     steps = [moment.step for moment in story.moments]
     witness = sorted(
         {step for event in (story.violation.witness if story.violation else ()) if (step := story.step_of(event))}
     )
+    positions = {} if session is None else _positions(session)
     at = 0
     console.print(terminal.render_heading(story))
-    print_path(console, STEP_HELP)
+    print_path(console, STEP_HELP if session is None else f"{STEP_HELP}; zabcheck play goes another way")
     while at < len(steps):
-        console.print(terminal.render_step(story, at), crop=False)
+        show_step(console, story, at, session, positions.get(steps[at]))
         line = answers.readline()
         answer = line.decode(errors="replace").strip()
         if not line or answer == "q":
             return
         at = _next(answer, at, steps, witness)
+
+
+def _positions(session: Session) -> dict[int, Position]:
+    """Return the position after each step of the run up to where a session is, by the number of the step."""
+    path = session.here.path[1:]
+    return dict(zip(accumulate(len(position.steps) for position in path), path, strict=True))
+
+
+def show_step(console: Console, story: Story, at: int, session: Session | None, position: Position | None) -> None:
+    """Show a step of a story, and the state of each process after it, with what a session knows of that position."""
+    if session is None or position is None:
+        console.print(terminal.render_step(story, at), crop=False)
+        return
+    kept, deliveries = on_disk(session.simulator_at(position)), delivered_at(session, position)
+    console.print(terminal.render_step(story, at, kept, deliveries), crop=False)
 
 
 def _next(answer: str, at: int, steps: list[int], witness: list[int]) -> int:

@@ -33,7 +33,7 @@ from zabcheck.cli.commands import (
     named,
     scenarios,
 )
-from zabcheck.cli.explain import Named, looks_like_trace, story_of, walk
+from zabcheck.cli.explain import Named, looks_like_trace, show_step, story_of, walk
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
 from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_path
@@ -50,6 +50,7 @@ from zabcheck.papers.lessons import LESSONS
 from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
 from zabcheck.play import lesson as own_lesson
+from zabcheck.play.ahead import Offer, waiting
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
 from zabcheck.play.desk import Desk, Exercise, Layer
 from zabcheck.play.lesson import LessonError
@@ -74,6 +75,7 @@ HELP = (
     ("a number", "that choice"),
     ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
     ("o", "every choice, also where many of one kind are shown as one"),
+    ("w", "the messages that are under way and cannot be handled yet, and why"),
     ("b, f", "back, and forward again"),
     ("t, g 4", "all that was tried, as a tree; to position 4"),
     ("r", "the same choices without the known bug"),
@@ -442,6 +444,12 @@ class _Play:
         match words:
             case ["o"]:
                 self._list(self._options, len(self._options))
+            case ["w"]:
+                waits = self._waiting()
+                for offer in waits:
+                    self._say(f"  {offer.words}: {offer.why_not}")
+                if not waits:
+                    self._say("no message waits")
             case ["p", *name]:
                 self._tell_chances(" ".join(name).replace("-", " "))
             case ["t"]:
@@ -513,6 +521,12 @@ class _Play:
                 self._say(f"{layer.title}: {line}")
         self._options = session.options()
         self._list(self._options, MOST_ALIKE)
+        if waits := len(self._waiting()):
+            messages = counted(waits, "message", "messages")
+            self._say(f"  {messages} under way cannot be handled yet (w lists {'it' if waits == 1 else 'them'})")
+
+    def _waiting(self) -> list[Offer]:
+        return waiting(self._session, self._options, flights_of(_shown(self._session.here)))
 
     def _list(self, options: Sequence[Option], most: int) -> None:
         """List the options, of more than `most` of one kind the first and the last."""
@@ -576,7 +590,7 @@ def _show_step(console: Console, session: Session) -> None:
     with bad_input_for(ValueError):
         story = session.story()
     if story.moments:
-        console.print(terminal.render_step(story, len(story.moments) - 1), crop=False)
+        show_step(console, story, len(story.moments) - 1, session, here)
     else:
         print_path(console, f"{session.protocol.name} with {counted(story.processes, 'process', 'processes')}, all up")
     if here.raised is not None:

@@ -21,7 +21,7 @@ from zabcheck.simulation.simulator import Simulator
 ROWS = 40
 """The steps that are told, about: the last choice is told with all of its steps."""
 MOST_WAITING = 12
-"""The most messages that are told although they cannot be handled yet."""
+"""The most messages that have a row although they cannot be handled yet. Further ones are listed."""
 OVER = "the protocol's own code raised an exception, so the run is over"
 
 
@@ -37,7 +37,12 @@ class Ahead(Struct, frozen=True):
     """The choices at a position, by where they are made."""
 
     nexts: tuple[tuple[Next, Offer], ...]
-    """The steps that the protocol may take next: messages to be handled, disks to be synced, requests."""
+    """The steps that the protocol may take next: messages to be handled, disks to be synced, requests.
+
+    After them come messages that cannot be handled yet, at most `MOST_WAITING`.
+    """
+    waiting: tuple[Offer, ...]
+    """The further messages that cannot be handled yet."""
     at: Mapping[int, tuple[Offer, ...]]
     """The elections and faults of each process."""
     between: Mapping[int, tuple[Offer, ...]]
@@ -121,10 +126,12 @@ def _ahead(session: Session, flights: Sequence[Flight]) -> Ahead:
     offered = [(option, Offer(option.choice, told(option, by_number))) for option in session.options()]
     nexts = [(_next(option), offer) for option, offer in offered if isinstance(option.choice, _OWN)]
     handled = {each.message for each, _ in nexts}
-    nexts += [] if session.here.raised is not None else _waiting(simulator, flights, handled)
+    waits = [] if session.here.raised is not None else list(_waiting(simulator, flights, handled))
+    nexts += waits[:MOST_WAITING]
     offers = [offer for _, offer in offered]
     return Ahead(
         tuple(nexts),
+        tuple(offer for _, offer in waits[MOST_WAITING:]),
         {process: tuple(_at(session, process, offers)) for process in simulator.ids},
         {process: tuple(_between(process, offers)) for process in simulator.ids[:-1]},
         tuple(_whole(session, offers)),
@@ -138,16 +145,25 @@ def _next(option: Option) -> Next:
     return Next(process, next((event.message for event in option.events if isinstance(event, Receive)), None))
 
 
-def _waiting(simulator: Simulator, flights: Sequence[Flight], handled: set[int | None]) -> list[tuple[Next, Offer]]:
-    """Return the messages that are under way and cannot be handled yet."""
-    found = []
+def waiting(session: Session, options: Sequence[Option], flights: Sequence[Flight]) -> list[Offer]:
+    """Return the messages that are under way and cannot be handled yet, with the reason.
+
+    `options` are those of the session, and `flights` the messages that were sent so far.
+    """
+    if session.here.raised is not None:
+        return []
+    handled = {_next(option).message for option in options if isinstance(option.choice, _OWN)}
+    return [offer for _, offer in _waiting(session.simulator, flights, handled)]
+
+
+def _waiting(simulator: Simulator, flights: Sequence[Flight], handled: set[int | None]) -> Iterator[tuple[Next, Offer]]:
+    """Yield the messages that are under way and cannot be handled yet."""
     for flight in flights:
         if _is_under_way(flight) and flight.number not in handled:
             choice = choices.Receive(flight.to, flight.sender)
             words = f"p{flight.to} {choice.words((), flight.name)}"
             why = why_it_waits(simulator, flight.to, flight.sender)
-            found.append((Next(flight.to, flight.number, False), Offer(choice, words, why)))
-    return found[:MOST_WAITING]
+            yield Next(flight.to, flight.number, False), Offer(choice, words, why)
 
 
 def _is_under_way(flight: Flight) -> bool:

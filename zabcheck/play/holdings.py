@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from zabcheck.counterexample.traced import first_deliveries
 from zabcheck.invariants import Event, Txn
+from zabcheck.play.session import Position, Session
 from zabcheck.protocols.base import StepRaised, Variables
 from zabcheck.search.recording import variables_of
 from zabcheck.simulation.choices import Crash, Recover
@@ -14,6 +15,13 @@ def delivered(events: Iterable[Event], simulator: Simulator) -> dict[int, tuple[
     """Return the first deliveries of the incarnation that each process is in, from all events of its run. O(events)."""
     found = {(process, number): txns for process, number, txns in first_deliveries([*events])}
     return {process: found.get((process, simulator.incarnations[process]), ()) for process in simulator.ids}
+
+
+def delivered_at(session: Session, position: Position) -> dict[int, tuple[str, ...]]:
+    """Return what `delivered` returns for the run up to a position, in words."""
+    events = (event for each in position.path for event in each.events)
+    found = delivered(events, session.simulator_at(position))
+    return {process: tuple(map(str, txns)) for process, txns in found.items()}
 
 
 def on_disk(simulator: Simulator) -> dict[int, dict[str, str | tuple[str, ...]]]:

@@ -104,7 +104,7 @@ class Reading:
             "title": text(f"{story.protocol}, {counted(story.processes, 'process', 'processes')}, read only"),
             "verdict": self._verdict(story),
             "bar": bar(where, rows > 0, rows < end, "◀ back", "on ▶"),
-            "picture": picture(story, lanes, drawn, numbers, heads_of(lanes)),
+            "picture": picture(story, lanes, drawn, numbers, heads_of(lanes), max(0, rows - ROWS)),
             "state": state(story),
             "properties": self._properties(),
             "again": text(self.command, len(self.command)),

@@ -37,7 +37,7 @@ from zabcheck.play.desk import (
     Undo,
     parting,
 )
-from zabcheck.play.holdings import delivered, on_disk
+from zabcheck.play.holdings import delivered_at, on_disk
 from zabcheck.play.naming import named_at
 from zabcheck.play.session import Position, Session
 from zabcheck.search.recording import variables_of
@@ -71,7 +71,7 @@ def regions(desk: Desk) -> dict[str, str]:
         "servers": "" if desk.layer is None else _layer(desk.layer, session.here),
         "menus": _menus(here),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
-        "state": state(story, on_disk(session.simulator), _delivered(session)),
+        "state": state(story, on_disk(session.simulator), delivered_at(session, session.here)),
         "properties": properties(story.verdicts, session.here.breaks),
         "compared": "" if desk.compared is None else _beside(session, desk.compared),
         "ask": _questions(session),
@@ -179,7 +179,21 @@ def _picture(here: Here, layer: Layer | None) -> str:
     numbers = {step: position.number for step, position in here.positions.items()}
     beside = {} if layer is None else {step: _mark(layer.mark(at)) for step, at in here.positions.items()}
     below = f'<ol class="steps nexts" aria-label="Steps that may come next">\n{offers}</ol>\n'
-    return picture(story, lanes, drawn, numbers, _heads(lanes), below, beside)
+    below += _further(ahead.waiting)
+    earlier = story.moments[0].step - 1 if story.moments else 0
+    return picture(story, lanes, drawn, numbers, _heads(lanes), earlier, below, beside)
+
+
+def _further(offers: Sequence[Offer]) -> str:
+    """Draw the number of messages that wait and have no row; it opens a list of them."""
+    if not offers:
+        return ""
+    items = "".join(f"<li>{text(offer.words)} <small>{text(offer.why_not)}</small></li>" for offer in offers)
+    messages = counted(len(offers), "further message", "further messages")
+    return (
+        f'<details class="further"><summary>{messages} under way, not to be handled yet</summary>'
+        f"<ul>{items}</ul></details>\n"
+    )
 
 
 def _mark(sign: str) -> str:
@@ -193,12 +207,14 @@ def picture(
     drawn: str,
     numbers: Mapping[int, int],
     heads: str,
+    earlier: int = 0,
     below: str = "",
     beside: Mapping[int, str] = MappingProxyType({}),
 ) -> str:
     """Draw the diagram `drawn` beside the rows of its steps, each a button that goes to the position of its number.
 
-    `below` comes after the rows, and `beside` begins the text of a step's, both as HTML.
+    `earlier` rows come before those of the story. `below` comes after the rows, and `beside` begins the text of a
+    step's, both as HTML.
     """
     labels, decision = labels_by_step(story), decided(story)
     rows = "".join(
@@ -212,7 +228,8 @@ def picture(
         for moment in story.moments
     )
     style = " ".join(f"--{name}: {value};" for name, value in measures(lanes).items())
-    return f"""<div class="inner" style="{style}">
+    before = f'<p class="signs">Not drawn: {counted(earlier, "earlier row", "earlier rows")}</p>\n' if earlier else ""
+    return f"""{before}<div class="inner" style="{style}">
 <div class="heads">{heads}</div>
 <div class="drawn">
 <svg class="lanes" xmlns="http://www.w3.org/2000/svg" width="{lanes.across}" height="{lanes.height}"
@@ -277,11 +294,6 @@ def _offered(offers: Sequence[Offer]) -> str:
         return items
     first, last = text(offers[0].words), text(offers[-1].words)
     return f"<li><details><summary>{len(offers)} × {first} … {last}</summary><ul>{items}</ul></details></li>"
-
-
-def _delivered(session: Session) -> dict[int, tuple[str, ...]]:
-    events = (event for position in session.here.path for event in position.events)
-    return {process: tuple(map(str, txns)) for process, txns in delivered(events, session.simulator).items()}
 
 
 def state(
@@ -400,6 +412,10 @@ def _beside(session: Session, beside: Beside) -> str:
     for number in range(max(len(left), len(right))):
         cells = "".join(_compared(run[number] if number < len(run) else None, number == 0) for run in (left, right))
         rows.append(f'<tr><th scope="row">{same + number}</th>{cells}</tr>\n')
+    further = [max(0, len(run) - same - MOST_COMPARED) for run in (one, other)]
+    if any(further):
+        cells = "".join(f"<td>{f'… {number} more' if number else ''}</td>" for number in further)
+        rows.append(f"<tr><td></td>{cells}</tr>\n")
     choices = (
         f'<table><thead><tr><th scope="col">choice</th><th scope="col">here</th><th scope="col">{text(beside.title)}'
         f"</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -9,8 +10,18 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.counterexample.pieces import LONGEST_PIECE, MOST_ENTRIES, Entry, Piece, Tone, entries_of, labels_by_step
-from zabcheck.counterexample.story import Change, Story, states_after
+from zabcheck.counterexample.pieces import (
+    DELIVERED,
+    LONGEST_PIECE,
+    MOST_ENTRIES,
+    Entry,
+    Piece,
+    Tone,
+    entries_of,
+    labels_by_step,
+)
+from zabcheck.counterexample.story import Change, Moment, Story, states_after
+from zabcheck.invariants import Deliver
 from zabcheck.text.pen import BOLD, DIM, RED, WITNESS, Pen, padded
 from zabcheck.text.words import LONGEST, name, names
 
@@ -54,8 +65,17 @@ def draw_steps(pen: Pen, story: Story) -> Iterator[Text]:
         yield pen.write(f"{names(idle)}: no step", DIM)
 
 
-def draw_step(pen: Pen, story: Story, position: int) -> Iterator[RenderableType]:
-    """Draw one step, and the variables of each process after it; a changed variable with its old value."""
+def draw_step(
+    pen: Pen,
+    story: Story,
+    position: int,
+    kept: Mapping[int, Mapping[str, str | tuple[str, ...]]] = MappingProxyType({}),
+    deliveries: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+) -> Iterator[RenderableType]:
+    """Draw one step, and the variables of each process after it; a changed variable with its old value.
+
+    `kept` has the values on the disk where they are others, and `deliveries` the transactions of a row of their own.
+    """
     moment = story.moments[position]
     who = name(moment.process) if moment.process is not None else "the network"
     yield Text()
@@ -72,9 +92,23 @@ def draw_step(pen: Pen, story: Story, position: int) -> Iterator[RenderableType]
         cells = []
         for process, state in states.items():
             change = next((c for c in moment.changes.get(process, ()) if c.variable == variable), None)
-            cells.append(_value(pen, state.get(variable, ""), change))
+            cell = _value(pen, state.get(variable, ""), change)
+            if variable in kept.get(process, ()):
+                cell = Text.assemble(
+                    cell, "\n", pen.write("on disk: ", DIM), _value(pen, kept[process][variable], None)
+                )
+            cells.append(cell)
         table.add_row(pen.write(variable or "does", DIM), *cells)
+    if any(deliveries.values()):
+        table.add_row(pen.write(DELIVERED, DIM), *(_delivered(pen, moment, p, deliveries.get(p, ())) for p in states))
     yield table
+
+
+def _delivered(pen: Pen, moment: Moment, process: int, txns: tuple[str, ...]) -> Text:
+    """Draw what a process has delivered, with what it delivered in this step as new."""
+    shown = [str(event.txn) for event in moment.shown if isinstance(event, Deliver) and event.process == process]
+    new = tuple(each for each in txns if each in shown)
+    return _value(pen, txns, Change(DELIVERED, (), new, is_sequence=True) if new else None)
 
 
 def _value(pen: Pen, value: str | tuple[str, ...], change: Change | None) -> Text:

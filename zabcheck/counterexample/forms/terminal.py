@@ -5,6 +5,7 @@ it; no text is ever read as markup.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -46,9 +47,17 @@ def render_heading(story: Story) -> RenderableType:
     return Group(*(Drawing(part) for part in parts))
 
 
-def render_step(story: Story, position: int) -> RenderableType:
-    """Render the step at a position (from 0), and the state of every process after it. O(steps before it)."""
-    return Drawing(lambda pen: draw_step(pen, story, position))
+def render_step(
+    story: Story,
+    position: int,
+    kept: Mapping[int, Mapping[str, str | tuple[str, ...]]] = MappingProxyType({}),
+    deliveries: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
+) -> RenderableType:
+    """Render the step at a position (from 0), and the state of every process after it. O(steps before it).
+
+    `kept` has the values on the disk where they are others, and `deliveries` the transactions of a row of their own.
+    """
+    return Drawing(lambda pen: draw_step(pen, story, position, kept, deliveries))
 
 
 def render_violation(
