@@ -30,7 +30,8 @@ def examples() -> dict[Path, str]:
 def made() -> dict[Path, str]:
     """Return the page with what its command prints, and the page that the command writes."""
     with TemporaryDirectory() as folder:
-        shutil.copy(HISTORY, folder)
+        for history in (HISTORY, *DOCS.glob("examples/zookeeper-*-on-*.jsonl")):
+            shutil.copy(history, folder)
         text = with_output(read(PAGE), Path(folder))
         [drawn] = Path(folder, "reports").glob("*.html")
         return {PAGE: text, HISTORY.with_suffix(".html"): read(drawn)} | examples()

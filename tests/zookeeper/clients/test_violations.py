@@ -616,6 +616,44 @@ def a_node_of_a_session_that_is_told_to_have_expired_is_read_by_others() -> Hist
 
 
 @is_right
+def two_sessions_see_the_change_of_a_third_one_after_the_other() -> History:
+    h = History()
+    c1, c2, c3 = h.client(1), h.client(2), h.client(3)
+    c1.create("/a", 2)
+    c1.set("/a", 5, "new", stat(2, 5, 2, 1))
+    c2.get("/a", 5, "new", stat(2, 5, 2, 1))
+    c3.get("/a", 4, "", stat(2))
+    return h
+
+
+@is_right
+def a_session_goes_on_after_its_connection_was_lost() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/e", 5, "ephemeral")
+    c1.lose()
+    c2.exists("/e", 6, stat(5, ephemeral_owner="0x1"))
+    c1.connect(seen=5)
+    c1.delete("/e", 7)
+    return h
+
+
+@is_right
+def a_client_writes_after_it_lost_its_lock_to_another() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/lock", 5, "ephemeral")
+    h.now(9_000_000_000)
+    c2.create("/lock", 7, "ephemeral")
+    c1.again(given="0x0")
+    c1.session = "0x3"
+    c1.lose()
+    c1.connect("0x0")
+    c1.create("/a", 8)
+    return h
+
+
+@is_right
 def a_lost_write_shows_after_two_reads() -> History:
     h = History()
     c1 = h.client(1)
