@@ -34,13 +34,13 @@ PROVED = {
         "liveness of Zab: all 397 obligations proved, for any number of processes, connections and transactions"
     ),
     ("--implemented", "--property", "durability"): (
-        "implemented Zab: 1 of 727 obligations proved, a part and no proof of the protocol: "
+        "implemented Zab: 1 of 829 obligations proved, a part and no proof of the protocol: "
         "the conjuncts imply durability"
     ),
     ("--implemented", "--mutant", "n1-cut-unproposed", "--without", "logs-match", "--step", "l.2.1"): (
-        "implemented Zab with n1-cut-unproposed without the conjunct logs match: 99 of 706 obligations proved, a part "
+        "implemented Zab with n1-cut-unproposed without the conjunct logs match: 132 of 805 obligations proved, a part "
         "and no proof of the protocol: diff keeps epochs rise, diff keeps one promise, diff keeps current is accepted, "
-        "diff keeps leaders have promises and 95 more"
+        "diff keeps leaders have promises and 128 more"
     ),
     ("--liveness", "--mutant", "no-acks-after-return", "--without", "commits-are-told", "--step", "l.3.4"): (
         "liveness of Zab with no-acks-after-return without the conjunct commits are told: 23 of 381 obligations "

@@ -13,11 +13,11 @@ from typing import Any
 from zabcheck.proof.conjuncts import Claim
 from zabcheck.proof.finite import Thing
 from zabcheck.proof.logic import SORTS, Atom, Both, Either, Exists, ForAll, Formula, Not, Same, Term
-from zabcheck.proof.relations import RELATIONS, State
-from zabcheck.proof.steps import Step
+from zabcheck.proof.relations import RELATIONS, Relations, State
+from zabcheck.proof.steps import Replacement, Step
 
 World = tuple[Any, ...]
-"""A state: for each of `SORTS` a tuple of its things, then for each of `RELATIONS` its tuples."""
+"""A state: for each of `SORTS` a tuple of its things, then for each relation, in their order, its tuples."""
 Tuples = frozenset[tuple[Any, ...]]
 """The tuples of a relation, with things of the sorts in `RELATIONS`."""
 
@@ -26,27 +26,28 @@ Effect = Mapping[str, AbstractSet[tuple[Any, ...]]]
 NOTHING: Tuples = frozenset()
 
 _THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in SORTS}
-_PLACES = {name: place for place, name in enumerate(RELATIONS, len(SORTS))}
 
 
-def world_of(things: Sequence[Sequence[Thing]], relations: Mapping[str, Tuples]) -> World:
+def world_of(
+    things: Sequence[Sequence[Thing]], relations: Mapping[str, Tuples], about: type[Relations] = State
+) -> World:
     """Return a world of these things, by the order of `SORTS`; a relation that is not named is empty."""
-    return (*things, *(relations.get(name, frozenset()) for name in RELATIONS))
+    return (*things, *(relations.get(name, frozenset()) for name in about.relations))
 
 
-def of(world: World, relation: str) -> Tuples:
+def of(world: World, relation: str, about: type[Relations] = State) -> Tuples:
     """Return the tuples of a relation."""
-    found: Tuples = world[_PLACES[relation]]
+    found: Tuples = world[about.places[relation]]
     return found
 
 
 def with_more(world: World, relations: Effect) -> World:
     """Return the world in which these relations have these tuples, too; one that has them already is not copied."""
-    changed = list(world)
+    changed, places = list(world), State.places
     for name, tuples in relations.items():
-        before = changed[_PLACES[name]]
+        before = changed[places[name]]
         if not before >= tuples:
-            changed[_PLACES[name]] = before | tuples
+            changed[places[name]] = before | tuples
     return tuple(changed)
 
 
@@ -55,13 +56,19 @@ def additions(step: Step, world: World, things: Sequence[Thing]) -> Effect | Non
     when, adds = _step(step)
     if not when(*world, *things):
         return None
-    return {name: tuples(*world, *things) for name, tuples in adds}
+    return {name: tuples(*world, *things) for name, tuples, _ in adds}
 
 
 def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
     """Return the world after a step with these things, None if it is not possible, as `finite.take` does."""
-    added = additions(step, world, things)
-    return None if added is None else with_more(world, added)
+    when, adds = _step(step)
+    if not when(*world, *things):
+        return None
+    changed, places = list(world), step.about.places
+    for name, tuples, replaces in adds:
+        found = frozenset(tuples(*world, *things))
+        changed[places[name]] = found if replaces else changed[places[name]] | found
+    return tuple(changed)
 
 
 def broken(claim: Claim, world: World) -> dict[str, Thing] | None:
@@ -88,25 +95,29 @@ def read_by(step: Step) -> frozenset[str]:
 
 
 @cache
-def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[..., Any]]]]:
-    """Return the condition of a step, and its additions to each relation, as functions of a world and things."""
+def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[..., Any], bool]]]:
+    """Return the condition of a step and its additions, as functions of a world and things.
+
+    Of an addition its relation comes first, and whether it replaces the content of that last.
+    """
     change, known = step.change, _numbers(step.terms)
     adds = []
     for addition in change.adds:
         loops = _loops(addition.variables, addition.formula, known)
-        adds.append((addition.relation, _function(step.terms, f"{{{_tuple(addition.variables)} {loops}}}")))
-    return _function(step.terms, _text(change.when, known)), adds
+        text = f"{{{_tuple(addition.variables)} {loops}}}"
+        adds.append((addition.relation, _function(step.about, step.terms, text), isinstance(addition, Replacement)))
+    return _function(step.about, step.terms, _text(change.when, known)), adds
 
 
 @cache
 def _claim(claim: Claim) -> Callable[..., set[tuple[Thing, ...]]]:
     """Return a function of a world that returns the things for which a claim is false."""
     loops = _loops(claim.terms, Not(claim.says(State(), *claim.terms)), frozenset())
-    return _function((), f"{{{_tuple(claim.terms)} {loops}}}")
+    return _function(State, (), f"{{{_tuple(claim.terms)} {loops}}}")
 
 
-def _function(terms: Iterable[Term], body: str) -> Callable[..., Any]:
-    arguments = ", ".join([*_THINGS.values(), *RELATIONS, *map(_name, terms)])
+def _function(about: type[Relations], terms: Iterable[Term], body: str) -> Callable[..., Any]:
+    arguments = ", ".join([*_THINGS.values(), *about.relations, *map(_name, terms)])
     function: Callable[..., Any] = eval(f"lambda {arguments}: {body}")  # the text is ours: it has nothing from a user
     return function
 

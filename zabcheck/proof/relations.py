@@ -31,10 +31,13 @@ class Relations:
     """The things that the relations are about."""
     relations: ClassVar[dict[str, tuple[type[Term], ...]]]
     """Each relation by its name, with the sorts of its arguments."""
+    places: ClassVar[dict[str, int]]
+    """The place of each relation in a tuple that has the things of each sort first (`compiled.World`)."""
 
     def __init_subclass__(cls) -> None:
         own = {name: each for name, each in vars(cls).items() if hasattr(each, "is_relation")}
         cls.relations = {name: tuple(type(term) for term in parameters(each)) for name, each in own.items()}
+        cls.places = {name: place for place, name in enumerate(own, len(SORTS))}
 
     def __init__(self, after: bool = False) -> None:
         self.after = after

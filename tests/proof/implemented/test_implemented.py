@@ -164,6 +164,7 @@ def test_what_looks_like_a_repair_is_refused() -> None:
         for name, change in FALLS_SHORT.items()
     }
     assert broken == {
+        "1653-epoch-of-log-unforced": ["acknowledged stays"],
         "n1-cut-uncommitted": ["acknowledged stays", "snapshot loses nothing"],
         "n3-force-before-ack": ["acknowledged stays"],
     }

@@ -14,9 +14,7 @@ from zabcheck.proof.implemented.steps import (
     acknowledge_newleader,
     add_all,
     become,
-    cut,
     disconnect,
-    forget,
     has_latest_epoch,
     join_unsaved,
     keep,
@@ -73,7 +71,11 @@ def diff_of_a_branch(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
 @step("l.2.1")
 def truncate_what_is_known(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """A transaction applied late lowers maxCommittedLog to z: the leader has later ones, and n has to cut them."""
-    return Change(when=may_join(s, n, e) & s.log(n, z) & s.known(e, z), adds=cut(s, n, e, lambda t: t <= z))
+    counts = every(lambda t: (s.acked(n, e, t) & (z < t)) >> s.known(e, t), Transaction)
+    return Change(
+        when=may_join(s, n, e) & s.log(n, z) & s.known(e, z) & counts,
+        adds=(*keep(n, lambda t: s.log(n, t) & (t <= z)), *join_unsaved(n)),
+    )
 
 
 @step("l.2.1")
@@ -99,22 +101,21 @@ def may_cut(s: Servers, n: Node, e: Epoch, z: Transaction, spared: Callable[[Tra
 def truncate_inexactly(s: Servers, n: Node, e: Epoch, z: Transaction, w: Transaction) -> Change:
     """FileTxnLog.truncate(z), z not in the log but in the snapshot before: the first record behind z, w, stays."""
     return Change(
-        when=may_cut(s, n, e, z, lambda t: s.known(e, t)),
-        adds=(
-            *keep(n, lambda t: s.log(n, t) & ((t <= z) | same(t, w))),
-            forget(s, n, e, lambda t: t <= z),
-            *join_unsaved(n),
-        ),
+        when=may_cut_uncounted(s, n, e, z),
+        adds=(*keep(n, lambda t: s.log(n, t) & ((t <= z) | same(t, w))), *join_unsaved(n)),
     )
+
+
+def may_cut_uncounted(s: Servers, n: Node, e: Epoch, z: Transaction) -> Formula:
+    """Return the formula that n may cut its log behind z: nothing there is known, nor counts as acknowledged by n."""
+    counted = every(lambda t: s.acked(n, e, t) >> (t <= z), Transaction)
+    return may_cut(s, n, e, z, lambda t: s.known(e, t)) & counted
 
 
 @step("l.2.1")
 def truncate_log_alone(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
     """FileTxnLog.truncate: a snapshot that Leader.lead wrote has what is cut, and is loaded again."""
-    return Change(
-        when=may_cut(s, n, e, z, lambda t: s.known(e, t)),
-        adds=(forget(s, n, e, lambda t: t <= z), *join_unsaved(n)),
-    )
+    return Change(when=may_cut_uncounted(s, n, e, z), adds=join_unsaved(n))
 
 
 # Synchronisation, by the follower.

@@ -16,7 +16,10 @@ from zabcheck.proof.implemented.steps import (
     diff,
     establish,
     force,
+    forget,
     leave,
+    load,
+    load_snapshot,
     promise,
     serve,
     snap,
@@ -40,7 +43,11 @@ _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     (establish, (1, P1, Q12)),
     *((serve, (node, 1, P1)) for node in (P1, P2)),
     (broadcast, (1, P1, T11)),
-    *((each, (node, *rest)) for node in (P1, P2) for each, rest in ((append, (1, T11)), (force, ()), (ack, (1, T11)))),
+    *(
+        (each, (node, *rest))
+        for node in (P1, P2)
+        for each, rest in ((append, (1, T11)), (force, (T11,)), (ack, (1, T11)))
+    ),
     (commit, (1, P1, T11, Q12)),
     *((apply, (node, 1, T11)) for node in (P1, P2)),
     (broadcast, (1, P1, T12)),
@@ -50,24 +57,31 @@ _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     (promise, (P2, 2, P2)),
     (promise, (P3, 2, P2)),
     (choose, (2, P2, Q23, 1, T11)),
-    (snap, (P3, 2, T11)),
+    (forget, (P3, 2)),
+    (snap, (P3, 2, T12)),
     (write_snapshot, (P3, 2)),
     *((each, (node, 2)) for node in (P2, P3) for each in (write_epoch, acknowledge)),
     (establish, (2, P2, Q23)),
     *((serve, (node, 2, P2)) for node in (P2, P3)),
     (broadcast, (2, P2, T21)),
-    *((each, (node, *rest)) for node in (P2, P3) for each, rest in ((append, (2, T21)), (force, ()), (ack, (2, T21)))),
+    *(
+        (each, (node, *rest))
+        for node in (P2, P3)
+        for each, rest in ((append, (2, T21)), (force, (T21,)), (ack, (2, T21)))
+    ),
     (commit, (2, P2, T21, Q23)),
     (apply, (P2, 2, T21)),
     # p1 had logged ⟨1,2⟩, and gets TRUNC; ⟨2,1⟩ is committed meanwhile. p3 loses its power, and comes back.
     (leave, (P1,)),
     (promise, (P1, 2, P2)),
-    (truncate, (P1, 2)),
+    (truncate, (P1, 2, T12)),
     (apply_unsaved, (P1, 2, T21)),
     (write_snapshot, (P1, 2)),
     *((each, (P1, 2)) for each in (write_epoch, acknowledge)),
     (serve, (P1, 2, P2)),
     (crash, (P3, T11)),
+    (load, (P3, T21)),
+    (load_snapshot, (P3, 2)),
     (diff, (P3, 2, T21)),
 ]
 EXAMPLE = Example(SMALL, START, _STEPS)

@@ -20,10 +20,11 @@ def truncate_behind_committed(s: Servers, n: Node, e: Epoch, z: Transaction) -> 
     return truncate_without_forgetting(s, n, e, z, lambda t: s.known(e, t))
 
 
-@step("f.2.1")
-def take_epoch_of_log(s: Servers, n: Node, t: Transaction) -> Change:
-    """ZKDatabase.loadDataBase: n writes the epoch of its last transaction t, which is forced, to currentEpoch."""
-    return Change(when=~s.joined(n) & s.forced(n, t), adds=(add("current", n, epoch_of(t)),))
+@step("crash")
+def load_unforced(s: Servers, n: Node, z: Transaction) -> Change:
+    """QuorumPeer.loadDataBase: currentEpoch is older than z, the last in n's log, which is not forced."""
+    last = s.log(n, z) & every(lambda t: s.log(n, t) >> (t <= z), Transaction)
+    return Change(when=~s.joined(n) & last, adds=(add("current", n, epoch_of(z)),))
 
 
 @step("f.2.1")
@@ -48,12 +49,12 @@ def leave_with_a_snapshot(s: Servers, n: Node, e: Epoch) -> Change:
 
 ACCEPTED = {
     "n1-cut-unproposed": Defect(steps.truncate, truncate_behind_proposed),
-    "1653-epoch-of-log": Defect(None, take_epoch_of_log),
     "4882-load": Defect(steps.leave, leave_and_load),
     "5094-snapshot": Defect(steps.leave, leave_with_a_snapshot),
 }
 """Repairs, each with the number of its defect, with which everything is proved."""
 REFUSED = {
+    "1653-epoch-of-log-unforced": Defect(steps.load, load_unforced),
     "n1-cut-uncommitted": Defect(steps.truncate, truncate_behind_committed),
     "n3-force-before-ack": Defect(steps.write_epoch, write_epoch_then_force),
 }

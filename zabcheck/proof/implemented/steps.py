@@ -22,6 +22,7 @@ from zabcheck.proof.logic import (
     Quorum,
     Term,
     Transaction,
+    epoch_of,
     every,
     member,
     same,
@@ -120,17 +121,29 @@ def may_join(s: Servers, n: Node, e: Epoch) -> Formula:
 
 
 @step("l.2.1")
-def truncate(s: Servers, n: Node, e: Epoch) -> Change:
-    """LearnerHandler.syncFollower, TRUNC: n cuts its log behind the last that both have (FileTxnLog.truncate).
+def forget(s: Servers, n: Node, e: Epoch) -> Change:
+    """LearnerHandler.syncFollower, before TRUNC or SNAP: only n's acknowledgements of what is committed still count."""
+    m, f, t = Node("m"), Epoch("f"), Transaction("t")
+    still = s.acked(m, f, t) & (~same(m, n) | ~same(f, e) | s.known(e, t))
+    return Change(when=TRUE, adds=(Replacement("acked", (m, f, t), still),))
 
-    The cut is forced, and the database is loaded anew. The leader forgets what n acknowledged of what is cut.
+
+@step("l.2.1")
+def truncate(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
+    """LearnerHandler.syncFollower, TRUNC: n cuts its log from z on; all before z is known (FileTxnLog.truncate).
+
+    The cut is forced, and the database is loaded anew.
     """
-    return Change(when=may_join(s, n, e), adds=cut(s, n, e, lambda t: s.known(e, t)))
+    known = every(lambda t: (s.log(n, t) & (t < z)) >> s.known(e, t), Transaction)
+    return Change(
+        when=may_join(s, n, e) & known & all_before(s, n, e, z, lambda t: s.initial(e, t) & s.log(n, t)),
+        adds=(*keep(n, lambda t: s.log(n, t) & (t < z)), *join_unsaved(n)),
+    )
 
 
-def cut(s: Servers, n: Node, e: Epoch, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
-    """Return the changes by which n cuts its log, but for some transactions."""
-    return (*keep(n, lambda t: s.log(n, t) & which(t)), forget(s, n, e, which), *join_unsaved(n))
+def all_before(s: Servers, n: Node, e: Epoch, z: Transaction, which: Callable[[Transaction], Formula]) -> Formula:
+    """Return the formula that these transactions, and all that the leader of e counts as acknowledged by n, are < z."""
+    return every(lambda t: (s.acked(n, e, t) | which(t)) >> (t < z), Transaction)
 
 
 def keep(n: Node, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
@@ -143,25 +156,13 @@ def join_unsaved(n: Node) -> tuple[Addition, ...]:
     return add("joined", n), add("unsaved", n)
 
 
-def forget(s: Servers, n: Node, e: Epoch, but: Callable[[Transaction], Formula]) -> Replacement:
-    """Return the change by which the leader of e forgets n's acknowledgements, but for some transactions."""
-    m, f, t = Node("m"), Epoch("f"), Transaction("t")
-    return Replacement("acked", (m, f, t), s.acked(m, f, t) & (~same(m, n) | ~same(f, e) | but(t)))
-
-
 @step("l.2.1")
 def snap(s: Servers, n: Node, e: Epoch, z: Transaction) -> Change:
-    """LearnerHandler.syncFollower, SNAP: n takes over the leader's database, with all up to z that is committed."""
-    last = s.known(e, z) & every(lambda t: s.known(e, t) >> (t <= z), Transaction)
-    return Change(when=may_join(s, n, e) & last, adds=take_over(s, n, e, lambda t: t <= z))
-
-
-def take_over(s: Servers, n: Node, e: Epoch, which: Callable[[Transaction], Formula]) -> tuple[Addition, ...]:
-    """Return the changes by which n's memory becomes a part of the leader's history."""
-    return (
-        become("tree", n, lambda t: s.history(e, t) & which(t)),
-        forget(s, n, e, which),
-        *join_unsaved(n),
+    """LearnerHandler.syncFollower, SNAP: n takes over the leader's database of when that had applied all before z."""
+    applied = every(lambda t: (s.history(e, t) & (t < z)) >> s.known(e, t), Transaction)
+    return Change(
+        when=may_join(s, n, e) & applied & all_before(s, n, e, z, lambda t: s.initial(e, t)),
+        adds=(become("tree", n, lambda t: s.history(e, t) & (t < z)), *join_unsaved(n)),
     )
 
 
@@ -210,9 +211,9 @@ def has_all_before(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
 
 
 @step("f.3.2")
-def force(s: Servers, n: Node) -> Change:
-    """SyncRequestProcessor.flush: fsync returns."""
-    return Change(when=s.joined(n), adds=(add_all("forced", lambda m, t: same(m, n) & s.log(n, t)),))
+def force(s: Servers, n: Node, z: Transaction) -> Change:
+    """SyncRequestProcessor.flush: fsync returns for all up to z. Or the system has written that back by itself."""
+    return Change(when=TRUE, adds=(add_all("forced", lambda m, t: same(m, n) & s.log(n, t) & (t <= z)),))
 
 
 @step("f.2.1")
@@ -319,11 +320,30 @@ def restart(n: Node, which: Callable[[Transaction], Formula]) -> tuple[Addition,
     return become("log", n, which), become("tree", n, which), *disconnect(n)
 
 
+@step("crash")
+def load(s: Servers, n: Node, z: Transaction) -> Change:
+    """QuorumPeer.loadDataBase: currentEpoch is older than z, the last in n's log, so n writes the epoch of z."""
+    last = s.forced(n, z) & every(lambda t: s.log(n, t) >> (t <= z), Transaction)
+    return Change(when=~s.joined(n) & last, adds=(add("current", n, epoch_of(z)),))
+
+
+@step("crash")
+def load_snapshot(s: Servers, n: Node, e: Epoch) -> Change:
+    """QuorumPeer.loadDataBase: the same where a SNAP was labelled ⟨e,0⟩, which is the zxid that a leader began with."""
+    has_all = every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
+    no_other = every(lambda t: s.log(n, t) >> s.history(e, t), Transaction)
+    return Change(
+        when=~s.joined(n) & s.reached(n, e) & s.opened(e) & has_all & no_other,
+        adds=(add("current", n, e),),
+    )
+
+
 STEPS = (
     promise,
     choose,
     choose_empty,
     diff,
+    forget,
     truncate,
     snap,
     apply_unsaved,
@@ -340,6 +360,8 @@ STEPS = (
     apply,
     leave,
     crash,
+    load,
+    load_snapshot,
 )
 """All steps, in the order of the paper's phases."""
 
