@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from threading import Event, Thread
 
@@ -17,7 +18,7 @@ from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients import disturbance, recorder
 from zabcheck.zookeeper.clients.disturbance import Disturbance
 from zabcheck.zookeeper.clients.exchange import read
-from zabcheck.zookeeper.clients.history import Answer, Connect, HistoryEnd, HistoryLine, Request
+from zabcheck.zookeeper.clients.history import Answer, Connect, HistoryEnd, HistoryLine, Lost, Request
 from zabcheck.zookeeper.clients.judge import PROMISES, judge, judge_columns
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
@@ -95,6 +96,15 @@ def test_a_sound_service_breaks_nothing_and_each_promise_is_exercised(served: Se
     assert judge_columns(lambda gathering: gathering.add(lines), lambda: pytest.fail("it is read again")) == judged
     assert {each.promise.name for each in judged if each.judged} == {*PROMISES} - {"one order", "timeliness"}
     assert [*served.tree.nodes] == ["/"]
+
+
+def test_while_a_server_answers_nothing_the_others_are_asked(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "PATIENCE", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        lines = recorded([*served.ports, mute.getsockname()[1]], 600)
+    given_up = [each for each in lines if isinstance(each, Lost) and each.why == "no answer in time"]
+    assert given_up
+    assert sum(isinstance(each, Request) for each in lines) >= 600
 
 
 @pytest.mark.parametrize("name", ["9: two writes with one zxid", "19: children miscounted", "31: events lost"])
@@ -182,6 +192,9 @@ def test_while_one_session_waits_the_others_are_kept_alive(served: Served, monke
     clients = Recorder(targets(served.ports), 1, lines.append, faults=False)
     clients.begin()
     clients.run(100, 60.0)
+    for each in clients._sessions:
+        assert each.is_connected or each.connect(Target("127.0.0.1", served.ports[0]))
+        assert each.wait(partial(getattr, each, "is_ready"))
     with socket.create_server(("127.0.0.1", 0)) as silent:
         before = len(lines)
         [waiting, *others] = clients._sessions

@@ -28,6 +28,8 @@ from zabcheck.zookeeper.wire.jute import JuteError
 
 PATIENCE = 5.0
 """Seconds that an answer is waited for before the connection is given up."""
+_PAUSE = 0.001
+"""Seconds for which answers are waited for when no session may ask for more."""
 _TURN = 0.2
 """Seconds after which those that wait for nothing are kept alive, while one waits."""
 TIMEOUT = 4000
@@ -69,7 +71,7 @@ class _Session:
         self._xid = 0
         self._asked: dict[int, Request] = {}
         self._password = bytes(16)
-        self._last_sent = 0.0
+        self._last_sent = self._last_heard = 0.0
         self._forget()
 
     def _forget(self) -> None:
@@ -84,6 +86,20 @@ class _Session:
         return self._socket is not None
 
     @property
+    def is_ready(self) -> bool:
+        """Return True if the server has given a session, and has set the watches that it had."""
+        return self._is_answered and wire.SET_WATCHES not in self._asked
+
+    @property
+    def is_silent(self) -> bool:
+        return monotonic() < self.silent_until
+
+    @property
+    def is_able(self) -> bool:
+        """Return True if it may connect, or ask for more."""
+        return not self.is_silent and (not self.is_connected or (self.is_ready and self.open < WINDOW))
+
+    @property
     def open(self) -> int:
         """Count the requests that wait for an answer."""
         return len(self._asked)
@@ -94,6 +110,11 @@ class _Session:
 
     def connect(self, target: Target) -> bool:
         """Connect, with the session that there is. Return True if the server has given one."""
+        self.dial(target)
+        return self.is_connected and self.wait(lambda: self.is_ready)
+
+    def dial(self, target: Target) -> None:
+        """Connect, with the session that there is, and wait for nothing."""
         talk = self._recorder.conversation(self.number, target)
         session = int(self.session, 16)
         signed = session - (1 << 64) if session >> 63 else session
@@ -101,11 +122,10 @@ class _Session:
             self._socket = socket.create_connection(target, PATIENCE)
             self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
             self._talk = talk
+            self._last_heard = monotonic()
             self._send_message(wire.connect(signed, self._password, TIMEOUT, self.seen))
-            return self.wait(lambda: self.session != NOBODY and not self._asked and self._is_answered)
         except OSError:
             self.lose()
-            return False
 
     _is_answered = False
 
@@ -135,8 +155,13 @@ class _Session:
 
     def stay(self) -> None:
         """Send a ping if nothing was sent for long."""
-        if self.is_connected and monotonic() > self._last_sent + TIMEOUT / 3000:
+        if self._is_answered and monotonic() > self._last_sent + TIMEOUT / 3000:
             self.send(wire.Part(wire.PING_TYPE, b""), wire.PING)
+
+    def give_up_if_overdue(self) -> None:
+        """Give the connection up if it waits, and nothing has come for long."""
+        if not self.is_able and monotonic() > self._last_heard + PATIENCE:
+            self.lose("no answer in time")
 
     def wait(self, condition: Callable[[], bool]) -> bool:
         """Read until it is so. Return False, with the connection given up, if it is not in time."""
@@ -181,6 +206,7 @@ class _Session:
         if not part:
             self.lose()
             return
+        self._last_heard = monotonic()
         self._received += part
         while len(self._received) >= 4 and self._socket is not None:
             size = int.from_bytes(self._received[:4])
@@ -290,6 +316,8 @@ class Recorder:
         """The versions of nodes as last heard of."""
         self._numbered: list[str] = []
         """The sequential nodes that there may be."""
+        self._awaited: dict[tuple[int, int], _Session] = {}
+        """The writes, by client and number, of which another session is told when they are done."""
         self._passing: list[str] = []
         """Nodes that nobody deletes again: of sessions, containers, and those with a time to live."""
         self._sessions = [_Session(number, self) for number in range(1, 2 * len(targets) + 3)]
@@ -308,6 +336,9 @@ class Recorder:
 
     def learn(self, session: _Session, asked: Request, answer: Answer) -> None:
         """Note what an answer tells of a node."""
+        told = self._awaited.pop((session.number, asked.xid), None)
+        if told is not None and not answer.error:
+            self._sync_and_read(told)
         path = answer.path or asked.path
         if path is not None and answer.stat is not None:
             self._versions[path] = answer.stat.version
@@ -335,37 +366,37 @@ class Recorder:
         """Send about so many requests, for so many seconds at most."""
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
-            session = self._random.choice(self._sessions)
             if self._disturbance is not None:
                 self._disturbance.go_on()
-            self._go_on(session)
-            self._read(0.0)
-            if not any(each.is_connected for each in self._sessions):
-                self._read(0.01)
+            able = [each for each in self._sessions if each.is_able]
+            if able:
+                self._go_on(self._random.choice(able))
+            self._read(0.0 if able else _PAUSE)
 
     def _read(self, seconds: float) -> None:
         """Take in what has come for any session, and keep those that are not silent alive."""
-        connected = [each for each in self._sessions if each.is_connected and monotonic() > each.silent_until]
+        connected = [each for each in self._sessions if each.is_connected and not each.is_silent]
         if not connected:
             select.select([], [], [], seconds)
             return
         for each in select.select(connected, [], [], seconds)[0]:
             if each.is_connected:
                 each.read()
+        for each in connected:
+            if each.is_connected:
+                each.give_up_if_overdue()
         self.stay()
 
     def stay(self, waiting: _Session | None = None) -> None:
         """Keep the sessions alive that are not silent, but for one that is `waiting`."""
         for each in self._sessions:
-            if each is not waiting and monotonic() > each.silent_until:
+            if each is not waiting and not each.is_silent:
                 each.stay()
 
     def _go_on(self, session: _Session) -> None:
         """Let a session do what comes next."""
-        if monotonic() < session.silent_until:
-            return
         if not session.is_connected:
-            session.connect(self._random.choice(self._targets))
+            session.dial(self._random.choice(self._targets))
             return
         drawn = self._random.random() if self._faults else 1.0
         for fault, share in _FAULTS.items():
@@ -373,8 +404,6 @@ class Recorder:
                 self._disturb(session, fault)
                 return
             drawn -= share
-        if session.open >= WINDOW and not session.wait(lambda: session.open < WINDOW // 2):
-            return
         if self._random.random() < 0.05:
             self._tell_another(session)
             return
@@ -387,7 +416,10 @@ class Recorder:
         return session.send(part)
 
     def _disturb(self, session: _Session, fault: str) -> None:
-        """Lose a connection with requests open, end a session with nodes of its own, or fall silent."""
+        """Lose a connection with requests open, end a session with nodes of its own, or fall silent.
+
+        At most a quarter of the sessions are silent at once.
+        """
         for _ in range(self._random.randint(0, 4)):
             self._send(session, self._set(session))
         if fault == "close":
@@ -395,7 +427,7 @@ class Recorder:
             session.close()
             self._look_after(number)
             return
-        if fault == "silence":
+        if fault == "silence" and sum(each.is_silent for each in self._sessions) < len(self._sessions) // 4:
             if self._random.random() < 0.5:
                 self._look_after(session.number, watch=True)
             session.silent_until = monotonic() + TIMEOUT / 1000 * self._random.choice((0.5, 0.9, 1.2, 2.0))
@@ -410,17 +442,18 @@ class Recorder:
             self._send(self._random.choice(others), wire.exists(path, watch))
 
     def _tell_another(self, session: _Session) -> None:
-        """Wait until a write is done, and let another session sync, most times, and read at once."""
-        others = [each for each in self._sessions if each.is_connected and each is not session]
-        part = self._set(session)
-        self.requests += 1
-        answer = session.ask(part)
-        if answer is None or answer.error or not others:
-            return
-        other = self._random.choice(others)
-        if self._random.random() < 0.67:
-            self._send(other, wire.sync(self.root))
-        self._send(other, wire.get_data(self._random.choice(self._registers)))
+        """Send a write, and let another session hear of it when it is done."""
+        others = [each for each in self._sessions if each.is_ready and each is not session]
+        xid = self._send(session, self._set(session))
+        if xid and others:
+            self._awaited[session.number, xid] = self._random.choice(others)
+
+    def _sync_and_read(self, session: _Session) -> None:
+        """Let a session sync, most times, and read at once."""
+        if session.is_ready:
+            if self._random.random() < 0.67:
+                self._send(session, wire.sync(self.root))
+            self._send(session, wire.get_data(self._random.choice(self._registers)))
 
     # The requests.
 
