@@ -122,6 +122,7 @@ RECORDED: dict[str, dict[str, str]] = {
     "unlogged-voter": {},
     "pending-config": {},
     "unwritten-config": {},
+    "two-lists": {},
     "stale-sync": {},
     "eager-refusal": {},
 }

@@ -10,9 +10,11 @@ import pytest
 
 from tests.zookeeper import fake_zookeeper
 from tests.zookeeper.processes import ports_of
+from zabcheck.zookeeper.recording.records import Record, Started
 from zabcheck.zookeeper.run import processes
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.processes import LOWEST_PORT, ProcessEnsemble
+from zabcheck.zookeeper.run.server import Members
 
 
 @pytest.fixture
@@ -84,6 +86,32 @@ def test_servers_that_may_be_reconfigured_have_one_list_and_find_each_other_behi
         configuration = (tmp_path / "server-3/zoo.cfg").read_text()
         assert "reconfigEnabled=true\ndynamicConfigFile=./server-3/zoo.cfg.dynamic\n" in configuration
         assert not re.search("^(clientPort|peerType|server)", configuration, re.MULTILINE)
+
+
+def test_a_server_that_joins_is_in_no_list_before_and_has_the_one_that_it_is_started_with(tmp_path: Path) -> None:
+    distribution = Distribution("3.8.0", fake_zookeeper.java(tmp_path, "silent"), str(tmp_path))
+    records: list[Record] = []
+    with ProcessEnsemble(2, distribution, tmp_path, records.append, joiners=1) as ensemble:
+
+        def listed(number: int) -> list[str]:
+            lines = (tmp_path / f"server-{number}/zoo.cfg").read_text().splitlines()
+            return [line for line in lines if line.startswith("server.")]
+
+        def numbers(number: int) -> list[str]:
+            return [line[len("server.")] for line in listed(number)]
+
+        assert (numbers(1), numbers(3)) == (["1", "2"], ["1", "2"])
+        assert [ensemble.has_list(number) for number in (1, 3)] == [True, False]
+        ensemble.start(1)
+        assert (ensemble.may_serve(), ensemble.is_reconfigured) == ([], False)
+        ensemble.start(3, Members((1, 2), (3,)))
+        assert (ensemble.may_serve(), ensemble.is_reconfigured, ensemble.has_list(3)) == ([1, 3], True, True)
+        assert (numbers(1), numbers(3), listed(3)[2].endswith(":observer")) == (["1", "2"], ["1", "2", "3"], True)
+        ensemble.servers[3].kill()
+        ensemble.start(3)
+        assert numbers(3) == ["1", "2", "3"]
+    started = [record for record in records if isinstance(record, Started)]
+    assert [(each.voters, each.observers) for each in started] == [((), ()), ((1, 2), (3,)), ((), ())]
 
 
 def test_once_an_ensemble_is_reconfigured_every_server_that_can_talk_may_serve(ensemble: ProcessEnsemble) -> None:

@@ -86,7 +86,11 @@ def test_what_is_drawn_survives_its_json_form(servers: int) -> None:
 def test_the_examples_of_the_documentation_are_schedules() -> None:
     files = sorted((Path(__file__).parents[3] / "docs/examples").glob("*.schedule.json"))
     assert [file.name for file in files] == sorted(
-        [*(file.name for file in SCHEDULES.iterdir()), "zookeeper-lost-write-found.schedule.json"]
+        [
+            *(file.name for file in SCHEDULES.iterdir()),
+            "zookeeper-lost-write-found.schedule.json",
+            "zookeeper-one-list-after-another.schedule.json",
+        ]
     )
     for file in files:
         assert encode(decode(file.read_bytes(), file.name)) == file.read_bytes()
@@ -103,9 +107,9 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
     reconfigurations = (Reconfigure("A", ("D",)), Reconfigure("A", observers=("D",)), Reconfigure("A", leaving=("B",)))
     of_configuration = (Readonly("A"), Writable("A"))
-    by_name = (StartAll(), Sync("A"), Forbidden("A"))
+    by_name = (StartAll(), Sync("A"), Forbidden("A"), Start("A", ("A", "B")), Start("A", ("B",), ("A",)))
     not_drawn_yet = (*by_name, *of_disk, *reconfigurations, *of_configuration, *AT_POINTS, *IN_STEP)
-    by_hand = {type(choice).__name__ for choice in not_drawn_yet}
+    by_hand = {type(choice).__name__ for choice in not_drawn_yet} - {"Start"}
     assert not_drawn == {"Mend"} | by_hand
     drawn_too = {choice for seed in SEEDS for choice in draw(seed, 5, sessions=True).choices}
     assert {choice.how for choice in drawn_too if isinstance(choice, Watch)} == {*WAYS, "children"}
@@ -125,6 +129,25 @@ def test_a_reconfiguration_survives_its_json_form_and_names_servers_that_are_the
         ({"choices": (Reconfigure("A", leaving=("E",)),)}, "choices[0].leaving: expected one of"),
         ({"version": 1, "observers": 0}, "expected version 2 of a schedule with sessions"),
         ({"version": 1, "observers": 0, "choices": (Readonly("A"),)}, "with unwritten configurations, found"),
+    ):
+        with pytest.raises(EnsembleScheduleError) as refused:
+            decode(encode(structs.replace(schedule, **changed)), "x.json")
+        assert said in str(refused.value)
+
+
+def test_a_list_of_servers_names_each_of_them_once_and_the_server_that_is_started_with_it() -> None:
+    schedule = EnsembleSchedule(2, "zookeeper", 3, (Start("D", ("A", "B", "C", "D")),), joiners=1)
+    assert not schedule.reconfigures
+    assert decode(encode(schedule), "x.json") == schedule
+    for changed, said in (
+        ({"joiners": 0}, "choices[0].server: expected one of A, B, C, leader, found D"),
+        ({"choices": (Start("D", ("A", "E", "D")),)}, "choices[0].voters: expected one of A, B, C, D, leader, found E"),
+        ({"choices": (Start("D", ("A", "B")),)}, "choices[0].voters: expected D in its own list"),
+        ({"choices": (Start("D", (), ("D",)),)}, "choices[0].observers: expected `voters`, too"),
+        ({"choices": (Start("D", ("A", "D"), ("D",)),)}, "voters and observers, found A, D, D"),
+        ({"choices": (Start("D", ("leader", "D")),)}, "choices[0].voters: expected a server, found leader"),
+        ({"version": 1}, "expected version 2 of a schedule with servers that join, found 1"),
+        ({"version": 1, "joiners": 0, "choices": (Start("C", ("C",)),)}, "a schedule with lists of servers, found 1"),
     ):
         with pytest.raises(EnsembleScheduleError) as refused:
             decode(encode(structs.replace(schedule, **changed)), "x.json")

@@ -34,6 +34,7 @@ from zabcheck.zookeeper.recording.records import (
     Read,
     Reconfigures,
     Replied,
+    Started,
     Wiped,
 )
 from zabcheck.zookeeper.run import execute as execute_module
@@ -59,7 +60,7 @@ from zabcheck.zookeeper.run.distribution import PYSPARK, Distribution, find
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.running import Running
-from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, ThreadOrder
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty, ThreadOrder, decode
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated import ensemble, pool
 from zabcheck.zookeeper.simulated import simulator as simulator_module
@@ -68,6 +69,7 @@ from zabcheck.zookeeper.simulated.execute import SimulatedRun, execute
 from zabcheck.zookeeper.simulated.pool import simulated
 from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
 from zabcheck.zookeeper.trace.incarnations import read_sorted
+from zabcheck.zookeeper.trace.notes import ListsPart
 from zabcheck.zookeeper.verdict.clients import history_of, lines_of
 from zabcheck.zookeeper.verdict.judge import Judged, judge
 
@@ -408,6 +410,29 @@ def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
     roles = next(each.roles for each in records if isinstance(each, Cast))
     assert {role: reads[server] for role, server in roles.items()} == {"A": 10, "B": 9, "C": 9, "D": 10, "E": 10}
     assert sum(isinstance(each, Acknowledged) for each in records) == 13
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["zookeeper-two-lists", "zookeeper-one-list-after-another"])
+def test_servers_that_get_a_longer_list_one_after_another_part_or_not(
+    reconfigured: Distribution, tmp_path: Path, name: str
+) -> None:
+    """As `zookeeper scale` says: {2,3} acknowledge a write, {1,4,5} elect without it, unless 5 comes last."""
+    schedule = decode((Path(__file__).parents[3] / f"docs/examples/{name}.schedule.json").read_bytes(), name)
+    tried = attempt(schedule, reconfigured, tmp_path / "run")
+    parts = name == "zookeeper-two-lists"
+    records = list(read(tmp_path / "run"))
+    started = [each for each in records if isinstance(each, Started) and each.voters]
+    assert sorted({*((each.server, each.voters) for each in started)}) == [
+        (each, (1, 2, 3, 4, 5)) for each in range(1, 6)
+    ]
+    notes = [note for note in tried.judged.observation.notes if isinstance(note, ListsPart)]
+    assert notes == [ListsPart((2, 3), (1, 4, 5))] * parts
+    assert [match.issue.name for match in tried.judged.known] == ["two-lists"] * parts
+    assert ("durability" in tried.judged.violated) == parts
+    assert parts or tried.judged.wrong == []
+    acknowledged = sum(isinstance(each, Acknowledged) for each in records)
+    assert {len(each.nodes) for each in records if isinstance(each, Read)} == {acknowledged - 3 * parts}
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import Recorder
-from zabcheck.zookeeper.recording.records import Cast, Chose, Killed, Read, Reconfigures
+from zabcheck.zookeeper.recording.records import Cast, Chose, Killed, Read, Reconfigures, Started
 from zabcheck.zookeeper.report.runs import EnsembleSummary, render, what_was_done
-from zabcheck.zookeeper.verdict.judge import forgot, judge, passed_over, proposed_late
+from zabcheck.zookeeper.verdict.judge import forgot, governed, judge, passed_over, proposed_late
 from zabcheck.zookeeper.verdict.signatures import Forgot, PassedOver, ProposedLate
 
 A_WRITE = create(zxid(1, 1), 1, 1)
@@ -51,9 +51,9 @@ def test_a_lost_write_is_told_first(tmp_path: Path) -> None:
     assert judge(tmp_path, ["integrity"]).violated == []
 
 
-def test_properties_of_quorums_are_undecided_once_another_configuration_was_asked_for(tmp_path: Path) -> None:
+def test_properties_of_quorums_are_undecided_once_another_configuration_is_in_the_run(tmp_path: Path) -> None:
     """The trace names the quorums of the beginning. Whatever does not depend on quorums is judged as ever."""
-    for asked in (False, True):
+    for asked in (True, False):
         folder = tmp_path / str(asked)
         folder.mkdir()
         recording = Recording(folder)
@@ -70,6 +70,9 @@ def test_properties_of_quorums_are_undecided_once_another_configuration_was_aske
         assert (told["epoch progress"] == "inconclusive") == asked
         assert told["durability"] == "holds"
         assert judged.wrong == []
+    for voters in ((), (1, 2, 3)):
+        told = {each.property: each.status for each in governed(judged.verdicts, [Started(0, 3, 1, voters)])}
+        assert (told["chosen"] == "inconclusive") == bool(voters)
 
 
 def test_what_was_done_is_told_with_what_came_of_it(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from zabcheck.zookeeper.trace.notes import (
     EpochWithoutHistory,
     HoleInLog,
     InformedNotLogged,
+    ListsPart,
     SnapshotLost,
     SnapshotTakenOver,
 )
@@ -387,7 +388,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 12
+    assert len(keys) == len(ISSUES) - 13
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -545,6 +546,13 @@ def test_a_server_that_goes_on_without_writing_its_configuration() -> None:
         assert found.issue.name == "unwritten-config"
         assert found.why == f"server 3 says {message.removesuffix(': ')!r}"
     assert recognise("3.9.5", (), (said(3, "Error reading file", full),)) == []
+
+
+def test_lists_of_servers_by_which_two_groups_can_elect() -> None:
+    [found] = recognise("3.9.5", (), notes=(ListsPart((2, 3), (1, 4, 5)),))
+    assert found.issue.name == "two-lists"
+    said = "by the lists of servers in their configurations {2,3} can elect a leader, and so can {1,4,5}"
+    assert found.why == said
 
 
 def test_a_sync_that_is_answered_as_of_what_its_server_has() -> None:

@@ -371,6 +371,14 @@ BUGS = (
         "server is started again, let zoo.cfg name the list of the other servers (not tried)",
     ),
     Bug(
+        "two-lists",
+        "zookeeper-two-lists",
+        "an ensemble of three grows to five by a rolling restart with a longer list, the new servers first, and the "
+        "network parts while two servers still have the list of three",
+        "acknowledged writes, at every server",
+        "start the last new server when all others have the longer list: `zabcheck zookeeper scale` judges a plan",
+    ),
+    Bug(
         "stale-sync",
         "zookeeper-stale-sync",
         "a client of the leader asks for a sync, and then reads, when a follower has answered a write that the leader "

@@ -21,8 +21,8 @@ class Record(Struct, frozen=True, tag_field="record", tag=str.lower, omit_defaul
 class Run(Record, frozen=True):
     """The first record: the version of ZooKeeper, the number of servers, and the executed schedule, as a JSON object.
 
-    The last `observers` of the servers do not vote, and belong to no quorum. `simulated`: the servers were simulated,
-    and no processes.
+    The last `observers` of the servers do not vote, and belong to no quorum: observers, and servers that join later.
+    `simulated`: the servers were simulated, and no processes.
     """
 
     version: Literal[1]
@@ -48,10 +48,16 @@ class Timed(Record, frozen=True):
 
 
 class Started(Timed, frozen=True):
-    """Server `server` was started: its incarnation number `incarnation` (from 0) begins."""
+    """Server `server` was started: its incarnation number `incarnation` (from 0) begins.
+
+    If its configuration has another list of servers than those that the run began with, `voters` and `observers` are
+    that list.
+    """
 
     server: int
     incarnation: int
+    voters: tuple[int, ...] = ()
+    observers: tuple[int, ...] = ()
 
 
 class Killed(Timed, frozen=True):
@@ -413,6 +419,11 @@ class Ended(Timed, frozen=True):
 
     complete: bool
     error: str = ""
+
+
+def changes_members(record: "AnyRecord") -> bool:
+    """Return True if from here on a server may go by another list of servers than that which the run began with."""
+    return isinstance(record, Reconfigures) or (isinstance(record, Started) and bool(record.voters))
 
 
 AnyRecord = (

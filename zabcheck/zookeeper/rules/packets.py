@@ -32,6 +32,7 @@ from zabcheck.zookeeper.recording.records import (
     Undecoded,
     Wiped,
     ZxidSet,
+    changes_members,
 )
 from zabcheck.zookeeper.rules import follower as follower_rules
 from zabcheck.zookeeper.rules import leader as leader_rules
@@ -151,6 +152,10 @@ class _Judging:
 
     def take(self, record: AnyRecord) -> None:
         """Take in the next record."""
+        if not self._reconfigured and changes_members(record):
+            self._reconfigured = True
+            how = "asked for" if isinstance(record, Reconfigures) else "given to a server that was started"
+            self.notes.append(f"another configuration was {how}: no rule that counts a quorum is judged after that")
         match record:
             case Run():
                 self._quorum = record.quorum
@@ -160,11 +165,6 @@ class _Judging:
                 self._server(server).is_wiped()
                 how = "wiped" if copy is None else "replaced by an older copy"
                 self.notes.append(f"the disk of server {server} was {how}: it may forget what it had acknowledged")
-            case Reconfigures() if not self._reconfigured:
-                self._reconfigured = True
-                self.notes.append(
-                    "another configuration was asked for: no rule that counts a quorum is judged after that"
-                )
             case ZxidSet(before=before, after=after):
                 self._jumps[after + 1] = before
             case Opened(connection=connection, client=client, server=server, port="quorum"):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from zabcheck.zookeeper.recording.records import NotRead, Read, Record
+from zabcheck.zookeeper.run.server import AS_BEFORE, Members
 from zabcheck.zookeeper.wire import client as wire
 from zabcheck.zookeeper.wire.jute import JuteError
 
@@ -138,12 +139,16 @@ class AnySessionClient(Protocol):
 
 
 class Ensemble(ABC):
-    """Servers that vote, numbered from 1, then `observers` that do not, and the network between them."""
+    """Servers that vote, then `observers` that do not, then `joiners`, numbered from 1, and the network between them.
+
+    Joiners run only once they are started with a list of servers; no other server knows them before.
+    """
 
     observers: Sequence[int]
+    joiners: Sequence[int]
     record: Callable[[Record], None]
     is_reconfigured = False
-    """True once another configuration was asked for."""
+    """True once another configuration was asked for, or a server was started with another list of servers."""
 
     @property
     @abstractmethod
@@ -155,9 +160,28 @@ class Ensemble(ABC):
     def proxy(self) -> AnyNetwork:
         """The links between them."""
 
+    @property
+    def at_first(self) -> Members:
+        """The list of servers that the ensemble begins with."""
+        apart = {*self.observers, *self.joiners}
+        return Members(tuple(each for each in self.servers if each not in apart), tuple(self.observers))
+
+    def has_list(self, number: int) -> bool:
+        """Return True if a server has a list of servers: a joiner has one once it was started."""
+        return number not in self.joiners or self.servers[number].incarnation >= 0
+
+    def start(self, number: int, members: Members = AS_BEFORE) -> None:
+        """Start a server that is not up, with another list of servers if there is one. EnsembleError if it cannot be.
+
+        A joiner's first start has to have one.
+        """
+        assert members != AS_BEFORE or self.has_list(number)
+        self.is_reconfigured |= members != AS_BEFORE
+        self.start_with(number, members)
+
     @abstractmethod
-    def start(self, number: int) -> None:
-        """Start a server that is not up. EnsembleError if that cannot be."""
+    def start_with(self, number: int, members: Members) -> None:
+        """Start a server, with `members` in its configuration if they are not those that it has."""
 
     @abstractmethod
     def served(self, number: int) -> Served | None:
@@ -182,6 +206,11 @@ class Ensemble(ABC):
     @abstractmethod
     def member(self, number: int, part: str) -> str:
         """Return the line of a configuration that has a server take part as "participant" or "observer"."""
+
+    def listed(self, members: Members) -> str:
+        """Return the list of servers that those have who may be reconfigured."""
+        parts = {**dict.fromkeys(members.voters, "participant"), **dict.fromkeys(members.observers, "observer")}
+        return "".join(f"{self.member(number, part)}\n" for number, part in sorted(parts.items()))
 
     @abstractmethod
     def clock(self) -> float:
@@ -215,11 +244,10 @@ class Ensemble(ABC):
         talking = [number for number, server in self.servers.items() if server.up and not server.paused]
         if self.is_reconfigured:
             return talking
-        quorums = []
-        for leader in (number for number in talking if number not in self.observers):
+        quorums, voters = [], self.at_first.voters
+        for leader in (number for number in talking if number in voters):
             following = [each for each in talking if not {(leader, each), (each, leader)} & blocked]
-            voting = [each for each in following if each not in self.observers]
-            if 2 * len(voting) > len(self.servers) - len(self.observers):
+            if 2 * sum(each in voters for each in following) > len(voters):
                 quorums.append(following)
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 

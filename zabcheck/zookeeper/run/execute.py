@@ -83,6 +83,7 @@ def execute(
             observers=schedule.observers,
             settings=IN_STEP if schedule.in_step else (),
             reconfigurable=schedule.reconfigures,
+            joiners=schedule.joiners,
         ) as ensemble,
     ):
         stops = None
@@ -124,8 +125,8 @@ def recorded(
 ) -> Iterator[Callable[[Record], None]]:
     """Record a run into a folder, from its first record to its last, whose time `clock` tells."""
     recorder = Recorder(folder)
-    servers, observers = schedule.servers + schedule.observers, schedule.observers
-    recorder.record(Run(1, version, servers, msgspec.to_builtins(schedule), observers, simulated))
+    apart = schedule.observers + schedule.joiners
+    recorder.record(Run(1, version, schedule.servers + apart, msgspec.to_builtins(schedule), apart, simulated))
     error = "interrupted"
     try:
         yield recorder.record
@@ -157,15 +158,16 @@ class Execution:
             self._cast(sorted(servers, reverse=True), LONG_SESSION)
             return
         leader = self._start_fresh()
-        for number in servers:
+        begin = self.ensemble.at_first
+        for number in (*begin.voters, *observers):
             self._check_log(number)
-        others = sorted((number for number in servers if number not in (leader, *observers)), reverse=True)
-        self._cast([leader, *others, *observers], SESSION)
-        self.running.await_connected(self.running.clients.values())
+        others = sorted((number for number in begin.voters if number != leader), reverse=True)
+        self._cast([leader, *others, *observers, *self.ensemble.joiners], SESSION)
+        self.running.await_connected([self.running.clients[number] for number in (*begin.voters, *observers)])
 
     def _start_fresh(self) -> int:
-        """Start all servers, and return the leader. EnsembleError if a server does not come up, or nobody leads."""
-        servers = self.ensemble.servers
+        """Start all but joiners, and return the leader. EnsembleError if a server does not come up, or nobody leads."""
+        servers = {each: server for each, server in self.ensemble.servers.items() if each not in self.ensemble.joiners}
         for number in servers:
             self.running.start(number)
         waiting: list[int] = []
@@ -266,7 +268,7 @@ class Execution:
             if self.running.in_step and not self.ensemble.await_all(ALONE_AT_FIRST, serve):
                 self.running.interrupt_waiting()
             self.ensemble.await_all(self._up_at_last, serve)
-            if all(server.up for server in self.ensemble.servers.values()):
+            if all(self.ensemble.servers[number].up for number in self._listed()):
                 break
         self.ensemble.await_all(ONE_LEADS_AT_LAST, self.running.one_leads)
         self.ensemble.await_all(ANSWERED_AT_LAST, self.running.all_answered)
@@ -278,7 +280,11 @@ class Execution:
             self.running.record(each)
 
     def _read_all(self) -> list[Read | NotRead]:
-        return [self._read(number) for number in self.ensemble.servers]
+        return [self._read(number) for number in self._listed()]
+
+    def _listed(self) -> list[int]:
+        """Return the servers that have a list of servers: joiners once they were started."""
+        return [number for number in self.ensemble.servers if self.ensemble.has_list(number)]
 
     def _read(self, number: int) -> Read | NotRead:
         """Read the nodes that a server has in the end."""

@@ -24,7 +24,15 @@ from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, Served
 from zabcheck.zookeeper.run.proxy import Proxy, host_for, host_of
-from zabcheck.zookeeper.run.server import Server, member, write_log_settings
+from zabcheck.zookeeper.run.server import (
+    AS_BEFORE,
+    Members,
+    Server,
+    configuration,
+    member,
+    reconfigurable,
+    write_log_settings,
+)
 from zabcheck.zookeeper.run.session_client import SessionClient
 
 HOST = "127.0.0.1"
@@ -44,7 +52,7 @@ _ports_in_use: set[int] = set()
 
 
 class ProcessEnsemble(Ensemble):
-    """`size` servers that vote, numbered from 1, and then `observers` that do not.
+    """`size` servers that vote, numbered from 1, then `observers` that do not, and `joiners` that do not run at first.
 
     To be used in a `with` block, at whose end everything is stopped.
 
@@ -69,10 +77,11 @@ class ProcessEnsemble(Ensemble):
         observers: int = 0,
         settings: Sequence[str] = (),
         reconfigurable: bool = False,
+        joiners: int = 0,
     ) -> None:
         """EnsembleError if the system has no ports, processes or files left for it."""
-        numbers = range(1, size + observers + 1)
-        self.observers = numbers[size:]
+        numbers = range(1, size + observers + joiners + 1)
+        self.observers, self.joiners = numbers[size : size + observers], numbers[size + observers :]
         self.record = record
         self._stop = stop
         options = write_log_settings(folder, deliveries)
@@ -82,29 +91,25 @@ class ProcessEnsemble(Ensemble):
         self._real = real
         self._proxy = Proxy(real, record, by_host=reconfigurable)
         self._proxied = proxied
+        self._reconfigurable = reconfigurable
+        self._patient, self._settings = patient, settings
         self._reaper: subprocess.Popen[bytes] | None = None
         try:
             self._start_proxy()
-            members = {number: self._members(number, real) for number in numbers}
             self._client_ports = {number: next(ports) for number in numbers}
-            parts = {number: "observer" if number in self.observers else "participant" for number in numbers}
-            at_first = "".join(f"{self.member(number, part)}\n" for number, part in parts.items())
             self._servers = {
                 number: Server(
                     number,
                     self._client_ports[number],
-                    members[number],
                     distribution,
                     [*options, *(_hosts(folder, number, numbers) if reconfigurable else ())],
                     folder,
                     record,
-                    patient,
-                    self.observers,
-                    settings,
-                    at_first if reconfigurable else None,
                 )
                 for number in numbers
             }
+            for number in numbers:
+                self._configure(number, self.at_first)
             self._reaper = subprocess.Popen([sys.executable, "-c", _REAPER], stdin=subprocess.PIPE, process_group=0)
         except OSError as error:
             self.close()
@@ -119,14 +124,24 @@ class ProcessEnsemble(Ensemble):
         except Exception as error:
             raise EnsembleError(f"the proxy failed: {error!r}") from error
 
-    def _members(self, number: int, real: dict[int, tuple[int, int]]) -> dict[int, tuple[int, int]]:
-        """Return the addresses of all servers as server `number` is to see them."""
+    def _configure(self, number: int, members: Members) -> None:
+        """Write the configuration of a server with this list of servers."""
+        server = self._servers[number]
+        data = f"./{server.data.name}"
+        if self._reconfigurable:
+            server.configure(reconfigurable(data, self._patient), self.listed(members))
+            return
+        ports, client = self._ports_for(number), self._client_ports[number]
+        server.configure(configuration(number, data, client, members, ports, self._patient, self._settings))
+
+    def _ports_for(self, number: int) -> dict[int, tuple[int, int]]:
+        """Return the ports of all servers as server `number` is to see them."""
         if not self._proxied:
-            return real
+            return self._real
         through = self.proxy.port
         return {
             other: ports if other == number else (through(number, other, "quorum"), through(number, other, "election"))
-            for other, ports in real.items()
+            for other, ports in self._real.items()
         }
 
     def __enter__(self) -> Self:
@@ -137,11 +152,12 @@ class ProcessEnsemble(Ensemble):
     ) -> None:
         self.close()
 
-    def start(self, number: int) -> None:
-        """Start a server that is not up. EnsembleError if the system cannot."""
+    def start_with(self, number: int, members: Members) -> None:
         assert self._reaper is not None
         try:
-            self.servers[number].start(self._reaper.pid)
+            if members != AS_BEFORE:
+                self._configure(number, members)
+            self.servers[number].start(self._reaper.pid, members)
         except OSError as error:
             raise EnsembleError(f"cannot start server {number}: {error}") from None
 

@@ -10,6 +10,7 @@ from zabcheck.zookeeper.disk.contents import VERSION_DIRECTORY, DiskError, scan,
 from zabcheck.zookeeper.disk.log_analysis import DiskFinding
 from zabcheck.zookeeper.recording.records import Disk, Record, Wiped
 from zabcheck.zookeeper.run.ensemble import AnyClient, AnyServer, Ensemble, EnsembleError
+from zabcheck.zookeeper.run.server import AS_BEFORE, Members
 from zabcheck.zookeeper.run.sessions import Sessions
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.wire.jute import LoggedTxn
@@ -84,21 +85,24 @@ class Running:
 
     # Starting.
 
-    def start(self, number: int) -> None:
-        """Start a server that is not up; first record what its last incarnation has left on its disk."""
+    def start(self, number: int, members: Members = AS_BEFORE) -> None:
+        """Start a server that is not up, as `Ensemble.start` does.
+
+        First record what its last incarnation has left on its disk.
+        """
         if self.agents is not None:
             self.agents.forget(number)  # its folder may be about to be cut
         if self.ensemble.servers[number].incarnation >= 0 and number not in self._replaced:
             self.record_disk(number)
         self._replaced.discard(number)
-        self.ensemble.start(number)
+        self.ensemble.start(number, members)
         if self.agents is not None:
             self.agents.attach(number)
 
     def start_all(self) -> None:
-        """Start all servers that are down."""
+        """Start all servers that are down, and have a list of servers."""
         for number, server in self.ensemble.servers.items():
-            if not server.up:
+            if not server.up and self.ensemble.has_list(number):
                 self.start(number)
 
     def wipe(self, number: int) -> None:
@@ -132,7 +136,7 @@ class Running:
         """Record what is on the disk of a server that has ended, before something else is put there."""
         if self.agents is not None:
             self.agents.forget(number)
-        if number not in self._replaced:
+        if self.ensemble.servers[number].incarnation >= 0 and number not in self._replaced:
             self.record_disk(number)
         self._replaced.add(number)
 

@@ -24,7 +24,7 @@ from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES
 from zabcheck.zookeeper.run.choices.in_step import InStepChoice, OpenedGate
 from zabcheck.zookeeper.run.choices.points import PowerLoss
 from zabcheck.zookeeper.run.choices.reconfigure import OfConfiguration, Reconfigure
-from zabcheck.zookeeper.run.choices.servers import OfDisk
+from zabcheck.zookeeper.run.choices.servers import OfDisk, Start
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 
 SCHEDULE_VERSION = 2
@@ -89,7 +89,9 @@ class JvmProperty(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A schedule for a real ensemble of `servers` servers that vote, and of `observers` that do not.
+    """A schedule for a real ensemble of `servers` servers that vote, `observers` that do not, and `joiners`.
+
+    Joiners are started with a list of servers, or never; nobody knows them before.
 
     `zookeeper` and `finds` say which version was run and what was wrong when the schedule was saved; a replay may use
     another version. `patient`: while threads are held, servers wait minutes for each other, and not a second or two.
@@ -104,6 +106,7 @@ class EnsembleSchedule(Struct, frozen=True, forbid_unknown_fields=True, omit_def
     finds: str = ""
     patient: bool = True
     observers: Annotated[int, Meta(ge=0, le=2)] = 0
+    joiners: Annotated[int, Meta(ge=0, le=2)] = 0
     properties: tuple[JvmProperty, ...] = ()
     simulated: ThreadOrder | None = None
     """The order of threads in simulated servers; None: it is drawn."""
@@ -177,7 +180,9 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
         (schedule.needs_agent, "points, fields or power failures"),
         (schedule.has_sessions, "sessions"),
         (schedule.observers, "observers"),
+        (schedule.joiners, "servers that join"),
         (schedule.properties, "properties"),
+        (any(isinstance(choice, Start) and choice.voters for choice in schedule.choices), "lists of servers"),
         (any(isinstance(choice, OfDisk) for choice in schedule.choices), "wiped or restored disks"),
         (any(isinstance(choice, OfConfiguration) for choice in schedule.choices), "unwritten configurations"),
     ):
@@ -190,18 +195,33 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
         yield str(error)
     if schedule.in_step and not isinstance(schedule.choices[0], OpenedGate):
         yield "choices[0]: expected `gate`, as later choices keep servers in step"
-    there = sorted({*ROLES[: schedule.servers + schedule.observers], LEADER})
+    there = sorted({*ROLES[: schedule.servers + schedule.observers + schedule.joiners], LEADER})
     for number, choice in enumerate(schedule.choices):
         for field, role in choice.roles:
             if role not in there:
                 yield f"choices[{number}].{field}: expected one of {', '.join(there)}, found {role}"
             elif schedule.in_step and role == LEADER:
                 yield f"choices[{number}].{field}: expected a server, behind a gate"
+        if isinstance(choice, Start):
+            yield from (f"choices[{number}].{said}" for said in _of_list(choice))
         try:
             for field in choice.memory_fields:
                 field_named(field)
         except FieldError as error:
             yield f"choices[{number}].fields: {error}"
+
+
+def _of_list(choice: Start) -> Iterator[str]:
+    """Name the faults of the list of servers that a server is started with."""
+    listed = [*choice.voters, *choice.observers]
+    if choice.observers and not choice.voters:
+        yield "observers: expected `voters`, too"
+    elif listed and choice.server not in listed:
+        yield f"voters: expected {choice.server} in its own list, without which it does not start"
+    elif len({*listed}) < len(listed):
+        yield f"voters: expected each server once in voters and observers, found {', '.join(listed)}"
+    elif LEADER in listed:
+        yield f"voters: expected a server, found {LEADER}"
 
 
 def is_for_an_ensemble(data: bytes) -> bool:

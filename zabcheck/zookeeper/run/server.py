@@ -12,6 +12,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
+from typing import NamedTuple
 
 from zabcheck.zookeeper.recording.folder import log_file, now
 from zabcheck.zookeeper.recording.records import Exited, Killed, Paused, Record, Resumed, Started, Stopped, Wiped
@@ -100,27 +101,31 @@ def write_log_settings(folder: Path, deliveries: bool = True) -> list[str]:
     ]
 
 
+class Members(NamedTuple):
+    """A list of servers, by number: those that vote, and those that observe."""
+
+    voters: tuple[int, ...] = ()
+    observers: tuple[int, ...] = ()
+
+
+AS_BEFORE = Members()
+"""Stands for the list of servers that a configuration has already."""
+
+
 class Server:
     """Server `number`: starts, ends, pauses, all of which are recorded. Any thread may call it.
 
-    `members` are the ports of all servers as this one is to see them: its own real ports, and proxies for the others.
-    `observers` are the numbers of those that do not vote, `settings` further lines of the configuration. With
-    `at_first` that may change: then this is the list of servers that it begins with, for all the same.
+    It has to be configured before its first start.
     """
 
     def __init__(
         self,
         number: int,
         client_port: int,
-        members: Mapping[int, tuple[int, int]],
         distribution: Distribution,
         options: list[str],
         folder: Path,
         record: Callable[[Record], None],
-        patient: bool = False,
-        observers: Sequence[int] = (),
-        settings: Sequence[str] = (),
-        at_first: str | None = None,
     ) -> None:
         self.number = number
         self.client_port = client_port
@@ -134,13 +139,12 @@ class Server:
         self._command = command(distribution, options, f"./{self.data.name}/{CONFIGURATION}")
         self.data.mkdir()
         (self.data / "myid").write_text(f"{number}\n")
-        if at_first is None:
-            text = configuration(f"./{self.data.name}", client_port, members, patient, observers)
-            text += "peerType=observer\n" if number in observers else ""
-        else:
-            text = reconfigurable(f"./{self.data.name}", patient)
-            (self.data / DYNAMIC).write_text(at_first)
-        (self.data / CONFIGURATION).write_text(text + "".join(f"{each}\n" for each in settings))
+
+    def configure(self, text: str, dynamic: str | None = None) -> None:
+        """Write its configuration, and the list of servers beside it if that may change. It must not be up."""
+        if dynamic is not None:
+            (self.data / DYNAMIC).write_text(dynamic)
+        (self.data / CONFIGURATION).write_text(text)
 
     @property
     def up(self) -> bool:
@@ -154,14 +158,15 @@ class Server:
             self._ended(Exited(now(), self.number, code))
             return False
 
-    def start(self, group: int) -> None:
+    def start(self, group: int, members: Members = AS_BEFORE) -> None:
         """Start the next incarnation, as a member of this process group. The server must not be up.
 
-        The locale is set, because it decides how Java writes dates and looks for files.
+        `members` is recorded: another list of servers than the run began with. The locale is set, because it decides
+        how Java writes dates and looks for files.
         """
         assert not self.up
         self.incarnation += 1
-        self._record(Started(now(), self.number, self.incarnation))
+        self._record(Started(now(), self.number, self.incarnation, *members))
         with log_file(self.folder, self.number, self.incarnation).open("wb") as log:
             self._process = subprocess.Popen(
                 self._command,
@@ -252,22 +257,29 @@ def command(distribution: Distribution, options: list[str], configuration_file: 
 
 
 def configuration(
+    number: int,
     data: str,
     client_port: int,
-    members: Mapping[int, tuple[int, int]],
+    members: Members,
+    ports: Mapping[int, tuple[int, int]],
     patient: bool = False,
-    observers: Sequence[int] = (),
+    settings: Sequence[str] = (),
 ) -> str:
-    """Return the text of a server's zoo.cfg. A `patient` server waits long, so that threads of others can be held."""
-    observing = dict.fromkeys(observers, ":observer")
+    """Return the text of the zoo.cfg of server `number`, with `settings` as further lines.
+
+    `ports` are those of all servers as this one is to see them. A `patient` server waits long, so that threads of
+    others can be held.
+    """
     lines = [
         *_settings(data, patient),
         f"clientPort={client_port}",
         "clientPortAddress=127.0.0.1",
         *(
-            f"server.{number}=127.0.0.1:{quorum}:{election}{observing.get(number, '')}"
-            for number, (quorum, election) in sorted(members.items())
+            f"server.{each}=127.0.0.1:{ports[each][0]}:{ports[each][1]}{':observer' * (each in members.observers)}"
+            for each in sorted((*members.voters, *members.observers))
         ),
+        *(["peerType=observer"] if number in members.observers else []),
+        *settings,
     ]
     return "\n".join(lines) + "\n"
 

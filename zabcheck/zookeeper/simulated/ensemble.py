@@ -20,7 +20,16 @@ from zabcheck.zookeeper.run.distribution import NotSimulated
 from zabcheck.zookeeper.run.ensemble import AnyServer, Ensemble, EnsembleError, Served
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.run.server import CONFIGURATION, DYNAMIC, IN_STEP, configuration, member, reconfigurable
+from zabcheck.zookeeper.run.server import (
+    AS_BEFORE,
+    CONFIGURATION,
+    DYNAMIC,
+    IN_STEP,
+    Members,
+    configuration,
+    member,
+    reconfigurable,
+)
 from zabcheck.zookeeper.run.stops import AnyTrap, What
 from zabcheck.zookeeper.simulated import simulator as told
 from zabcheck.zookeeper.simulated.clients import SimulatedClient, SimulatedSession
@@ -64,25 +73,28 @@ class SimulatedServer:
     def up(self) -> bool:
         return self._up
 
-    def start(self, text: str, members: str | None) -> None:
-        """Start the next incarnation, with the text of its configuration.
+    def configure(self, text: str, dynamic: str | None = None) -> None:
+        """Write its configuration, and the list of servers beside it if that may change. It must not be up.
 
-        If that may change, `members` is the list of servers with which the first one begins; a later one goes on with
-        what ZooKeeper has made of both, in its folder, which has another name now.
+        What may change is in its folder, and ZooKeeper goes on with what it has made of it there.
+        """
+        self._settings = self.folder / f"zoo-{self.number}.cfg"
+        if dynamic is not None:
+            self._settings = self.data / CONFIGURATION
+            (self.data / DYNAMIC).write_text(dynamic)
+        self._settings.write_text(text)
+
+    def start(self, members: Members) -> None:
+        """Start the next incarnation; `members` is recorded, another list of servers than the run began with.
+
+        The folder that it goes on with has another name than before.
         """
         assert not self._up
         self.incarnation += 1
-        self._ensemble.record(records.Started(self._ensemble.now(), self.number, self.incarnation))
-        settings = self.folder / f"zoo-{self.number}.cfg"
-        if members is not None:
-            settings = self.data / CONFIGURATION
-            if self.incarnation:
-                text = re.sub(
-                    rf"=.*/server-{self.number}(~\d+)?(?=/|$)", f"={self.data}", settings.read_text(), flags=re.M
-                )
-            else:
-                (self.data / DYNAMIC).write_text(members)
-        settings.write_text(text)
+        self._ensemble.record(records.Started(self._ensemble.now(), self.number, self.incarnation, *members))
+        settings = self.data / self._settings.name if self._settings.name == CONFIGURATION else self._settings
+        before = settings.read_text()
+        settings.write_text(re.sub(rf"=.*/server-{self.number}(~\d+)?(?=/|$)", f"={self.data}", before, flags=re.M))
         log = log_file(self.folder, self.number, self.incarnation)
         log.touch()
         self._up = True
@@ -305,8 +317,9 @@ class SimulatedEnsemble(Ensemble):
         self._simulator = simulator
         self._schedule = schedule
         self._stop = stop
-        numbers = range(1, schedule.servers + schedule.observers + 1)
-        self.observers = numbers[schedule.servers :]
+        voters, observers = schedule.servers, schedule.observers
+        numbers = range(1, voters + observers + schedule.joiners + 1)
+        self.observers, self.joiners = numbers[voters : voters + observers], numbers[voters + observers :]
         self._ports = {number: FIRST_PORT + 10 * number for number in numbers}
         self._events: deque[told.AnyEvent] = deque()
         self._time = 0
@@ -325,6 +338,8 @@ class SimulatedEnsemble(Ensemble):
             self.do("declare", number, port + 1, port + 2, port + 3)
         self._network = SimulatedNetwork(self)
         self._servers = {number: SimulatedServer(self, number, folder) for number in numbers}
+        for number in numbers:
+            self._configure(number, self.at_first)
 
     def __enter__(self) -> "SimulatedEnsemble":
         return self
@@ -425,19 +440,21 @@ class SimulatedEnsemble(Ensemble):
 
     # Servers.
 
-    def start(self, number: int) -> None:
-        server = self._servers[number]
-        members = {each: (port + 1, port + 2) for each, port in self._ports.items()}
-        patient = self._schedule.waits_long
+    def _configure(self, number: int, members: Members) -> None:
+        """Write the configuration of a server with this list of servers."""
+        server, patient = self._servers[number], self._schedule.waits_long
+        data, client = str(server.data), self.client_port(number)
         if self._schedule.reconfigures:
-            parts = {each: "observer" if each in self.observers else "participant" for each in self._ports}
-            at_first = "".join(f"{self.member(each, part)}\n" for each, part in parts.items())
-            server.start(reconfigurable(str(server.data), patient), at_first)
+            server.configure(reconfigurable(data, patient), self.listed(members))
             return
-        text = configuration(str(server.data), self.client_port(number), members, patient, self.observers)
-        text += "peerType=observer\n" if number in self.observers else ""
-        text += "".join(f"{each}\n" for each in (IN_STEP if self._schedule.in_step else ()))
-        server.start(text, None)
+        ports = {each: (port + 1, port + 2) for each, port in self._ports.items()}
+        settings = IN_STEP if self._schedule.in_step else ()
+        server.configure(configuration(number, data, client, members, ports, patient, settings))
+
+    def start_with(self, number: int, members: Members) -> None:
+        if members != AS_BEFORE:
+            self._configure(number, members)
+        self._servers[number].start(members)
 
     def member(self, number: int, part: str) -> str:
         port = self._ports[number]

@@ -78,6 +78,20 @@ class NoAckEpoch(Note, frozen=True):
         return f"no ACK-E is told at all, for that of the leader of epoch {self.epoch} is not known"
 
 
+# Unusual things in the ensemble as a whole.
+
+
+class ListsPart(Note, frozen=True):
+    """The lists of servers that configurations have let each of two groups elect a leader of its own."""
+
+    one: tuple[int, ...]
+    other: tuple[int, ...]
+
+    def words(self) -> str:
+        one, other = (f"{{{','.join(map(str, each))}}}" for each in (self.one, self.other))
+        return f"by the lists of servers in their configurations {one} can elect a leader, and so can {other}"
+
+
 # Gaps and unusual things at one server.
 
 

@@ -13,10 +13,10 @@ from zabcheck.zookeeper.recording.records import (
     AnyRecord,
     Asked,
     Read,
-    Reconfigures,
     Replied,
     Requested,
     Sent,
+    changes_members,
 )
 from zabcheck.zookeeper.rules.packets import Judgement
 from zabcheck.zookeeper.rules.packets import judge as judge_packets
@@ -186,11 +186,11 @@ def believed(verdicts: Sequence[Verdict], holes: Sequence[Note]) -> tuple[list[V
 
 
 def governed(verdicts: Sequence[Verdict], records: Sequence[AnyRecord]) -> Iterator[Verdict]:
-    """Yield the verdicts; those that depend on quorums are inconclusive if another configuration was asked for.
+    """Yield the verdicts; those that depend on quorums are inconclusive if a server may have another list of servers.
 
-    The trace names the quorums with which the run began, and another configuration may have others. O(records).
+    The trace names the quorums with which the run began, and another list may have others. O(records).
     """
-    changes = any(isinstance(record, Reconfigures) for record in records)
+    changes = any(map(changes_members, records))
     for verdict in verdicts:
         if changes and verdict.property in OF_QUORUMS:
             yield replace(verdict, status="inconclusive", violation=None)

@@ -323,6 +323,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "two-lists",
+        "servers that are started with another list of servers elect by it, beside a quorum of the list before",
+        (("3.4.0", None),),
+        signatures.goes_by_lists_with_disjoint_quorums,
+        has_number=False,
+    ),
+    KnownIssue(
         "stale-sync",
         "a leader answers a sync as a read, which passes by what it has committed and not applied",
         (("3.6.0", None),),

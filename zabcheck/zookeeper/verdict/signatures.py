@@ -15,6 +15,7 @@ from zabcheck.zookeeper.trace.notes import (
     EpochWithoutHistory,
     HoleInLog,
     InformedNotLogged,
+    ListsPart,
     Note,
     SnapshotLost,
     SnapshotTakenOver,
@@ -443,6 +444,11 @@ def goes_on_without_writing_its_configuration(evidence: Evidence) -> str | None:
     """QuorumPeer logs that it cannot write the proposed, or the active, configuration, and has it in memory only."""
     proposed = _said(evidence, "Error writing next dynamic config file to disk")
     return proposed or _said(evidence, "Error closing file")
+
+
+def goes_by_lists_with_disjoint_quorums(evidence: Evidence) -> str | None:
+    """Each server counts the quorums of the list in its own configuration, and never compares it with another's."""
+    return _note(evidence, ListsPart)
 
 
 def a_deposed_leader_answers_a_sync(evidence: Evidence) -> str | None:

@@ -1,9 +1,10 @@
 """Choices that start and end servers, let them stand still, and wait for one that leads."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
+from zabcheck.zookeeper.run.server import Members
 from zabcheck.zookeeper.run.undone import NobodyLeads, NotApplicable
 
 if TYPE_CHECKING:
@@ -37,17 +38,38 @@ class KillAll(Choice, frozen=True):
 
 
 class Start(Choice, frozen=True):
-    """Start of one server, from the data on its disk."""
+    """Start of one server, from the data on its disk.
+
+    With `voters` its configuration names these servers, and `observers` that do not vote, and no others: in a rolling
+    restart each server gets another list. A server that joins has none before.
+    """
 
     server: Role
+    voters: tuple[Role, ...] = ()
+    observers: tuple[Role, ...] = ()
 
     def words(self) -> str:
-        return f"start {self.server}"
+        observing = f" and {', '.join(self.observers)} observing" if self.observers else ""
+        listed = f" with a list of servers in which {', '.join(self.voters)} vote{observing}" if self.voters else ""
+        return f"start {self.server}{listed}"
+
+    @property
+    def roles(self) -> Iterator[tuple[str, Role]]:
+        yield from super().roles
+        yield from (("voters", role) for role in self.voters)
+        yield from (("observers", role) for role in self.observers)
+
+    def plainer(self) -> Sequence[Choice]:
+        return (Start(self.server),) if self.voters else ()
 
     def apply(self, run: "Running") -> None:
+        number = run.number(self.server)
         if run.server(self.server).up:
             raise NotApplicable("it is up")
-        run.start(run.number(self.server))
+        if not self.voters and not run.ensemble.has_list(number):
+            raise NotApplicable("it has no list of servers")
+        voters, observers = (tuple(sorted(map(run.number, each))) for each in (self.voters, self.observers))
+        run.start(number, Members(voters, observers))
 
 
 class StartAll(Choice, frozen=True):
