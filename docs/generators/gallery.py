@@ -14,6 +14,7 @@ from zabcheck.counterexample.explain import explain, explain_replay
 from zabcheck.counterexample.forms.exports import FORMS
 from zabcheck.counterexample.forms.page import Loss, heading
 from zabcheck.counterexample.forms.page import page as to_page
+from zabcheck.counterexample.pieces import stands_still
 from zabcheck.counterexample.story import Chances, Story
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.play.chances import TRIES, chances
@@ -149,13 +150,14 @@ def _item(exhibit: Exhibit) -> str:
         f'<li>\n<div><h2><a href="{text(exhibit.file)}">{text(exhibit.name)}</a></h2>{wrong}</div>\n'
         f'<div><p class="broken">{text(heading(story))}</p><p>{text(summary)}</p>'
         f'<p class="size">{story.processes} process{"" if story.processes == 1 else "es"}, '
-        f"{len(story.moments)} step{'' if len(story.moments) == 1 else 's'}</p>{_lost(exhibit.loss)}</div>\n</li>\n"
+        f"{len(story.moments)} step{'' if len(story.moments) == 1 else 's'}</p>{_lost(exhibit)}</div>\n</li>\n"
     )
 
 
-def _lost(loss: Loss | None) -> str:
+def _lost(exhibit: Exhibit) -> str:
+    loss = exhibit.loss
     if loss is None:
-        return ""
+        return '<p class="size">Nothing is lost, but no progress is made</p>' if stands_still(exhibit.story) else ""
     said = f"{heading(loss.story)}, {counted(len(loss.story.moments), 'step', 'steps')}"
     return f'<p class="size"><a href="{text(loss.file)}">What a user loses by it</a>: {text(said)}</p>'
 

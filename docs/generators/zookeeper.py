@@ -7,19 +7,26 @@ import re
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import msgspec
 from msgspec.structs import replace
 
+from docs.generators.gallery import KeptChances, estimated, hash_of
 from docs.generators.output import DOCS, ROOT, read
+from docs.generators.zookeeper_catalogue import MINIMAL, RECORDED, SCHEDULES
 from zabcheck.cli.zookeeper.recordings import story_of
 from zabcheck.counterexample.forms.page import page
 from zabcheck.counterexample.forms.svg import to_svg
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.pieces import labels_by_step
-from zabcheck.counterexample.story import Story
+from zabcheck.counterexample.story import Chances, Story
 from zabcheck.invariants import Crash, Truncate
+from zabcheck.simulation.schedule import load
+from zabcheck.zookeeper.bugs.catalogue import BUGS
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.verdict.judge import judge
 
 RECORDINGS = ROOT / "tests/zookeeper"
@@ -50,6 +57,20 @@ ARCHIVED = {
     "zookeeper-unwritten-config": "unwritten-config-3.9.5",
 }
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
+PAGES = ("zookeeper-lost-write", *ARCHIVED)
+"""The pages of bugs of the catalogue, by the names of their schedules."""
+CHANCES = ROOT / "docs/generators/zookeeper_chances.json"
+"""The estimates of `likelihood`, by page. They take some CPU seconds each."""
+KEPT_CHANCES = msgspec.json.decode(CHANCES.read_bytes(), type=dict[str, KeptChances])
+SERVERS = "Servers cannot be taken up in the middle of a run, to go on in a hundred ways"
+WITH_CURVE = (
+    SERVERS
+    + ", so this is the shortest known run of the model of ZooKeeper {version} that shows the same bug; the steps "
+    "are the model's. zabcheck play {file} takes that run up."
+)
+NO_CURVE = SERVERS + ", and {why}, so there is no curve for this bug."
+LEFT_OUT = "the model of ZooKeeper leaves out what this bug needs"
+ONLY_RECORDED = "no run of the model is known that shows this bug, beside those that were recorded of servers"
 SCHEDULE = "docs/examples/zookeeper-lost-write.schedule.json"
 FOUND = "docs/examples/zookeeper-lost-write-found.schedule.json"
 """The recording is of the run that the search found; the other schedule shows the same each time."""
@@ -66,16 +87,58 @@ def made() -> dict[Path, str]:
     story = story_of(judged)
     told = {
         PICTURE: to_svg(decisive(story), labels_by_step(story)),
-        EXAMPLES / "zookeeper-lost-write.html": page(story, SCHEDULE),
+        EXAMPLES / "zookeeper-lost-write.html": page(story, SCHEDULE, *likelihood("zookeeper-lost-write")),
+        CHANCES: _chances_file(),
         EXAMPLES / "zookeeper-healthy.html": page(story_of(judge(HEALTHY)), ""),
     }
     for name in ARCHIVED:
         with archived(name) as folder:
-            told[EXAMPLES / f"{name}.html"] = page(story_of(judge(folder)), f"docs/examples/{name}.schedule.json")
+            told[EXAMPLES / f"{name}.html"] = page(
+                story_of(judge(folder)), f"docs/examples/{name}.schedule.json", *likelihood(name)
+            )
     paragraphs = "\n".join(line.rstrip() for line in to_text(story, 100, file=SCHEDULE).splitlines()).split("\n\n")
     for document, chosen in SHOWN.items():
         told[document] = block("\n\n".join(paragraphs[n] for n in chosen)).join(BLOCK.split(read(document)))
     return told
+
+
+@cache
+def likelihood(name: str) -> tuple[Chances | None, None, str]:
+    """Return how likely the bug of a page is from each step of the model's run, and which run that is.
+
+    Servers cannot be taken up in the middle of a run, so there is none if no run of the model shows the bug.
+    """
+    minimal = minimal_run(name)
+    if minimal is None:
+        return None, None, NO_CURVE.format(why=ONLY_RECORDED if RECORDED[bug_of(name)] else LEFT_OUT)
+    schedule = load(minimal.read_bytes(), minimal.name)
+    kept = KEPT_CHANCES.get(name)
+    chances = kept.chances if kept is not None and kept.schedule == hash_of(schedule) else estimated(schedule)
+    assert isinstance(schedule.switches, ZooKeeperSwitches)
+    about = WITH_CURVE.format(version=schedule.switches.version, file=minimal.relative_to(ROOT))
+    return chances, None, about
+
+
+def minimal_run(name: str) -> Path | None:
+    """Return the file with the model's minimal run of the bug of a page; None if there is none."""
+    bug = bug_of(name)
+    return SCHEDULES / f"{MINIMAL[bug][0]}.schedule.json" if bug in MINIMAL else None
+
+
+def bug_of(name: str) -> str:
+    """Return the bug of the catalogue that a page shows."""
+    return next(bug.name for bug in BUGS if bug.file == name)
+
+
+def _chances_file() -> str:
+    lines = []
+    for name in PAGES:
+        minimal = minimal_run(name)
+        chances, *_ = likelihood(name)
+        if minimal is not None and chances is not None:
+            kept = KeptChances(hash_of(load(minimal.read_bytes(), minimal.name)), chances)
+            lines.append(f'"{name}":{msgspec.json.encode(kept).decode()}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def block(text: str) -> str:

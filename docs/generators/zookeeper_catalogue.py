@@ -154,7 +154,8 @@ code is 1 if the version has one, and `--list` lists all bugs:
 
 Executing needs the same as [`zabcheck zookeeper`](zookeeper.md#what-it-needs). Exit code 1: a bug was shown; 0: none
 was; 3: nothing could be executed. A run that shows a bug is kept under `--out`, with its page.
-`zabcheck replay docs/examples/NAME.schedule.json --times 10` executes one schedule alone.
+`zabcheck replay docs/examples/NAME.schedule.json --times 10` executes one schedule alone. The page of a bug has a curve
+of how likely it is from each step of the model's shortest run that shows it, or says why there is none.
 
 The table says in how many executions each schedule showed its bug, on a machine with other work. A dash: not
 executed. Executions in which the servers did not come up in half a minute are left out. The second line of a cell is

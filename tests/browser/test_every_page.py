@@ -150,6 +150,15 @@ def check_witness_in_view(page: "Page") -> None:
     assert page.locator("svg.lanes .now :is(.ring, .halo)").count() >= 1
 
 
+CUT = """
+() => [".panel", ".panel .scroll"].map((each) => {
+  const { scrollWidth, clientWidth } = document.querySelector(each);
+  return scrollWidth - clientWidth;
+})
+"""
+"""How much wider the panel with the state, and the table in it, are than what is seen of them."""
+
+
 @each_explained
 def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", path: Path) -> None:
     """On the first screen of 1280 by 800 pixels is the diagram, and in it the step that decided."""
@@ -163,6 +172,7 @@ def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", pa
     assert diagram["y"] <= row["y"]
     assert row["y"] + row["height"] <= 800
     assert page.locator(".signs").bounding_box() is not None
+    assert page.evaluate(CUT) == [0, 0], "the whole table of the state can be seen"
     if "healthy" not in path.name:
         assert page.locator("li.decided[aria-current]").count() == 1
         assert page.locator("svg.lanes .now .halo").count() == 1

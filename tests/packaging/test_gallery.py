@@ -3,6 +3,7 @@
 import pytest
 
 from docs.generators.gallery import FOLDER, KEPT_CHANCES, estimated, files_of, first_run, hash_of, loss_of, story_of
+from zabcheck.counterexample.forms.page import STANDS_STILL
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.mutants.mutant import Mutant
 from zabcheck.play.loss import lost_in
@@ -31,12 +32,13 @@ def test_a_bug_that_breaks_an_invariant_first_also_shows_what_a_user_loses(mutan
     loss, page = loss_of(mutant.name), (FOLDER / f"{mutant.name}.html").read_text(encoding="utf-8")
     if lost_in(mutant.breaks[:1]) or not lost_in(mutant.breaks):
         assert loss is None
-        assert "What a user loses" not in page
+        assert ("What a user loses" in page) == (STANDS_STILL in page) == (not lost_in(mutant.breaks))
         return
     assert loss is not None
     assert loss.violation is not None
     assert lost_in([loss.violation.property])
     assert f'<a href="{mutant.name}.loss.html">{loss.violation.property} is violated</a>' in page
+    assert STANDS_STILL not in page
     index = (FOLDER / "index.html").read_text(encoding="utf-8")
     assert f'<a href="{mutant.name}.loss.html">What a user loses by it</a>: {loss.violation.property} is' in index
 
@@ -45,6 +47,12 @@ def test_a_bug_that_breaks_an_invariant_first_also_shows_what_a_user_loses(mutan
 def test_the_chances_that_are_kept_are_those_of_the_run(name: str) -> None:
     """Runs with few steps are enough: a longer one takes up to two CPU seconds."""
     assert KEPT_CHANCES[name].chances == estimated(first_run(name))
+
+
+def test_of_a_bug_that_costs_progress_alone_the_index_says_so() -> None:
+    index = (FOLDER / "index.html").read_text(encoding="utf-8")
+    costs_progress = [name for name, mutant in CATALOGUE.items() if not lost_in(mutant.breaks)]
+    assert index.count("Nothing is lost, but no progress is made") == len(costs_progress) == 7
 
 
 def test_each_page_tells_how_likely_its_bug_is() -> None:

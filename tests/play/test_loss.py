@@ -1,7 +1,8 @@
 """A run in which a user loses something, by the bug of a run that only a property of the proof shows."""
 
 from tests.cli.command import ROOT
-from zabcheck.play.loss import LOSSES, find_loss, lost_in
+from zabcheck.counterexample.pieces import LOSSES
+from zabcheck.play.loss import find_loss, lost_in
 from zabcheck.search.run import Replay, replay
 from zabcheck.simulation import schedule
 

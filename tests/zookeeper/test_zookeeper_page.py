@@ -5,8 +5,26 @@ Other pages show one that did not, and runs of other bugs.
 
 import pytest
 
+from docs.generators.gallery import KeptChances, estimated, hash_of
 from docs.generators.output import ROOT
-from docs.generators.zookeeper import BLOCK, EXAMPLES, FOUND, LOST_WRITE, PICTURE, SHOWN, archived
+from docs.generators.zookeeper import (
+    BLOCK,
+    EXAMPLES,
+    FOUND,
+    KEPT_CHANCES,
+    LEFT_OUT,
+    LOST_WRITE,
+    PAGES,
+    PICTURE,
+    SHOWN,
+    archived,
+    bug_of,
+    likelihood,
+    minimal_run,
+)
+from zabcheck.simulation.schedule import load
+from zabcheck.text.html import text
+from zabcheck.zookeeper.bugs.catalogue import BUGS
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.verdict.judge import judge
 
@@ -14,6 +32,45 @@ from zabcheck.zookeeper.verdict.judge import judge
 def test_each_page_has_the_block_that_is_written() -> None:
     assert all(BLOCK.search(page.read_text(encoding="utf-8")) for page in SHOWN)
     assert f"]({PICTURE.relative_to(ROOT)})" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_each_page_of_a_bug_has_its_curve_or_says_why_it_has_none(name: str) -> None:
+    page = (EXAMPLES / f"{name}.html").read_text(encoding="utf-8")
+    section = page.partition('<h2 id="chances">How likely from here</h2>')[2].partition("</section>")[0]
+    chances, _, about = likelihood(name)
+    assert text(about, len(about)) in section
+    assert ("<rect" in section) == (chances is not None) == (name in KEPT_CHANCES) == (minimal_run(name) is not None)
+    if chances is not None:
+        file = minimal_run(name)
+        assert file is not None
+        assert KEPT_CHANCES[name] == KeptChances(hash_of(load(file.read_bytes(), file.name)), chances)
+        assert (chances.broken[0] < 5, chances.broken[-1]) == (True, chances.tries)
+
+
+def test_bugs_without_a_run_of_the_model_are_told() -> None:
+    """Every bug of the catalogue that has a page."""
+    assert {bug.file for bug in BUGS if (EXAMPLES / f"{bug.file}.html").exists()} == {*PAGES}
+    left_out = [
+        name for name in PAGES if likelihood(name)[2].endswith(f"{LEFT_OUT}, so there is no curve for this bug.")
+    ]
+    assert [bug_of(name) for name in left_out] == [
+        "ZOOKEEPER-2307",
+        "ZOOKEEPER-4541",
+        "half-record",
+        "late-set",
+        "late-proposal",
+        "unwritten-config",
+    ]
+    assert len(KEPT_CHANCES) == len(PAGES) - len(left_out) - 1
+
+
+@pytest.mark.slow
+def test_the_chances_that_are_kept_are_those_of_the_models_run() -> None:
+    """The run with the fewest steps is enough."""
+    file = minimal_run("zookeeper-4311")
+    assert file is not None
+    assert KEPT_CHANCES["zookeeper-4311"].chances == estimated(load(file.read_bytes(), file.name))
 
 
 @pytest.mark.parametrize(

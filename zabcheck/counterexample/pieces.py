@@ -11,8 +11,10 @@ from msgspec import Struct
 
 from zabcheck.counterexample.story import Change, Moment, ServersPart, Story
 from zabcheck.invariants import (
+    GROUPS,
     Broadcast,
     ClientAck,
+    Clock,
     Corrupt,
     Crash,
     Deliver,
@@ -40,6 +42,9 @@ AROUND = 8
 DELIVERED = "delivered"
 """The variable of a trace that counts deliveries; its changes are left out, as the deliveries are shown."""
 
+LOSSES = tuple(name for group in ("core", "clients") for name in GROUPS[group] if name != Clock.name)
+"""The properties of which a user of the ensemble notices that they break."""
+
 Labels = Mapping[tuple[int, Event], str]
 """The events of a witness by the step that showed them, and what marks each: "W1"."""
 
@@ -58,6 +63,15 @@ class Entry(Struct, frozen=True):
     step: int
     process: int | None
     pieces: tuple[Piece, ...]
+
+
+def stands_still(story: Story) -> bool:
+    """Return True if the run breaks a property of liveness, and none of which a user notices that something is lost."""
+    return (
+        story.violation is not None
+        and story.violation.property in GROUPS["liveness"]
+        and not any(each.property in LOSSES for each in story.verdicts if each.status == "violated")
+    )
 
 
 def meanings(story: Story) -> list[str]:

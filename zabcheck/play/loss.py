@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from msgspec import structs
 
-from zabcheck.invariants import GROUPS, Clock
+from zabcheck.counterexample.pieces import LOSSES
 from zabcheck.play.chances import TRIES_TO_BREAK, break_from_here
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Protocol
@@ -23,8 +23,6 @@ RUNS = 5000
 """The random runs from the start."""
 STEPS = 200
 """The most steps of a random run from the start, about."""
-LOSSES = tuple(name for group in ("core", "clients") for name in GROUPS[group] if name != Clock.name)
-"""The properties of which a user of the ensemble notices that they break."""
 
 
 def lost_in(broken: Sequence[str]) -> bool:

@@ -339,7 +339,8 @@ def _table(
         + "</tr>\n"
         for variable in variables
     )
-    return f"<table><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+    columns = f'style="--columns: {len(states)}"'
+    return f"<table {columns}><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
 
 
 def _disk(value: str | tuple[str, ...]) -> str:

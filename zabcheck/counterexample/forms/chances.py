@@ -13,8 +13,19 @@ BELOW = 16
 """The height of the line with the numbers of steps, in pixels."""
 
 
-def draw_chances(chances: Chances) -> str:
-    """Return a section with a bar for each position of the run, and a sentence that says where the number jumps."""
+def draw_chances(chances: Chances | None, about: str = "") -> str:
+    """Return a section with a bar for each position of the run, and a sentence that says where the number jumps.
+
+    `about` comes before: which run that is if it is another one, or why there are no chances.
+    """
+    before = f"<p>{text(about, len(about))}</p>\n" if about else ""
+    return (
+        '<section aria-labelledby="chances">\n<h2 id="chances">How likely from here</h2>\n'
+        f"{before}{_curve(chances) if chances is not None else ''}</section>\n"
+    )
+
+
+def _curve(chances: Chances) -> str:
     said = _said(chances)
     bars = "".join(
         f'<rect x="{place * BAR + 3}" y="{TALL - height}" width="{BAR - 6}" height="{height}" fill="var(--bad)">'
@@ -26,10 +37,9 @@ def draw_chances(chances: Chances) -> str:
     )
     size = f'width="{len(chances.steps) * BAR}" height="{TALL + BELOW}"'
     return (
-        '<section aria-labelledby="chances">\n<h2 id="chances">How likely from here</h2>\n'
         f"<p>{text(said)}</p>\n"
         '<figure role="group" aria-labelledby="chances" tabindex="0">'
-        f'<svg {size} role="img" aria-label="{text(said)}" font-size="11">{bars}</svg></figure>\n</section>\n'
+        f'<svg {size} role="img" aria-label="{text(said)}" font-size="11">{bars}</svg></figure>\n'
     )
 
 

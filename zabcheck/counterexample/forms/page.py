@@ -31,6 +31,7 @@ from zabcheck.counterexample.pieces import (
     labels_of,
     meanings,
     servers_part,
+    stands_still,
 )
 from zabcheck.counterexample.story import Chances, HeldThread, Moment, Story
 from zabcheck.text.html import document, text
@@ -39,6 +40,11 @@ from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
 PHONE_LANES = 132
 """The width that the lanes take on a phone, in pixels, where they are squeezed to leave room for the texts."""
+STANDS_STILL = (
+    "Nothing: in this run no process delivered anything wrong, and nothing that was delivered went missing. What it "
+    "costs is progress. The processes are left in peace, no fault stands in their way, and yet they never finish what "
+    "was begun."
+)
 COLOURS = {word: f"var(--{word.lower()})" for word in LIGHT}
 
 
@@ -49,8 +55,13 @@ class Loss(NamedTuple):
     story: Story
 
 
-def page(story: Story, file: str = "FILE", chances: Chances | None = None, loss: Loss | None = None) -> str:
-    """Return the whole page; `file` is the name of the schedule's file."""
+def page(
+    story: Story, file: str = "FILE", chances: Chances | None = None, loss: Loss | None = None, about: str = ""
+) -> str:
+    """Return the whole page; `file` is the name of the schedule's file.
+
+    `about` says of which run the chances are, if it is not this one, or why there are none.
+    """
     labels = labels_by_step(story)
     title = heading(story)
     is_wrong = story.violation is not None or story.raised is not None or story.worst or story.mismatch is not None
@@ -60,8 +71,8 @@ def page(story: Story, file: str = "FILE", chances: Chances | None = None, loss:
             f"<header>\n<h1{fine}>{text(title)}</h1>\n{_summary(story)}</header>\n<main>\n",
             _what_happened(story),
             _run(story, labels) if story.moments else "",
-            _lost(loss) if loss is not None else "",
-            draw_chances(chances) if chances is not None else "",
+            _lost(loss) if loss is not None else _nothing_lost(story),
+            draw_chances(chances, about) if chances is not None or about else "",
             _threads(story),
             _done(story),
             _particulars(story),
@@ -155,6 +166,15 @@ def _lost(loss: Loss) -> str:
         '<section aria-labelledby="loss">\n<h2 id="loss">What a user loses</h2>\n'
         f'<p>By the same bug <a href="{text(loss.file)}">{text(violation.property)} is violated</a> after {steps}: '
         f"{text(_brief(violation.summary), LONGEST)}.</p>\n</section>\n"
+    )
+
+
+def _nothing_lost(story: Story) -> str:
+    """Draw the section of a run in which nothing but progress is lost; "" for any other."""
+    if not stands_still(story):
+        return ""
+    return (
+        f'<section aria-labelledby="loss">\n<h2 id="loss">What a user loses</h2>\n<p>{STANDS_STILL}</p>\n</section>\n'
     )
 
 
@@ -367,6 +387,7 @@ def measures(lanes: Lanes) -> dict[str, str]:
     """Return the measures of the diagram, by the names that the style sheet has for them."""
     wide = lanes.x(lanes.processes) + 16
     return {
+        "columns": f"{lanes.processes}",
         "row": f"{ROW}px",
         "numbers": f"{NUMBERS}px",
         "across": f"{lanes.across}px",

@@ -153,7 +153,7 @@ section > h3 { margin-top: 0.9rem; }
 .row { display: grid; grid-template-columns: minmax(0, 22rem) minmax(var(--least), 1fr); gap: 0 1rem;
   align-items: center; font-size: 0.875rem; font-weight: 400; min-height: 1.7rem; border-radius: 0.3rem;
   padding: 0 0.3rem; }
-.row:target { outline: 2px solid var(--one); }
+.row { scroll-margin: 0.5rem; } .row:target { outline: 2px solid var(--one); }
 .row.wrong { background: color-mix(in srgb, var(--bad) 14%, transparent); }
 .row.connection .said { color: var(--soft); } .row.marked .said { font-weight: 600; }
 .track { position: relative; height: 1.7rem; background: linear-gradient(to right, transparent calc(50% - 0.5px),
