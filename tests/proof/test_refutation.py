@@ -15,7 +15,7 @@ from zabcheck.proof.subject import Subject
 
 ALL = {each.name: each for each in obligations(Theory())}
 SHORT = "accept keeps not choosable"
-LONG = ["choose keeps logs match", "choose keeps not choosable", "the conjuncts imply strict causality"]
+LONG = ["choose keeps logs match", "choose keeps not choosable"]
 
 
 def text(name: str) -> str:

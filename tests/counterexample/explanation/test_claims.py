@@ -87,7 +87,7 @@ def assert_true(lines: Sequence[Event], ordered: bool, where: str) -> int:
 def test_claims_of_runs_that_are_not_minimised_are_true(name: str) -> None:
     mutant = CATALOGUE[name]
     protocol = mutant.apply(PROTOCOLS[mutant.protocol])
-    for seed in range(1, 4):
+    for seed in (1, 2):
         whichever = find(Search(protocol, mutant.processes, None, 1000, 120, seed))
         assert whichever is not None
         assert assert_true(replay(whichever.schedule).events, True, f"seed {seed}")
