@@ -15,6 +15,7 @@ from zabcheck.mutants.channel_steps import (
     whatever_comes_later,
 )
 from zabcheck.mutants.ladis_steps import (
+    count_acks_of_any_epoch,
     forget_the_leaders_record,
     keep_own_log,
     keep_what_waits,
@@ -116,6 +117,9 @@ def _named(properties: str) -> tuple[str, ...]:
     """Split a list of names."""
     return tuple(properties.split(", "))
 
+
+_WITHOUT_COMMITS = "derived from LADIS 2008, 4.1: the followers broadcast the ACKs to each other"
+_COUNTING = Environment(switches={"commits": ((100, "acks"),)})
 
 CATALOGUE: dict[str, Mutant] = {
     mutant.name: mutant
@@ -506,6 +510,19 @@ CATALOGUE: dict[str, Mutant] = {
             "a leader with too many requests that is deposed and leads again",
             {Elected: keep_what_waits_when_elected},
             {"abandon": keep_what_waits, "environment": Environment(switches={"outstanding": ((60, 1), (40, 2))})},
+        ),
+        Mutant(
+            "count-acks-of-any-epoch",
+            "ladis",
+            "without COMMITs, a follower counts ACKs of an epoch that it has not recognised",
+            _WITHOUT_COMMITS,
+            _named(
+                "chosen, epoch progress, primary integrity, reliable delivery, total order, agreement, "
+                "po causal order, strict causality, redelivery, state"
+            ),
+            "a change of leader",
+            {ladis.Ack: count_acks_of_any_epoch},
+            {"environment": _COUNTING},
         ),
         Mutant(
             "change-by-new-only",

@@ -2,9 +2,10 @@
 
 from msgspec import structs
 
-from zabcheck.protocols.base import Effect, Elected, Persist, ProcessId
-from zabcheck.protocols.ladis.messages import NewLeader, Supply, Trunc
-from zabcheck.protocols.ladis.process import Follower, Leader, Server, abandon
+from zabcheck.protocols.base import Changed, Effect, Elected, Persist, ProcessId
+from zabcheck.protocols.ladis.broadcast import on_ack
+from zabcheck.protocols.ladis.messages import Ack, NewLeader, Supply, Trunc
+from zabcheck.protocols.ladis.process import Follower, Leader, Mode, Server, abandon, deliver_up_to
 from zabcheck.protocols.ladis.recovery import on_elected, on_new_leader, on_supply
 
 
@@ -39,3 +40,15 @@ def keep_what_waits_when_elected(l: Server, sender: ProcessId, m: Elected) -> li
     effects = on_elected(l, sender, m)
     l.waiting = waiting
     return effects
+
+
+def count_acks_of_any_epoch(f: Server, sender: ProcessId, m: Ack) -> list[Effect]:
+    """4.1 without COMMITs, but an ACK counts whatever its epoch is: for all that has a lower zxid."""
+    if f.leads or f.mode is Mode.ELECTION:
+        return on_ack(f, sender, m)
+    f.heard = {**f.heard, sender: m.zxid}
+    if f.mode is not Mode.BROADCAST:
+        return [Changed()]
+    acks = f.heard
+    accepted = [z for z in acks.values() if f.quorums.contains([each for each in acks if acks[each] >= z])]
+    return [Changed(), *deliver_up_to(f, max(accepted, default=0))]

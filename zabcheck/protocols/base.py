@@ -42,11 +42,6 @@ class Message(Struct, frozen=True, gc=False):
     """Base of the messages that processes send to each other. Subclasses are frozen too, and type checkers know it."""
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class Ballot(Message, frozen=True):
-    """Base of the messages of an election, which go outside of any connection (`Cast`) and cannot be held."""
-
-
 # What can happen to a process, besides a message.
 
 
@@ -114,7 +109,7 @@ class Cast(Struct, frozen=True, gc=False):
     """Send `message` to `to` outside of any connection, whoever leads. That `to` hears it is a choice of its own."""
 
     to: ProcessId
-    message: Ballot
+    message: Message
 
 
 class Persist:

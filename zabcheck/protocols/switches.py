@@ -56,6 +56,11 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return ()
 
     @property
+    def sends_outside(self) -> bool:
+        """True if processes send messages outside of the connections to their leaders (`base.Cast`)."""
+        return self.elections == "fle"
+
+    @property
     def ends_at_errors(self) -> bool:
         """True if the protocol models errors as steps that raise, which end the run."""
         return False
@@ -82,13 +87,25 @@ class ZabSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaul
     """The switches of Zab, as DSN 2011 and as LADIS 2008 describe it: the common ones, and its own."""
 
     outstanding: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
+    commits: Literal["leader", "acks"] = "leader"
 
     meanings: ClassVar[Mapping[str, str]] = {
         **Switches.meanings,
         "outstanding": "only of zab and ladis: how many proposals of a leader may be outstanding; requests beyond that "
         "wait at the leader (LADIS 2008, 4.2, has 1,000; the default is that none waits)",
+        "commits": "only of zab and ladis: the leader counts ACKs and sends COMMITs (leader), or followers send "
+        "their ACKs to all, and each process counts for itself (acks: LADIS 2008, 4.1)",
     }
-    set_back: ClassVar[tuple[str, ...]] = (*Switches.set_back, "outstanding")
+    set_back: ClassVar[tuple[str, ...]] = (*Switches.set_back, "outstanding", "commits")
+
+    @property
+    def sends_outside(self) -> bool:
+        return self.counts_everywhere or super().sends_outside
+
+    @property
+    def counts_everywhere(self) -> bool:
+        """True if each process counts ACKs, and the leader sends COMMITs only to those that cannot have all of them."""
+        return self.commits == "acks"
 
     @property
     def is_bounded(self) -> bool:

@@ -20,13 +20,14 @@ _WAITING, _OPEN, _CLOSED = End.WAITING, End.OPEN, End.CLOSED
 Lost = Callable[[list[Parcel]], None]
 
 
-class Ballots:
-    """The messages of elections (`base.Cast`) in transit, none at first: from any process to any other.
+class Casts:
+    """The messages outside of connections (`base.Cast`) in transit, none at first: from any process to any other.
 
-    Each process has a link of its own with every other one for them, in both directions, outside of the connections to
-    leaders. A link keeps the order, and loses nothing while the receiver is up. A cut delays its messages; a connection
-    that breaks or stalls does not. A message that is still in transit is not sent again. A process that was down finds
-    only the last one of each sender.
+    Elections use them, and followers that tell each other what they have accepted. Each process has a link of its own
+    with every other one for them, in both directions, outside of the connections to leaders. A link keeps the order,
+    and loses nothing while the receiver is up. A cut delays its messages; a connection that breaks or stalls does not.
+    A message that is still in transit is not sent again. A process that was down finds only the last one of each
+    sender.
 
     `queues` has them by (sender, receiver); none is empty.
     """
@@ -37,9 +38,9 @@ class Ballots:
         self.obstacles = obstacles
         self.queues: dict[tuple[int, int], deque[Parcel]] = {}
 
-    def copy(self, obstacles: Obstacles) -> "Ballots":
+    def copy(self, obstacles: Obstacles) -> "Casts":
         """Return an independent copy. O(messages in transit)."""
-        twin = Ballots(obstacles)
+        twin = Casts(obstacles)
         twin.queues = {link: queue.copy() for link, queue in self.queues.items()}
         return twin
 
@@ -86,7 +87,7 @@ class Channels:
     loses the messages that it has sent on it and that have not arrived.
     """
 
-    __slots__ = ("abrupt", "ballots", "connections", "following", "lost", "messages", "obstacles")
+    __slots__ = ("abrupt", "casts", "connections", "following", "lost", "messages", "obstacles")
 
     def __init__(self, processes: int, lost: Lost, *, abrupt: bool = False) -> None:
         self.lost = lost
@@ -95,7 +96,7 @@ class Channels:
         self.following = [NOBODY] * (processes + 1)  # by process id; itself: it leads, or wants to
         self.connections: dict[tuple[int, int], Connection] = {}  # by (follower, leader)
         self.obstacles = Obstacles(self.connections)
-        self.ballots = Ballots(self.obstacles)
+        self.casts = Casts(self.obstacles)
 
     def copy(self, lost: Lost) -> "Channels":
         """Return an independent copy. O(processes + messages in transit)."""
@@ -104,13 +105,13 @@ class Channels:
         twin.following = self.following.copy()
         twin.connections = {key: connection.copy() for key, connection in self.connections.items()}
         twin.obstacles = self.obstacles.copy(twin.connections)
-        twin.ballots = self.ballots.copy(twin.obstacles)
+        twin.casts = self.casts.copy(twin.obstacles)
         return twin
 
     def clear(self) -> None:
         """Drop all connections and messages, so that no process follows another. Obstacles stay."""
         self.connections.clear()
-        self.ballots.queues.clear()
+        self.casts.queues.clear()
         self.following[:] = [NOBODY] * len(self.following)
         self.messages = 0
 
@@ -163,8 +164,8 @@ class Channels:
         return self.messages
 
     def cast(self, process: int, to: int, message: Message) -> int:
-        """Send a message of an election and return its number; 0 if the last one in transit is the same."""
-        if not self.ballots.cast(process, to, message, self.messages + 1):
+        """Send a message outside of connections, and return its number; 0 if the last one in transit is the same."""
+        if not self.casts.cast(process, to, message, self.messages + 1):
             return 0
         self.messages += 1
         return self.messages

@@ -149,7 +149,7 @@ class Elect(FineChoice, frozen=True):
             said = [each for each in world.hearing() if process in each[:2]]
             if not said:
                 return
-            yield from _heard(said)
+            yield from _heard(said, world.ids)
 
     def words(self, shown: Sequence[Event], message: str) -> str:
         return "oracle: lead" if self.leader == self.process else f"oracle: follow p{self.leader}"
@@ -171,15 +171,15 @@ class Receive(FineChoice, frozen=True):
 
 
 class Hear(FineChoice, frozen=True):
-    """`process` handles the next message of an election from `sender`."""
+    """`process` handles the next message that `sender` has sent outside of connections."""
 
     process: _Id
     sender: _Id
     is_own: ClassVar[bool] = True
 
     def apply(self, world: World) -> bool:
-        process, sender, ballots = self.process, self.sender, world.channels.ballots
-        return world.is_up(process) and world.hand_over(process, sender, ballots.take(process, sender))
+        process, sender, casts = self.process, self.sender, world.channels.casts
+        return world.is_up(process) and world.hand_over(process, sender, casts.take(process, sender))
 
     def words(self, shown: Sequence[Event], message: str) -> str:
         return f"← p{self.sender} {message}"
@@ -566,6 +566,9 @@ class Ensemble(Protocol):
     def waiting(self) -> Waiting:
         """Return (process, sender, number of messages) for each link from which a message can be handled."""
 
+    def hearing_but_votes(self) -> Waiting:
+        """Return it for the links outside of connections; nothing where processes elect by messages."""
+
     def may_broadcast(self, process: int) -> bool:
         """Return True if `process` is up and takes a client's request."""
 
@@ -708,13 +711,14 @@ def _rounds(members: Collection[int], ensemble: Ensemble) -> Generator[Choice, N
             if situation in known:
                 return True
             known.add(situation)
-        yield from a_round(members, ensemble.waiting())
+        yield from a_round(members, ensemble.waiting(), ensemble.hearing_but_votes())
     return is_done(members, ensemble)
 
 
 def is_done(members: Collection[int], ensemble: Ensemble) -> bool:
     """Return True if no message waits between these processes, and none of them has anything to sync."""
-    return not any(process in members and sender in members for process, sender, _ in ensemble.waiting()) and not any(
+    waiting = [*ensemble.waiting(), *ensemble.hearing_but_votes()]
+    return not any(process in members and sender in members for process, sender, _ in waiting) and not any(
         process in members for process in ensemble.to_sync()
     )
 
@@ -777,14 +781,20 @@ def undisturbed_by_vote(
     return next(next_round(ensemble, members), None) is None
 
 
-def a_round(members: Collection[int], waiting: Waiting) -> Iterator[Choice]:
-    """Let each member handle its waiting messages from the others, then sync."""
+def a_round(members: Collection[int], waiting: Waiting, hearing: Waiting) -> Iterator[Choice]:
+    """Let each member handle its waiting messages from the others, `hearing` outside of connections, then sync."""
+    yield from _received(waiting, members)
+    yield from _heard(hearing, members)
+    for process in members:
+        yield Sync(process)
+
+
+def _received(waiting: Waiting, members: Collection[int]) -> Iterator[Choice]:
+    """Let each of `members` handle its waiting messages from the others."""
     for process, sender, count in sorted(waiting):
         if process in members and sender in members:
             for _ in range(count):
                 yield Receive(process, sender)
-    for process in members:
-        yield Sync(process)
 
 
 def ask(leader: int, counter_limit: int) -> Iterator[Choice]:
@@ -884,10 +894,8 @@ def next_round(ensemble: LeftAlone, members: Collection[int]) -> Iterator[Choice
 
 def _handled(ensemble: LeftAlone, members: Collection[int]) -> Iterator[Choice]:
     """Let each member handle, write and notice everything that the others have left it to."""
-    for process, sender, count in sorted(ensemble.waiting()):
-        if process in members and sender in members:
-            for _ in range(count):
-                yield Receive(process, sender)
+    yield from _received(ensemble.waiting(), members)
+    yield from _heard(ensemble.hearing_but_votes(), members)
     for process in ensemble.to_sync():
         if process in members:
             yield Sync(process)
@@ -967,7 +975,7 @@ class Lead(CoarseChoice, frozen=True):
             said = [each for each in world.hearing() if each[0] in chosen and each[1] in chosen]
             if not said:
                 break
-            yield from _heard(said)
+            yield from _heard(said, world.ids)
         for process in chosen:
             yield Run(process, _ELECTION)
 
@@ -1096,7 +1104,7 @@ def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
     for process, sender, count in sorted(world.waiting()):
         for _ in range(count):
             yield Receive(process, sender)
-    yield from _heard(world.hearing())
+    yield from _heard(world.hearing(), world.ids)
     if sync:
         for process in world.unsynced():
             yield Sync(process)
@@ -1107,11 +1115,12 @@ def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
                 return
 
 
-def _heard(said: Sequence[tuple[int, int, int]]) -> Iterator[Choice]:
-    """Have each process hear the messages of an election that are in transit to it."""
+def _heard(said: Waiting, members: Collection[int]) -> Iterator[Choice]:
+    """Let each of `members` hear the messages outside of connections that are in transit to it from the others."""
     for process, sender, count in said:
-        for _ in range(count):
-            yield Hear(process, sender)
+        if process in members and sender in members:
+            for _ in range(count):
+                yield Hear(process, sender)
 
 
 def _apart(side: Iterable[int], others: Iterable[int]) -> Iterator[Choice]:

@@ -19,7 +19,7 @@ from zabcheck.invariants import Event
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Message, Protocol, StepRaised
 from zabcheck.protocols.switches import Switches
-from zabcheck.simulation.channels import Ballots, Channels, Lost
+from zabcheck.simulation.channels import Casts, Channels, Lost
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.disk import Disk
 from zabcheck.simulation.network import Connection, Parcel
@@ -30,7 +30,7 @@ from zabcheck.simulation.simulator import Simulator
 Connections = Mapping[tuple[int, int], Connection]
 """Connections by (follower, leader)."""
 Cast = Mapping[tuple[int, int], tuple[Message, ...]]
-"""The messages of elections in transit, by (sender, receiver)."""
+"""The messages outside of connections in transit, by (sender, receiver)."""
 NOTHING_CAST: Cast = {}
 
 
@@ -119,7 +119,7 @@ def next_state(
 ) -> NextState | None:
     """Apply `choice`, which moves `process`, to it and its `connections`; return None if the choice is not enabled.
 
-    `cast` has the messages of elections that it has sent, and those that were sent to it.
+    `cast` has the messages outside of connections that it has sent, and those that were sent to it.
 
     `requests` clients have asked before, so that a request without a value gets the next one. The process is taken for
     one in its first incarnation. O(1) simulated steps and O(processes).
@@ -174,13 +174,13 @@ def _hand_over(channels: Channels, process: LocalProcess, connections: Connectio
     channels.connections.update(handed)
     channels.following[process.id] = process.following
     for link, messages in cast.items():
-        channels.ballots.queues[link] = deque((each, 0) for each in messages)
+        channels.casts.queues[link] = deque((each, 0) for each in messages)
     return handed
 
 
 def _left_in(channels: Channels) -> tuple[Connections, Cast]:
-    """Return the connections, and the messages of elections."""
-    queues = channels.ballots.queues
+    """Return the connections, and the messages outside of them."""
+    queues = channels.casts.queues
     cast = {link: tuple([each for each, _ in queue]) for link, queue in queues.items()} if queues else NOTHING_CAST
     return channels.connections.copy(), cast
 
@@ -211,7 +211,7 @@ class _Recording(Channels):
     def __init__(self, processes: int, lost: Lost, *, abrupt: bool) -> None:
         super().__init__(processes, lost, abrupt=abrupt)
         self.acts: list[Act] = []
-        self.ballots = _RecordingBallots(self.obstacles, self.acts)
+        self.casts = _RecordingCasts(self.obstacles, self.acts)
 
     def send(self, process: int, to: int, message: Message) -> int:
         self.acts.append(Act(to, "send", (process, to, message)))
@@ -234,8 +234,8 @@ class _Recording(Channels):
         super().refuse(process)
 
 
-class _RecordingBallots(Ballots):
-    """The ballots of recording channels."""
+class _RecordingCasts(Casts):
+    """The casts of recording channels."""
 
     __slots__ = ("acts",)
 
@@ -253,7 +253,7 @@ def _close(channels: Channels, process: int, keep_followed: bool) -> None:
 
 
 def _miss(channels: Channels, process: int) -> None:
-    channels.ballots.miss(process)
+    channels.casts.miss(process)
 
 
 _REPEATED: dict[str, Callable[..., object]] = {

@@ -168,7 +168,7 @@ class Processes:
         """Start the process again, as its next incarnation."""
         self.incarnations[process] += 1
         self.show(Recover(process, self.incarnations[process]))
-        self.channels.lost(self.channels.ballots.miss(process))
+        self.channels.lost(self.channels.casts.miss(process))
         self.channels.rejoin(process)
         self.start(process)
 
@@ -196,7 +196,7 @@ class Processes:
         self._disconnect(process)
         self._own[process].clear()
         self.channels.refuse(process)
-        self.channels.lost(self.channels.ballots.miss(process))
+        self.channels.lost(self.channels.casts.miss(process))
         self.states[process] = self._turns[process] = None
 
     # A step.

@@ -69,9 +69,13 @@ class World:
         return self._waiting
 
     def hearing(self) -> list[tuple[int, int, int]]:
-        """Return (process, sender, number of messages) for each link of an election from which one can be heard."""
-        found = self.channels.ballots.waiting()
+        """Return (process, sender, number of messages) for each link outside of connections that has one to hear."""
+        found = self.channels.casts.waiting()
         return found and [each for each in found if self.states[each[0]] is not None]
+
+    def hearing_but_votes(self) -> list[tuple[int, int, int]]:
+        """Return `hearing`, but nothing where processes elect by messages."""
+        return [] if self.switches.elections == "fle" else self.hearing()
 
     def unsynced(self) -> list[int]:
         """Return the processes that have something to sync and are not paused, in ascending order.

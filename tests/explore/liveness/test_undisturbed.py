@@ -374,7 +374,7 @@ def goes_on(case: Case, run: Collection[AnyChoice], stabilise: Stabilise) -> boo
         simulator.execute(choice)
     steps = 0
     for _ in range(50):
-        round_ = a_round(quorum, simulator.waiting())
+        round_ = a_round(quorum, simulator.waiting(), simulator.hearing_but_votes())
         steps = sum([simulator.execute(choice) for choice in round_])
     return steps > 0
 

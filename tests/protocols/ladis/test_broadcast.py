@@ -4,13 +4,23 @@ import pytest
 
 from invariants import Accept, Broadcast, Deliver, Establish, Ready, Txn, Zxid
 from tests.invariants.builders import A, B, D, E
-from tests.protocols.ladis.builders import AB, EPOCH, START, active, following, recovering, synchronising, took_over
+from tests.protocols.ladis.builders import (
+    AB,
+    ABC,
+    EPOCH,
+    START,
+    active,
+    following,
+    recovering,
+    synchronising,
+    took_over,
+)
 from tests.protocols.zab.builders import at_once, gives_up, sent, written
-from zabcheck.protocols.base import Changed, Request, TimedOut
+from zabcheck.protocols.base import Cast, Changed, Request, TimedOut
 from zabcheck.protocols.ladis import LADIS
-from zabcheck.protocols.ladis.broadcast import can_broadcast, on_ack, on_commit, on_proposal, on_request
+from zabcheck.protocols.ladis.broadcast import acknowledge, can_broadcast, on_ack, on_commit, on_proposal, on_request
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
-from zabcheck.protocols.ladis.process import Mode, Server, abandon, identity
+from zabcheck.protocols.ladis.process import Mode, Server, abandon, first_of, identity
 from zabcheck.protocols.switches import ZabSwitches
 
 
@@ -154,3 +164,16 @@ def test_before_the_record_of_the_new_leader_a_proposal_is_kept_for_it() -> None
     assert on_proposal(follower, 1, Proposal(D)) == []
     assert (follower.history, follower.incoming) == (AB, AB.append(D))
     assert on_commit(follower, 1, Commit(START)) == []
+
+
+def test_without_commits_a_follower_counts_the_acks_of_its_epoch_for_itself_and_delivers() -> None:
+    """It sends its own to all (4.1)."""
+    follower = following(history=ABC, delivered=AB, switches=ZabSwitches(commits="acks"))
+    others = [each for each in (1, 2, 3) if each not in (follower.id, follower.leader)]
+    assert [each.to for each in acknowledge(follower) if isinstance(each, Cast)] == others
+    for epoch in (EPOCH - 1, EPOCH + 1):
+        for sender in (1, 2, 3):
+            on_ack(follower, sender, Ack(first_of(epoch) + 3))
+    assert follower.delivered == AB
+    assert on_ack(follower, 1, Ack(START)) == [Changed()]
+    assert on_ack(follower, 2, Ack(START)) == [Changed(), Deliver(follower.id, 0, ABC.txn)]

@@ -9,14 +9,14 @@ from tests.invariants.builders import A, B, C, D, E
 from tests.protocols.zab.builders import AB, EPOCH, established, follower, proposing, sent, synchronizing, txn
 from tests.tiers import sweep
 from zabcheck.protocols.base import Elected, Persist
-from zabcheck.protocols.switches import Switches
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.protocols.zab.follower import on_elected, on_newepoch, on_newleader
 from zabcheck.protocols.zab.histories import Missing, Whole, carry, last_common, lasts_of, received
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import AckE, CEpoch, NewEpoch, NewLeader
 from zabcheck.protocols.zab.process import Phase
 
-MISSING = Switches(histories="missing")
+MISSING = ZabSwitches(histories="missing")
 ABD = AB.append(D)
 
 

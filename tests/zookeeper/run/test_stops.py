@@ -33,7 +33,7 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
-from zabcheck.zookeeper.run.server import LIMITS, PATIENT_LIMITS, configuration
+from zabcheck.zookeeper.run.server import AS_BEFORE, LIMITS, PATIENT_LIMITS, configuration
 from zabcheck.zookeeper.verdict.judge import judge
 
 EXAMPLES = Path(__file__).parents[3] / "docs/examples"
@@ -79,7 +79,7 @@ def test_an_agent_that_does_not_come_up_is_told(tmp_path: Path, run: Path, monke
 
 def test_servers_whose_threads_are_held_wait_long() -> None:
     for patient, (init, sync) in ((False, LIMITS), (True, PATIENT_LIMITS)):
-        text = configuration("d", 1, {1: (2, 3)}, patient)
+        text = configuration(1, "d", 1, AS_BEFORE, {1: (2, 3)}, patient)
         assert f"initLimit={init}\nsyncLimit={sync}\n" in text
 
 

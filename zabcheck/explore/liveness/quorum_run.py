@@ -148,6 +148,16 @@ class QuorumRun:
                 found.append((leader, follower, to_leader))
         return found
 
+    def hearing_but_votes(self) -> Waiting:
+        """Return `Simulator.hearing_but_votes` for the quorum, in the same order."""
+        if self._steps.components.switches.elections == "fle":
+            return []
+        return sorted(
+            (receiver, sender, len(link.cast))
+            for sender, receiver, link in self._links()
+            if link.cast and self.process(receiver).is_up
+        )
+
     def may_broadcast(self, process: int) -> bool:
         """Return `Simulator.may_broadcast`."""
         state = self.process(process).state

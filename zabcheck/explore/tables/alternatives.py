@@ -56,7 +56,7 @@ class Alternatives:
         others = [p for p in self._components.ids if p != process]
         yield from ((self._number(choices.Receive(process, other)), FREE) for other in others)
         yield from ((self._number(choices.Notice(process, other)), FREE) for other in others)
-        if self._by_messages:
+        if switches.sends_outside:
             yield from ((self._number(choices.Hear(process, other)), FREE) for other in others)
         if switches.sync == "separate":
             yield self._number(choices.Sync(process)), FREE

@@ -62,7 +62,7 @@ class EpochUnknown(ValueError):
 
 
 class Link(NamedTuple):
-    """A connection, and whether its follower has stopped reading from it; and messages of elections (`Cast`).
+    """A connection, and whether its follower has stopped reading from it; and messages outside of it (`Cast`).
 
     `cast` are those from the process that has opened the connection to the other one. If there are some, and there is
     no connection, one that is closed at both ends takes its place.
@@ -276,7 +276,7 @@ class Components:
         return self._links(process.id, other, before, *after_acts(self._model, process, some, connections, cast))
 
     def _connections(self, process: int, other: int, pair: Pair) -> tuple[Connections, Cast]:
-        """Return the connections of these links between two processes, and their messages of elections."""
+        """Return the connections of these links between two processes, and their messages outside of them."""
         connections, cast = {}, {}
         for ends, number in zip(((process, other), (other, process)), pair, strict=True):
             link = self.links[number]
@@ -417,7 +417,7 @@ class Components:
 
 
 def _closed(opener: int, leader: int) -> Connection:
-    """Return a connection that is closed at both ends, for a link with messages of an election and no connection."""
+    """Return a connection that is closed at both ends, for a link without one that has messages outside of it."""
     connection = Connection(opener, leader)
     connection.follower_end = connection.leader_end = End.CLOSED
     return connection

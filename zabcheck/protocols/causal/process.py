@@ -38,12 +38,12 @@ def identity(p: Process) -> Hashable:
     return paxos.identity(p), p.broadcast, p.added.identity(p)
 
 
-def delivered(p: Process) -> set[Txn]:
+def already_delivered(p: Process) -> set[Txn]:
     """Return the transactions that this incarnation has delivered. O(their number)."""
     return {txn for instance in range(1, p.delivered + 1) for txn in p.chosen[instance]}
 
 
 def undelivered(p: Process) -> Value:
     """Return what the process has broadcast and this incarnation has not delivered, in order. O(delivered)."""
-    known = delivered(p)
+    known = already_delivered(p)
     return tuple(txn for txn in p.broadcast if txn not in known)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from zabcheck.invariants import Broadcast, Deliver, Txn, Zxid
 from zabcheck.protocols.base import Buffer, Effect, Elected, Persist, ProcessId, Request, Send
 from zabcheck.protocols.causal.messages import HandOver
-from zabcheck.protocols.causal.process import Process, delivered, undelivered
+from zabcheck.protocols.causal.process import Process, already_delivered, undelivered
 from zabcheck.protocols.paxos import acceptor, proposer
 from zabcheck.protocols.paxos.messages import Chosen, Phase1b, Value
 from zabcheck.protocols.paxos.proposer import OVERFLOW, can_broadcast, propose_waiting
@@ -33,7 +33,7 @@ def on_hand_over(p: Process, sender: ProcessId, m: HandOver) -> list[Effect]:
 
     It is not asked who was primary when: a proposer has the broadcasts of earlier primaries delivered after its own.
     """
-    known = delivered(p)
+    known = already_delivered(p)
     fresh = tuple(txn for txn in m.value if txn not in known)
     if not p.leads or not fresh:
         return []
@@ -68,7 +68,7 @@ def on_request(
 
 def on_chosen(p: Process, sender: ProcessId, m: Chosen) -> list[Effect]:
     """Learn a chosen value, and deliver of it what is not delivered yet: it may be in several instances."""
-    known = delivered(p)
+    known = already_delivered(p)
     effects: list[Effect] = []
     for effect in proposer.on_chosen(p, sender, m):
         if isinstance(effect, Deliver):

@@ -4,6 +4,8 @@
 differs in several steps at once, so the letter is a protocol of its own and not a mutant of `ladis`.
 """
 
+from collections.abc import Mapping
+
 from zabcheck.protocols.base import (
     Activity,
     Elected,
@@ -74,6 +76,13 @@ def describe(f: process.Server) -> dict[str, str | tuple[str, ...]]:
         "log": found["log"],
         **f.switches.described(f.waiting),
     }
+
+
+def counts_what_only_it_hears(values: Mapping[str, object]) -> str:
+    """Explain why the letter cannot do without COMMITs; "" if it need not."""
+    if values.get("commits") != "acks":
+        return ""
+    return "commits=acks: a leader of `ladis-2008` counts FOLLOWERINFO, which no follower hears; `ladis` can do it"
 
 
 _LEGEND = (
@@ -159,6 +168,7 @@ LADIS_2008 = Protocol(
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
     switches=ZabSwitches,
+    contradiction=counts_what_only_it_hears,
 )
 
 PROTOCOLS = (LADIS, LADIS_2008)

@@ -1,9 +1,9 @@
 """Broadcast mode (LADIS 2008, 4.1): a two-phase commit without aborts, over FIFO channels."""
 
 from zabcheck.invariants import Accept, Broadcast, Establish, Ready, Txn, Zxid
-from zabcheck.protocols.base import Changed, Effect, GiveUp, Persist, ProcessId, Request, Send
+from zabcheck.protocols.base import Cast, Changed, Effect, GiveUp, Persist, ProcessId, Request, Send
 from zabcheck.protocols.ladis.messages import Ack, Commit, Proposal
-from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_to, first_of
+from zabcheck.protocols.ladis.process import Follower, Leader, Mode, deliver_up_to, epoch_of, first_of
 
 
 def can_broadcast(l: Leader) -> bool:
@@ -56,15 +56,18 @@ def on_proposal(f: Follower, sender: ProcessId, m: Proposal) -> list[Effect]:
     f.history = f.history.append(m.txn)
     f.zxid = m.txn.zxid.packed()
     accepted = [Accept(f.id, f.incarnation, f.recognised, m.txn)] if f.recognised else []
-    return [Persist(history=f.history, zxid=f.zxid), *accepted, Send(sender, Ack(f.zxid))]
+    return [Persist(history=f.history, zxid=f.zxid), *accepted, *acknowledge(f)]
 
 
 def on_ack(l: Leader, sender: ProcessId, m: Ack) -> list[Effect]:
     """4.1: with ACKs from a quorum the leader broadcasts a COMMIT, and delivers the message locally.
 
-    It is a follower of its own, so it is sent one, too.
+    It is a follower of its own, so it is sent one, too. Where followers send their ACKs to all, each server counts for
+    itself, and one may come from a follower of another leader.
     """
-    if not l.leads or l.log is None or sender not in l.listed:
+    if not l.leads:
+        return keep_ack(l, sender, m) if l.switches.counts_everywhere else []
+    if l.log is None or sender not in l.listed or (l.switches.counts_everywhere and epoch_of(m.zxid) != l.epoch):
         return []
     l.acks = {**l.acks, sender: max(m.zxid, l.acks.get(sender, 0))}
     return commit_acknowledged(l)
@@ -83,9 +86,21 @@ def commit_acknowledged(l: Leader) -> list[Effect]:
             effects: list[Effect] = [] if l.active else [Establish(l.id, l.incarnation, l.epoch)]
             l.active = True
             l.committed = zxid
-            effects += [Send(each, Commit(zxid)) for each in l.listed]
+            effects += [Send(each, Commit(zxid)) for each in those_to_tell(l)]
+            l.brought = {each: last for each, last in l.brought.items() if last > zxid}
             return [*effects, *propose_waiting(l)]
     return []
+
+
+def those_to_tell(l: Leader) -> tuple[ProcessId, ...]:
+    """Return the followers to which a COMMIT goes: all of the broadcast list.
+
+    Where they count ACKs themselves, only those of them that may have missed some, and the leader's own: when a
+    follower was brought up to date, ACKs of what it was told may have gone out already.
+    """
+    if not l.switches.counts_everywhere:
+        return l.listed
+    return tuple(each for each in l.listed if each == l.id or each in l.brought)
 
 
 def propose_waiting(l: Leader) -> list[Effect]:
@@ -107,8 +122,45 @@ def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
         return []
     begins = f.mode is not Mode.BROADCAST
     f.mode = Mode.BROADCAST
-    effects = deliver_up_to(f, m.zxid)
+    effects = [*deliver_up_to(f, m.zxid), *deliver_acknowledged(f)]
     if begins and f.leads:
         f.instance = f.epoch
         effects.append(Ready(f.id, f.incarnation, f.epoch))
     return effects
+
+
+# "The leader does not have to send the COMMIT if the followers broadcast the ACKs to each other" (4.1).
+
+
+def acknowledge(f: Follower) -> list[Effect]:
+    """4.1: acknowledge, to the leader, what is on the disk; without COMMITs to all other servers, too, and count it."""
+    assert f.leader is not None
+    ack = Ack(f.zxid)
+    if not f.switches.counts_everywhere:
+        return [Send(f.leader, ack)]
+    others = [each for each in range(1, f.quorums.size + 1) if each not in (f.id, f.leader)]
+    own = [] if f.leads else [Send(f.id, ack)]
+    return [Send(f.leader, ack), *own, *(Cast(each, ack) for each in others)]
+
+
+def keep_ack(f: Follower, sender: ProcessId, m: Ack) -> list[Effect]:
+    """4.1 without COMMITs: keep the ACK of another follower, or the own one, and deliver what a quorum has on disk now.
+
+    It may have overtaken the PROPOSAL, and all that the new leader sends, as these come on another link: so it is kept
+    in any mode, and counts once its epoch is recognised. ACKs of an epoch that this server has left never do.
+    """
+    if f.mode is Mode.ELECTION or epoch_of(m.zxid) < f.recognised:
+        return []
+    f.heard = {**f.heard, sender: m.zxid}
+    return [Changed(), *deliver_acknowledged(f)]
+
+
+def deliver_acknowledged(f: Follower) -> list[Effect]:
+    """Deliver, in broadcast mode, what a quorum has on disk in the epoch of this follower, as far as it has that."""
+    return deliver_up_to(f, acknowledged(f)) if f.mode is Mode.BROADCAST else []
+
+
+def acknowledged(f: Follower) -> int:
+    """Return the highest zxid that, as far as this server knows, a quorum has on disk in its epoch; 0 if none."""
+    acks = {each: zxid for each, zxid in f.heard.items() if epoch_of(zxid) == f.recognised}
+    return max((z for z in acks.values() if f.quorums.contains([each for each in acks if acks[each] >= z])), default=0)

@@ -68,6 +68,8 @@ class Server(Struct, gc=False):
     leader: ProcessId | None = None
     incoming: Chain | None = None
     """Repaired: the log that the leader's messages build up, until the record of the new leader makes it durable."""
+    heard: Mapping[ProcessId, int] = {}
+    """Without COMMITs: the zxid of the last ACK that came from each server while this one has had its leader."""
 
     # As a leader.
     followers: Mapping[ProcessId, FollowerInfo] = {}
@@ -93,6 +95,9 @@ class Server(Struct, gc=False):
     """The highest zxid that each follower is known to have on its disk."""
     active: bool = False
     committed: int = 0
+    brought: Mapping[ProcessId, int] = {}
+    """Without COMMITs: the highest zxid that the leader had used when it brought each follower up to date, as long as
+    that is not committed."""
     waiting: tuple[str, ...] = ()
     """The requests that wait until fewer proposals are outstanding, the first one first."""
 
@@ -146,6 +151,7 @@ def abandon(f: Server) -> None:
     f.mode = Mode.ELECTION
     f.leader = None
     f.incoming = None
+    f.heard = {}
     f.followers = {}
     f.epoch = 0
     f.recognisers = ()
@@ -159,6 +165,7 @@ def abandon(f: Server) -> None:
     f.acks = {}
     f.active = False
     f.committed = 0
+    f.brought = {}
     f.waiting = ()
     f.instance = 0
     f.added = f.added.abandoned()
@@ -178,7 +185,8 @@ def identity(f: Server) -> Hashable:
     """Return everything that the further steps of a server may depend on.
 
     Left out is the order in which followers came to a leader, once it does not fetch from any of them any more: from
-    then on that only orders the messages to different followers in one step.
+    then on that only orders the messages to different followers in one step. So is that in which ACKs came to a
+    follower, and the ACKs that cannot have it deliver anything any more.
     """
     followers, recognisers = tuple(f.followers.items()), f.recognisers
     return (
@@ -203,10 +211,18 @@ def identity(f: Server) -> Hashable:
         frozenset(f.acks.items()),
         f.active,
         f.committed,
+        frozenset(f.brought.items()),
+        frozenset(item for item in f.heard.items() if _may_count(f, item[1])),
         f.waiting,
         f.instance,
         f.added.identity(f),
     )
+
+
+def _may_count(f: Server, zxid: int) -> bool:
+    """Return True if an ACK of this zxid may still have its follower deliver something under this leader."""
+    delivered = f.delivered.zxid.packed() if f.mode is Mode.BROADCAST else 0
+    return epoch_of(zxid) >= f.recognised and zxid > delivered
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
@@ -222,6 +238,8 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         fetches_from=None if value.fetches_from is None else names[value.fetches_from],
         listed=tuple(names[each] for each in value.listed),
         acks=renamed(value.acks, names),
+        heard=renamed(value.heard, names),
+        brought=renamed(value.brought, names),
         added=value.added.renamed(names),
     )
 
@@ -238,6 +256,7 @@ def on_lost(f: Server, sender: ProcessId, m: Lost) -> list[Effect]:
     f.followers = {follower: info for follower, info in f.followers.items() if follower != m.peer}
     f.recognisers = tuple(each for each in f.recognisers if each != m.peer)
     f.listed = tuple(each for each in f.listed if each != m.peer)
+    f.brought = {each: zxid for each, zxid in f.brought.items() if each != m.peer}
     if f.fetches_from == m.peer:
         return [GiveUp("who was asked for its log is gone")]
     if f.epoch and not f.quorums.contains(f.followers):

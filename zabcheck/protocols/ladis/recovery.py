@@ -22,8 +22,8 @@ highest zxid is an optimization": a leader without it finds the server that has 
 
 from zabcheck.invariants import Adopt, Chain, Promise, Truncate, Zxid
 from zabcheck.protocols.base import Changed, Connect, Effect, Elected, GiveUp, Persist, ProcessId, Send
+from zabcheck.protocols.ladis.broadcast import acknowledge
 from zabcheck.protocols.ladis.messages import (
-    Ack,
     AckEpoch,
     Commit,
     Fetch,
@@ -191,6 +191,8 @@ def synchronise(l: Leader, follower: ProcessId) -> list[Effect]:
     if l.active:
         effects.append(Send(follower, Commit(l.committed)))
     l.listed = (*l.listed, follower)
+    if l.switches.counts_everywhere and not (l.active and l.latest <= l.committed):
+        l.brought = {**l.brought, follower: l.latest}
     return effects
 
 
@@ -217,5 +219,4 @@ def on_new_leader(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
         effects.append(Truncate(f.id, f.incarnation, kept.zxid, kept.length))
     h = f.history
     effects.append(Adopt(f.id, f.incarnation, epoch_of(m.zxid), h.zxid, h.length, h.hash))
-    effects.append(Send(sender, Ack(f.zxid)))
-    return effects
+    return [*effects, *acknowledge(f)]

@@ -6,6 +6,7 @@ and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) woul
 
 from zabcheck.invariants import (
     EMPTY,
+    NO_ZXID,
     Accept,
     AckEpoch,
     Adopt,
@@ -18,7 +19,19 @@ from zabcheck.invariants import (
     Truncate,
     Zxid,
 )
-from zabcheck.protocols.base import Connect, Effect, Elected, GiveUp, Lost, Persist, ProcessId, Send, TimedOut
+from zabcheck.protocols.base import (
+    Cast,
+    Changed,
+    Connect,
+    Effect,
+    Elected,
+    GiveUp,
+    Lost,
+    Persist,
+    ProcessId,
+    Send,
+    TimedOut,
+)
 from zabcheck.protocols.zab.histories import base_of, carry, lasts_of, received
 from zabcheck.protocols.zab.messages import (
     Ack,
@@ -125,7 +138,7 @@ def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Ef
     effects.append(Adopt(f.id, f.incarnation, m.epoch, history.zxid, history.length, history.hash))
     assert f.leader is not None
     effects.append(Send(f.leader, AckLd(m.epoch, m.history.zxid)))
-    return effects
+    return [*effects, *tell_others(f, Ack(m.epoch, m.history.zxid))]
 
 
 def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
@@ -145,6 +158,7 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
         f.delivered = f.base  # the log does not go back so far: the application takes the snapshot over
         effects.append(Restore(f.id, f.incarnation, f.base.zxid, f.base.length, f.base.hash))
     effects += deliver_up_to(f, m.zxid)
+    effects += deliver_acknowledged(f)
     if f.leads:
         f.instance = m.epoch
         effects.append(Ready(f.id, f.incarnation, m.epoch))
@@ -171,6 +185,7 @@ def accept_proposal(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
         Persist(history=f.history),
         Accept(f.id, f.incarnation, m.epoch, m.txn),
         Send(sender, Ack(m.epoch, m.txn.zxid)),
+        *tell_others(f, Ack(m.epoch, m.txn.zxid)),
     ]
 
 
@@ -195,6 +210,47 @@ def deliver_up_to(f: Follower, zxid: Zxid) -> list[Effect]:
         return []
     f.delivered = target
     return [Deliver(f.id, f.incarnation, txn) for txn in target.after(done)]
+
+
+# Broadcast without COMMITs (LADIS 2008, 4.1): each follower sends its ACKs to all, and each process counts for itself.
+
+
+def tell_others(f: Follower, ack: Ack) -> list[Effect]:
+    """Send an ACK, after that to the leader, to all other processes, and count it; nothing where the leader COMMITs.
+
+    An ACK-LD tells them as much as an ACK of the last transaction that it covers, or without it they could not know
+    that this is accepted by a quorum.
+    """
+    if not f.switches.counts_everywhere:
+        return []
+    others = [each for each in range(1, f.quorums.size + 1) if each not in (f.id, f.leader)]
+    own = [] if f.leads else [Send(f.id, ack)]
+    return [*own, *(Cast(each, ack) for each in others)]
+
+
+def keep_ack(f: Follower, sender: ProcessId, m: Ack) -> list[Effect]:
+    """Keep the ACK of another follower, or the own one, and deliver what is acknowledged by a quorum now.
+
+    It may have overtaken the PROPOSE, and even the NEWEPOCH, as these come on another link: so it is kept in any phase,
+    and counts once f.p is its epoch. ACKs of an epoch that this follower has left never do.
+    """
+    if f.phase is Phase.ELECTION or m.epoch < f.accepted_epoch:
+        return []
+    f.heard = {**f.heard, sender: m}
+    return [Changed(), *deliver_acknowledged(f)]
+
+
+def deliver_acknowledged(f: Follower) -> list[Effect]:
+    """Deliver, after COMMIT-LD, what a quorum has acknowledged in the epoch of this follower, as far as it has that."""
+    if f.phase is not Phase.BROADCAST:
+        return []
+    return deliver_up_to(f, min(acknowledged(f), f.history.zxid))
+
+
+def acknowledged(f: Follower) -> Zxid:
+    """Return the highest zxid that, as far as this follower knows, a quorum has accepted in its epoch."""
+    acks = [(each, ack.zxid) for each, ack in f.heard.items() if ack.epoch == f.accepted_epoch]
+    return max((zxid for _, zxid in acks if f.is_accepted(acks, zxid)), default=NO_ZXID)
 
 
 # The end of an iteration (V-C).

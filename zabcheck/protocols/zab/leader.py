@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from zabcheck.invariants import Broadcast, Establish, Txn, Zxid
 from zabcheck.protocols.base import Changed, Effect, GiveUp, Lost, ProcessId, Request, Send
-from zabcheck.protocols.zab.follower import lasts, on_lost_leader
+from zabcheck.protocols.zab.follower import keep_ack, lasts, on_lost_leader
 from zabcheck.protocols.zab.histories import base_of, carry, received
 from zabcheck.protocols.zab.messages import (
     Ack,
@@ -129,6 +129,7 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
     # The sender is not SYNCED yet: what its ACK-LD helps to commit, its own COMMIT-LD will tell it.
     commits = commit_acknowledged(l, l.is_accepted, others) if l.established else []
     l.links = {**l.links, sender: Link.SYNCED}
+    l.brought = brought_by(l, sender, m)
     if l.established:
         return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
     if not l.is_quorum([*l.acks, *others]):
@@ -138,6 +139,18 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
     effects: list[Effect] = [Establish(l.id, l.incarnation, l.new_epoch)]
     effects += [Send(f, CommitLd(l.new_epoch, l.committed)) for f, link in l.links.items() if link is Link.SYNCED]
     return effects
+
+
+def brought_by(l: Leader, joiner: ProcessId, m: AckLd) -> dict[ProcessId, Zxid]:
+    """Return `brought` when a follower has accepted NEWLEADER, for a leader that sends no COMMITs (LADIS 2008, 4.1).
+
+    A late joiner has missed ACKs of transactions that its NEWLEADER brought. So it is sent COMMITs as long as those are
+    not all committed. ACKs of a transaction that is proposed later reach it, as they are sent later, too.
+    """
+    brought = {each: zxid for each, zxid in l.brought.items() if each != joiner}
+    if l.established and l.switches.counts_everywhere and m.zxid > l.committed:
+        brought[joiner] = m.zxid
+    return brought
 
 
 # Phase 3: broadcast.
@@ -213,8 +226,13 @@ def on_ack(
     is_accepted: Accepted | None = None,
     others: Acks = NO_ACKS,
 ) -> list[Effect]:
-    """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_accepted`, or count `others`.)"""
-    if not l.leads or sender not in l.acks:
+    """Step l.3.2: commit what a quorum of followers has accepted. (Mutants choose `is_accepted`, or count `others`.)
+
+    Where followers send their ACKs to all, one may come from a follower of another leader.
+    """
+    if not l.leads:
+        return keep_ack(l, sender, m) if l.switches.counts_everywhere else []
+    if sender not in l.acks or (l.switches.counts_everywhere and m.epoch != l.new_epoch):
         return []
     l.acks = {**l.acks, sender: m.zxid}
     if m.zxid <= l.committed:
@@ -234,9 +252,19 @@ def commit_acknowledged(l: Leader, is_accepted: Accepted, others: Acks = NO_ACKS
         if is_accepted(acks, zxid):
             l.committed = zxid
             commit = Commit(l.new_epoch, zxid)
-            commits = [Send(follower, commit) for follower, link in l.links.items() if link is Link.SYNCED]
+            commits = [Send(each, commit) for each in those_to_tell(l)]
+            l.brought = {each: last for each, last in l.brought.items() if last > zxid}
             return [*commits, *broadcast_waiting(l)]
     return []
+
+
+def those_to_tell(l: Leader) -> list[ProcessId]:
+    """Return the followers to which a COMMIT goes: all that acknowledged NEWLEADER.
+
+    Where they count ACKs themselves, only those of them that have missed some, and the leader's own.
+    """
+    synced = [each for each, link in l.links.items() if link is Link.SYNCED]
+    return [each for each in synced if each == l.id or each in l.brought] if l.switches.counts_everywhere else synced
 
 
 # The end of an iteration (V-B).
@@ -246,7 +274,8 @@ def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
     """V-B: the leader considers that follower down; without a quorum of followers it gives up its leadership."""
     if not l.leads:
         return on_lost_leader(l, m)
-    l.links = {follower: link for follower, link in l.links.items() if follower != m.peer}
+    l.links = {each: link for each, link in l.links.items() if each != m.peer}
+    l.brought = {each: last for each, last in l.brought.items() if each != m.peer}
     if l.new_epoch and not l.is_quorum(l.links):
         return [GiveUp("no quorum of followers is left")]
     return []

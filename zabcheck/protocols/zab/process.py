@@ -27,7 +27,7 @@ from zabcheck.protocols.base import (
     renamed,
 )
 from zabcheck.protocols.switches import Switches, ZabSwitches, completed
-from zabcheck.protocols.zab.messages import AckE
+from zabcheck.protocols.zab.messages import Ack, AckE
 
 
 class Phase(Enum):
@@ -75,6 +75,8 @@ class Process(Struct, gc=False):
     # Of the iteration, as a follower.
     phase: Phase = Phase.ELECTION
     leader: ProcessId | None = None
+    heard: Mapping[ProcessId, Ack] = {}
+    """Without COMMITs: the last ACK that came from each process in this iteration."""
 
     # Of the iteration, as a leader.
     new_epoch: int = 0
@@ -98,6 +100,8 @@ class Process(Struct, gc=False):
     """The highest zxid that each follower acknowledged, by ACK or by ACK-LD."""
     committed: Zxid = NO_ZXID
     """The highest zxid that this leader committed."""
+    brought: Mapping[ProcessId, Zxid] = {}
+    """Without COMMITs: the last zxid in the NEWLEADER of each late joiner, as long as that is not committed."""
     waiting: tuple[str, ...] = ()
     """The requests that wait until fewer proposals are outstanding, the first one first."""
 
@@ -176,6 +180,7 @@ def abandon(f: Process) -> None:
     """
     f.phase = Phase.ELECTION
     f.leader = None
+    f.heard = {}
     f.new_epoch = 0
     f.promises = {}
     f.acks_e = {}
@@ -187,6 +192,7 @@ def abandon(f: Process) -> None:
     f.initial = NO_ZXID
     f.established = False
     f.committed = NO_ZXID
+    f.brought = {}
     f.waiting = ()
     f.instance = 0
     f.added = f.added.abandoned()
@@ -211,9 +217,9 @@ def identity(f: Process) -> Hashable:
     """Return everything that the further steps of a process may depend on (DSN 2011, table 1, and the iteration).
 
     Left out is the order in which followers came to a leader, which only orders the messages to different followers in
-    one step. Left out is also what no step reads again: the CEPOCHs once e' is chosen (l.1.1), the ACK-Es once I_e' is
-    chosen (l.1.2), the end of I_e' once the epoch is established (l.2.2), and acknowledgements of what is committed
-    (l.3.2).
+    one step, and that in which ACKs came to a follower. Left out is also what no step reads again: the CEPOCHs once e'
+    is chosen (l.1.1), the ACK-Es once I_e' is chosen (l.1.2), the end of I_e' once the epoch is established (l.2.2),
+    and acknowledgements of what is committed (l.3.2) or delivered.
     """
     proposed = f.proposed is not None
     return (
@@ -236,10 +242,18 @@ def identity(f: Process) -> Hashable:
         f.established,
         frozenset((follower, max(zxid, f.committed)) for follower, zxid in f.acks.items()),
         f.committed,
+        frozenset(f.brought.items()),
+        frozenset(item for item in f.heard.items() if _may_count(f, item[1])),
         f.waiting,
         f.instance,
         f.added.identity(f),
     )
+
+
+def _may_count(f: Process, ack: Ack) -> bool:
+    """Return True if the ACK may still have its follower deliver something in this iteration."""
+    delivered = f.delivered.zxid if f.phase is Phase.BROADCAST else NO_ZXID
+    return ack.epoch >= f.accepted_epoch and ack.zxid > delivered
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
@@ -255,5 +269,7 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         lasts=renamed(value.lasts, names),
         links=renamed(value.links, names),
         acks=renamed(value.acks, names),
+        heard=renamed(value.heard, names),
+        brought=renamed(value.brought, names),
         added=value.added.renamed(names),
     )

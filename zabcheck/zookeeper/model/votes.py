@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from zabcheck.invariants import Zxid
-from zabcheck.protocols.base import Ballot, ProcessId
+from zabcheck.protocols.base import Message, ProcessId
 
 State = Literal["LOOKING", "FOLLOWING", "LEADING"]
 """The state of a notification's sender (`QuorumPeer.ServerState`)."""
@@ -26,7 +26,7 @@ class Vote(Struct, frozen=True, order=True, gc=False):
         return f"p{self.leader} ({self.epoch}, {self.zxid})"
 
 
-class Notification(Ballot, frozen=True):
+class Notification(Message, frozen=True):
     """A message between servers in an election (`FastLeaderElection.Notification`).
 
     `round` is the sender's logicalclock, or, from one that looks for no leader, that of the election that it is from.

@@ -20,6 +20,7 @@ from zabcheck.zookeeper.run.choices.links import (
 )
 from zabcheck.zookeeper.run.choices.servers import Kill, KillAll, Pause, Resume, Start, StartAll
 from zabcheck.zookeeper.run.running import Running
+from zabcheck.zookeeper.run.server import AS_BEFORE
 from zabcheck.zookeeper.run.undone import NotApplicable, NothingCame
 
 A, B, C = 3, 2, 1
@@ -55,7 +56,10 @@ class Ensemble:
         proxy = Asked(self.asked, answer=known.get("held", True))
         proxy.trap = lambda *trap: self.asked.append(("trap", *trap[:3], trap[3].about[0]))
         ensemble = SimpleNamespace(
-            servers=servers, proxy=proxy, start=lambda number: self.asked.append(("start", number))
+            servers=servers,
+            proxy=proxy,
+            has_list=lambda _: True,
+            start=lambda number, members=AS_BEFORE: self.asked.append(("start", number, *members.voters)),
         )
         self.running = Running(cast(Any, ensemble), cast(Any, None))
         self.running.roles = {"A": A, "B": B, "C": C, "leader": B}

@@ -90,7 +90,7 @@ def test_a_server_that_was_down_finds_the_last_one_of_each() -> None:
 
 
 def queues(voting: Voting) -> dict[tuple[int, int], list[object]]:
-    return {link: list(queue) for link, queue in voting.run.channels.ballots.queues.items()}
+    return {link: list(queue) for link, queue in voting.run.channels.casts.queues.items()}
 
 
 def test_connections_that_break_do_not_concern_them() -> None:
