@@ -156,7 +156,7 @@ CUT = """
   return scrollWidth - clientWidth;
 })
 """
-"""How much wider the panel with the state, and the table in it, are than what is seen of them."""
+"""The widths of the panel with the state, and of the table in it, beyond what is seen of them."""
 
 
 @each_explained

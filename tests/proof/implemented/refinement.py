@@ -42,7 +42,7 @@ def abstract(txn: Txn) -> AbstractTxn:
 
 
 class Shown(Struct, frozen=True):
-    """What a server of the model shows of the relations that may lose tuples, and of its two files of epochs."""
+    """The part of a server of the model that the proof has relations for: disk, memory, connection, files of epochs."""
 
     accepted_epoch: int
     current_epoch: int
@@ -104,7 +104,7 @@ class Refinement:
         return of(self.world, relation, Servers)
 
     def about(self, relation: str, *first: Thing) -> set[AbstractTxn]:
-        """Return the last terms of the tuples that begin so."""
+        """Return the last things of the tuples that begin with `first`."""
         return {each[-1] for each in self.of(relation) if each[:-1] == first}
 
     def current_epoch(self, n: str) -> int:
@@ -156,7 +156,7 @@ class Refinement:
         if not ends:
             self.discover(n, p, effects)
         self.forget(p, effects)
-        self.synchronise(n, before, p, goal, m)
+        self.synchronise(n, p, goal, m)
         self.write(n, before, p, goal, effects, ends)
         self.acknowledge(n, p, effects)
         self.establish(n, effects)
@@ -198,7 +198,7 @@ class Refinement:
             else:
                 self.one_of(steps.choose_empty, ((p.epoch, n, q, self.current_epoch(n)) for q in self.world[1]))
 
-    def synchronise(self, n: str, before: Server, p: Server, goal: Shown, m: Message) -> None:
+    def synchronise(self, n: str, p: Server, goal: Shown, m: Message) -> None:
         if (n,) not in self.of("joined") and goal.joined and not p.leads:
             e = p.accepted_epoch
             match m:
@@ -211,7 +211,7 @@ class Refinement:
                     self.do(steps.snap, n, e, (last[0], last[1] + 1, ""))
 
     def write(self, n: str, before: Server, p: Server, goal: Shown, effects: Sequence[Effect], ends: bool) -> None:
-        """What reaches the disk, or the queue of the thread that logs."""
+        """Take the steps that write to the disk, or put records into the queue of the thread that logs."""
         e = before.accepted_epoch if ends else p.accepted_epoch
         for each in effects:
             if isinstance(each, Broadcast):
@@ -246,13 +246,13 @@ class Refinement:
                 self.one_of(steps.establish, ((each.epoch, n, q) for q in self.world[1]))
 
     def forget(self, p: Server, effects: Iterable[Effect]) -> None:
-        """What a leader does before it synchronises with a follower."""
+        """Forget acknowledgements of a follower, as its leader does before it synchronises it."""
         for each in effects:
             if isinstance(each, Send) and isinstance(each.message, messages.Diff | messages.Trunc | messages.Snap):
                 self.do(steps.forget, name_of(each.to), p.epoch)
 
     def commit(self, n: str, before: Server, p: Server) -> None:
-        """What a leader counts and commits: its own acknowledgements count when they are forced."""
+        """Count and commit as a leader, whose own acknowledgement counts when a transaction is forced."""
         if not p.leads:
             return
         e = p.epoch

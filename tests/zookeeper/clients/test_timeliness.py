@@ -1,4 +1,4 @@
-"""How old reads are: by the judge, and as the promise reads, each read compared with each write."""
+"""The age of reads, by the judge and by the promise read literally: each read is compared with each write."""
 
 from random import Random
 
