@@ -523,6 +523,7 @@ CATALOGUE: dict[str, Mutant] = {
             "a change of leader",
             {ladis.Ack: count_acks_of_any_epoch},
             {"environment": _COUNTING},
+            processes=5,
         ),
         Mutant(
             "change-by-new-only",

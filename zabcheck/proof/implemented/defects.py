@@ -15,6 +15,7 @@ from zabcheck.proof.implemented.steps import (
     add_all,
     become,
     disconnect,
+    has_initial_forced,
     has_latest_epoch,
     join_unsaved,
     keep,
@@ -177,8 +178,8 @@ def acknowledge_queued(s: Servers, n: Node, e: Epoch) -> Change:
 @step("f.2.1")
 def acknowledge_before_epoch(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n acknowledges it, and writes currentEpoch at UPTODATE."""
-    has_all = every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=acknowledge_newleader(s, n, e))
+    when = s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_initial_forced(s, n, e)
+    return Change(when=when, adds=acknowledge_newleader(s, n, e))
 
 
 @step("f.2.2")

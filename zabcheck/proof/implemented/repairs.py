@@ -3,7 +3,7 @@
 from zabcheck.proof.implemented import steps
 from zabcheck.proof.implemented.defects import Defect, truncate_without_forgetting, unsaved_or_logged
 from zabcheck.proof.implemented.servers import Servers
-from zabcheck.proof.implemented.steps import become, disconnect, keep, step
+from zabcheck.proof.implemented.steps import become, disconnect, keep, may_load, step
 from zabcheck.proof.logic import Epoch, Node, Transaction, epoch_of, every
 from zabcheck.proof.steps import Change, add
 
@@ -23,8 +23,7 @@ def truncate_behind_committed(s: Servers, n: Node, e: Epoch, z: Transaction) -> 
 @step("crash")
 def load_unforced(s: Servers, n: Node, z: Transaction) -> Change:
     """QuorumPeer.loadDataBase: currentEpoch is older than z, the last in n's log, which is not forced."""
-    last = s.log(n, z) & every(lambda t: s.log(n, t) >> (t <= z), Transaction)
-    return Change(when=~s.joined(n) & last, adds=(add("current", n, epoch_of(z)),))
+    return Change(when=may_load(s, n, z), adds=(add("current", n, epoch_of(z)),))
 
 
 @step("f.2.1")

@@ -219,8 +219,13 @@ def force(s: Servers, n: Node, z: Transaction) -> Change:
 @step("f.2.1")
 def write_epoch(s: Servers, n: Node, e: Epoch) -> Change:
     """Learner.syncWithLeader, NEWLEADER: once all of I_e is forced, n writes currentEpoch."""
-    has_all = every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=(add("current", n, e),))
+    when = s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_initial_forced(s, n, e)
+    return Change(when=when, adds=(add("current", n, e),))
+
+
+def has_initial_forced(s: Servers, n: Node, e: Epoch) -> Formula:
+    """Return the formula that all of I_e is on n's disk."""
+    return every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
 
 
 @step("f.2.1")
@@ -323,17 +328,20 @@ def restart(n: Node, which: Callable[[Transaction], Formula]) -> tuple[Addition,
 @step("crash")
 def load(s: Servers, n: Node, z: Transaction) -> Change:
     """QuorumPeer.loadDataBase: currentEpoch is older than z, the last in n's log, so n writes the epoch of z."""
-    last = s.forced(n, z) & every(lambda t: s.log(n, t) >> (t <= z), Transaction)
-    return Change(when=~s.joined(n) & last, adds=(add("current", n, epoch_of(z)),))
+    return Change(when=s.forced(n, z) & may_load(s, n, z), adds=(add("current", n, epoch_of(z)),))
+
+
+def may_load(s: Servers, n: Node, z: Transaction) -> Formula:
+    """Return the formula that n has no leader, and that z is the last in its log."""
+    return ~s.joined(n) & s.log(n, z) & every(lambda t: s.log(n, t) >> (t <= z), Transaction)
 
 
 @step("crash")
 def load_snapshot(s: Servers, n: Node, e: Epoch) -> Change:
     """QuorumPeer.loadDataBase: the same where a SNAP was labelled ⟨e,0⟩, which is the zxid that a leader began with."""
-    has_all = every(lambda t: s.initial(e, t) >> s.forced(n, t), Transaction)
     no_other = every(lambda t: s.log(n, t) >> s.history(e, t), Transaction)
     return Change(
-        when=~s.joined(n) & s.reached(n, e) & s.opened(e) & has_all & no_other,
+        when=~s.joined(n) & s.reached(n, e) & s.opened(e) & has_initial_forced(s, n, e) & no_other,
         adds=(add("current", n, e),),
     )
 
