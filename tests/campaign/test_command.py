@@ -248,8 +248,9 @@ def test_a_signal_comes_to_the_command_and_spark_below_it(number: int, tmp_path:
 
 
 def test_a_folder_that_holds_a_campaign_is_not_written_to(
-    spark: "SparkSession", campaign: Path, zabcheck: Command
+    campaign: Path, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    make_here(monkeypatch)
     assert error(zabcheck, *SMALL, "--out", "there") == (
         "--out there: holds a campaign already; --resume goes on with it"
     )
@@ -278,7 +279,7 @@ def test_a_campaign_goes_on_as_it_began(option: str, value: str, has: str, zabch
 
 
 @pytest.fixture(scope="session")
-def one(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Path:
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A campaign that has begun, and no more."""
     folder = tmp_path_factory.mktemp("one")
     Store(str(folder)).begin(small())
@@ -331,6 +332,7 @@ def test_a_cluster_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_corrupt_part_is_named(spark: "SparkSession", campaign: Path, zabcheck: Command) -> None:
     part = campaign / "runs/part-000003.parquet"
     part.write_bytes(part.read_bytes()[:100])

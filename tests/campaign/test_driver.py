@@ -54,6 +54,7 @@ def finished(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) ->
     return store, shown
 
 
+@pytest.mark.slow
 def test_the_runs_are_those_that_are_made_without_spark(
     finished: tuple[Store, list[Progress]], without_spark: Store
 ) -> None:
