@@ -10,7 +10,7 @@ NORMAL := not slow and not browser and not zookeeper and not kits
 # The tests start some hundred processes: with compiled modules on disk each starts in half the time.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test slowest test-slow test-browser test-zookeeper test-kits lint gate docs bench clean
+.PHONY: run test slowest test-slow test-browser test-zookeeper test-kits lint gate docs site bench clean
 
 # Check Zab, then plant a bug and see it found, minimised and explained (which is exit code 1, and expected here); then
 # a small campaign on Spark, on this machine.
@@ -63,6 +63,10 @@ gate: .venv/installed
 # `.venv/bin/python -m docs.generators campaigns evaluation`.
 docs: .venv/installed-for-docs
 	$(BIN)/python -m docs.generators
+	$(MAKE) site
+
+# The pages as they are: that each is as it would be written now is tested by test-slow.
+site: .venv/installed-for-docs
 	$(BIN)/python -m docs.generators.site
 
 bench: .venv/installed-for-tests

@@ -61,8 +61,8 @@ def view_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         [
             ("hypothesis", 0, 20),
             ("swarm", 0, 60),
-            *(("swarm", seed, 1500) for seed in (1, 2)),
-            *(("hypothesis", seed, 500) for seed in (1, 2)),
+            ("swarm", 1, 1500),
+            ("hypothesis", 1, 500),
         ],
         [("hypothesis", 0, 20), ("swarm", 0, 60)],
     ),
@@ -84,7 +84,7 @@ def test_viewstamped_replication_is_silent_with_any_number_of_replicas(
 
 
 @pytest.mark.parametrize("engine", ["hypothesis", "swarm"])
-@pytest.mark.parametrize("seed", sweep(range(10), [0]))
+@pytest.mark.parametrize("seed", sweep(range(5), [0]))
 def test_the_longest_log_is_found_wrong_with_every_seed(
     view_changes: Callable[[str], Protocol], engine: str, seed: int
 ) -> None:

@@ -192,11 +192,10 @@ SELDOM = ("ignore-digest", "receive-of-old-iteration", "receive-past-a-gap")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CATALOGUE if name not in OF_CHANGES])
-def test_a_planted_bug_is_found_with_nearly_every_seed(name: str) -> None:
+def test_each_planted_bug_is_found(name: str) -> None:
     protocol, processes = mutated(CATALOGUE[name].protocol, name), CATALOGUE[name].processes
-    seeds = range(1, 2 if name in SELDOM else 5)
-    found = [find(Search(protocol, processes, protocol.properties, rng=seed)) is not None for seed in seeds]
-    assert sum(found) >= max(1, len(seeds) - 1)
+    for seed in range(1, 2 if name in SELDOM else 3):
+        assert find(Search(protocol, processes, protocol.properties, rng=seed)) is not None
 
 
 @pytest.mark.slow
@@ -208,8 +207,8 @@ def test_a_planted_bug_of_a_configuration_that_changes_is_found(name: str) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [3, 5])
 def test_the_protocol_survives_thousands_of_runs_that_reach_every_goal(processes: int) -> None:
-    counted = tally(processes, 2_500)
-    assert counted.runs >= 2_500
+    counted = tally(processes, 1_500)
+    assert counted.runs >= 1_500
     assert all(counted.goals.values()), counted.goals
 
 
