@@ -481,6 +481,22 @@ def test_what_clients_are_told_out_of_turn(bug: str, broken: str, reconfigured: 
     assert [match.issue.name for match in tried.judged.known] == [bug]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("bug", "broken"), [("ZOOKEEPER-4837", "data agreement"), ("half-record", "changes last")])
+def test_a_session_sees_what_a_disk_has_kept_or_lost(
+    bug: str, broken: str, reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """The schedule of the catalogue writes, and reads nothing; here a session sets data in place of each write."""
+    schedule = named(bug).schedule()
+    choices = tuple(SetData(each.server) if isinstance(each, Write) else each for each in schedule.choices)
+    tried = attempt(msgspec.structs.replace(schedule, choices=choices), reconfigured, tmp_path / "run")
+    assert broken in tried.judged.wrong
+    history = read_history(lines_of(history_of(read_sorted(tmp_path / "run"))), "history")
+    assert [each.promise.name for each in judge_history(history) if each.breach is not None][:1] == [
+        "reads as of one zxid"
+    ]
+
+
 def test_points(simulator: Simulator, tmp_path: Path) -> None:
     run = run_of(
         simulator,

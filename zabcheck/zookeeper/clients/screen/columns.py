@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, get_args
 from zlib import crc32
 
@@ -335,11 +335,11 @@ class Gathering:
     def _several(
         self, target: GrowingTable, of: Sequence[tuple[int, Sequence[Any]]], columns: Callable[[Sequence[Any]], Table]
     ) -> None:
-        several = [each for _, some in of for each in some]
+        several = [*chain.from_iterable([some for _, some in of])]
         if several:
-            counts = [len(some) for _, some in of]
+            counts = _ints([len(some) for _, some in of])
             of_line = np.repeat(_ints([place for place, _ in of]), counts)
-            number = _ints([number for count in counts for number in range(count)])
+            number = np.arange(len(several)) - np.repeat(np.cumsum(counts) - counts, counts)
             target.add({"line": of_line, "number": number} | columns(several))
 
     def _event(self, places: Ints, lines: Sequence[WatchEvent]) -> None:

@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.json import Decoder
 
@@ -272,5 +271,6 @@ def _raw(column: pa.Array, kind: Any) -> npt.NDArray[Any]:
 def _is_valid(column: pa.Array) -> Bools:
     if column.null_count in (0, len(column)):
         return np.full(len(column), column.null_count == 0)
-    found: Bools = pc.is_valid(column).to_numpy(zero_copy_only=False)
+    bits = np.unpackbits(np.frombuffer(column.buffers()[0], np.uint8), bitorder="little")
+    found: Bools = bits[column.offset : column.offset + len(column)].view(np.bool_)
     return found
