@@ -8,12 +8,16 @@ A step counts as late as it may: a leader counts an acknowledgement when that is
 server starts again.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.space import Space
+from zabcheck.explore.tables.local_states import STOPS_READING
 from zabcheck.invariants import Adopt, Broadcast, CommitEpoch, Deliver, Establish, Halt, Promise, Txn
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.proof.compiled import Tuples, World, of, take, world_of
@@ -22,10 +26,12 @@ from zabcheck.proof.implemented import steps
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.steps import Step
 from zabcheck.protocols.base import Effect, Elected, GiveUp, Message, ModelledError, Protocol, Send, Started
+from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model import ZOOKEEPER, messages
 from zabcheck.zookeeper.model.database import loaded
 from zabcheck.zookeeper.model.learner import snapshot_of_leader
 from zabcheck.zookeeper.model.server import Mode, Server
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 AbstractTxn = tuple[int, int, str]
 ALL: AbstractTxn = (1 << 30, 0, "")
@@ -89,6 +95,7 @@ class Refinement:
     """A run of the abstraction that goes along with one of the model."""
 
     def __init__(self, quorums: Quorums) -> None:
+        self.quorums = quorums
         self.processes = range(1, quorums.size + 1)
         nodes = tuple(map(name_of, self.processes))
         sets = [members for size in self.processes for members in combinations(self.processes, size)]
@@ -323,3 +330,40 @@ class Companion:
             return effects
 
         return taken
+
+
+def transitions(bounds: Bounds, switches: ZooKeeperSwitches, *, reduction: bool) -> Iterator[Companion]:
+    """Yield the companion after each transition of the model within bounds, up to the first that it refuses.
+
+    Each state is reached by one run, and its world is that of this run. Some 0.1 ms a transition.
+    """
+    one = Companion(Quorums(bounds.processes))
+    quorums, refinement = one.refinement.quorums, one.refinement
+    space = Space(ZOOKEEPER, quorums, switches, bounds, (), symmetry=False, reduction=reduction, moments=not reduction)
+    space.explore()
+    rows = list(space.rows())
+    found_from = defaultdict[int, dict[tuple[int, ...], int]](dict)
+    for state in range(1, len(rows)):
+        found_from[space.states.how(state).before][tuple(rows[state])] = state
+    start = Simulator(one.protocol, bounds.processes, _unseen, quorums=quorums, switches=switches, remember=False)
+    left = [(0, start, refinement.world)]
+    while left:
+        state, run, world = left.pop()
+        found = found_from.pop(state, {})
+        for successor in space.successors.of(rows[state]):
+            after = run.fork(_unseen)
+            refinement.world, refinement.taken = world, []
+            for number in successor.choices():
+                if number != STOPS_READING:
+                    assert after.execute(space.local_states.choices[number])
+            yield one
+            if one.refused is not None:
+                return
+            new = found.pop(tuple(successor.row), None)
+            if new is not None:
+                left.append((new, after, refinement.world))
+        assert not found, "each state has been reached"
+
+
+def _unseen(event: object) -> None:
+    """Show an event to nobody."""

@@ -6,16 +6,17 @@ import pytest
 
 from docs.generators.zookeeper import extracted
 from tests.cli.command import ROOT
-from tests.proof.implemented.refinement import Companion
+from tests.proof.implemented.refinement import Companion, transitions
 from tests.tiers import sweep
 from tests.zookeeper.model.test_search import KEPT, kept
+from zabcheck.explore.bounds import Bounds
 from zabcheck.invariants.quorums import Quorums, quorums_of
 from zabcheck.proof.implemented.steps import STEPS
 from zabcheck.search.run import Search, replay_on
 from zabcheck.search.swarm import drive
 from zabcheck.zookeeper.conformance.conform import conform
 from zabcheck.zookeeper.model import ZOOKEEPER
-from zabcheck.zookeeper.model.switches import Grain
+from zabcheck.zookeeper.model.switches import Defects, Grain, ZooKeeperSwitches
 from zabcheck.zookeeper.model.threads import SEPARATE
 
 GRAINS = [grain for grain in SEPARATE if grain < "G5"]
@@ -39,7 +40,7 @@ def followed(grain: str, processes: int, seed: int) -> set[str]:
 @pytest.mark.parametrize(
     ("grain", "processes", "runs"),
     sweep(
-        [("G2", 3, 60), ("G3", 5, 20), *((grain, processes, 600) for grain in GRAINS for processes in (3, 5))],
+        [("G2", 3, 60), ("G3", 5, 20), *((grain, processes, 300) for grain in GRAINS for processes in (3, 5))],
         [("G2", 3, 60), ("G3", 5, 20)],
     ),
 )
@@ -52,6 +53,38 @@ def test_each_step_of_the_repaired_model_is_steps_of_the_proof(grain: Grain, pro
 def test_the_rare_steps_are_taken_too(step: str) -> None:
     grain, seed = RARE[step]
     assert step in followed(grain, 3, seed)
+
+
+def within_bounds(defects: Defects, grain: Grain = "G2") -> ZooKeeperSwitches:
+    return ZooKeeperSwitches(sync="separate", elections="oracle", version="3.9.5", defects=defects, grain=grain)
+
+
+@pytest.mark.parametrize(
+    ("bounds", "grain", "reduction", "number"),
+    sweep(
+        [
+            (Bounds(2, 2, 1, 1, 1), "G2", False, 5_637),
+            (Bounds(2, 2, 2, 1, 1), "G4", False, 30_267),
+            (Bounds(3, 2, 1, 0, 1), "G0", True, 26_201),
+        ],
+        [(Bounds(2, 2, 1, 1, 1), "G2", False, 5_637)],
+    ),
+)
+def test_each_transition_within_bounds_is_steps_of_the_proof(
+    bounds: Bounds, grain: Grain, reduction: bool, number: int
+) -> None:
+    counted = 0
+    for one in transitions(bounds, within_bounds("none", grain), reduction=reduction):
+        assert one.refused is None
+        counted += 1
+    assert counted == number
+
+
+@pytest.mark.slow
+def test_with_a_defect_a_transition_within_bounds_is_refused() -> None:
+    *_, last = transitions(Bounds(3, 2, 1, 0, 1), within_bounds("n1"), reduction=True)
+    assert last.refused is not None
+    assert last.refused.by == "commit"
 
 
 REFUSED = {
