@@ -7,7 +7,7 @@ from zabcheck.zookeeper.report.bugs import title
 from zabcheck.zookeeper.run.distribution import NEWEST, OLDEST
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed
 
-FURTHER = {"late-set": "ZOOKEEPER-3598", "ZOOKEEPER-4541": "ZOOKEEPER-4409"}
+FURTHER = {"late-set": "ZOOKEEPER-3598", "ZOOKEEPER-4541": "ZOOKEEPER-4409", "promoted-observer": "ZOOKEEPER-4712"}
 """What else an issue does of which another schedule shows the worst."""
 
 

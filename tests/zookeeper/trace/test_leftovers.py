@@ -1,9 +1,10 @@
-"""What a snapshot has replaced in memory, and the log still has (2832)."""
+"""What a snapshot has replaced in memory, and the log still has (2832); what an observer was told and did not log."""
 
 import pytest
 
 from invariants import EMPTY, Chain, Txn, Zxid
 from zabcheck.zookeeper.trace.leftovers import Leftovers
+from zabcheck.zookeeper.trace.notes import InformedNotLogged
 
 ABANDONED, LATER = Txn(Zxid(1, 1), "a"), Txn(Zxid(2, 1), "b")
 BEFORE, BEHIND = Zxid(0, 0), Zxid(2, 0)
@@ -40,3 +41,15 @@ def test_what_is_cut_off_or_proposed_again_does_not_come_back() -> None:
     kept.cut([], ABANDONED.zxid)
     brought.bring(ABANDONED.zxid)
     assert [each.may_come_back(ABANDONED.zxid) for each in (cut, kept, brought)] == [False, True, False]
+
+
+@pytest.mark.parametrize(("logged", "logs"), [((1, 2), None), ((4,), False), ((1, 4), True), ((1,), None)])
+def test_what_an_observer_was_told_and_has_not_logged_is_noted_if_the_log_goes_on(
+    logged: tuple[int, ...], logs: bool | None
+) -> None:
+    found = Leftovers()
+    for counter in (1, 2):
+        found.inform(Zxid(1, counter))
+    lost = Zxid(1, 2) if 1 in logged else Zxid(1, 1)
+    noted = [] if logs is None else [InformedNotLogged(4, lost, Zxid(1, 4), logs)]
+    assert [*found.notes_on(4, [Zxid(1, each) for each in logged], Zxid(0, 0))] == noted

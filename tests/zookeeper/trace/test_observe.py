@@ -47,7 +47,14 @@ from tests.zookeeper.trace.observed import (
     txns,
 )
 from zabcheck.zookeeper.recording.records import PowerLost
-from zabcheck.zookeeper.trace.notes import CutRecordKept, EpochWithoutHistory, HoleInLog, RecordsRepeated, SnapshotLost
+from zabcheck.zookeeper.trace.notes import (
+    ActivationMissed,
+    CutRecordKept,
+    EpochWithoutHistory,
+    HoleInLog,
+    RecordsRepeated,
+    SnapshotLost,
+)
 from zabcheck.zookeeper.trace.observe import observe, write_trace
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
@@ -221,6 +228,29 @@ def test_what_was_brought_behind_a_truncation_and_never_logged_is_noted(
     recording.disks[3], recording.snapshots[3] = left, (snapshot,)
     hole = HoleInLog(3, Zxid(2, 1), Zxid(2, 2))
     assert (hole in finish(recording, A, E, F).notes) == note
+
+
+@pytest.mark.parametrize(
+    ("before", "between", "missed"),
+    [([], [A, B], [A, B]), ([], [A], []), ([A], [B], [])],
+    ids=["behind a write", "alone", "behind NEWLEADER alone"],
+)
+def test_a_configuration_is_noted_that_comes_before_a_server_is_up_to_date_and_behind_a_write(
+    recording: Recording, before: list[LoggedTxn], between: list[LoggedTxn], missed: list[LoggedTxn]
+) -> None:
+    """It is the last of what server 3 is sent between NEWLEADER and UPTODATE."""
+    recording.start(1, 2)
+    recording.lead(2, [1], 1)
+    joins(recording, 3, 1, 0)
+    recording.diff(2, 3, 1, before)
+    for each in between:
+        recording.proposal(2, 3, each)
+        recording.packet(2, 3, "COMMITANDACTIVATE" if each is between[-1] else "COMMIT", each.zxid)
+    recording.up_to_date(2, 3, 1)
+    recording.end(1, 2, 3)
+    notes = [each for each in observe(recording.folder).notes if isinstance(each, ActivationMissed)]
+    first_and_last = [ActivationMissed(3, Zxid.unpack(missed[-1].zxid), Zxid.unpack(missed[0].zxid))] if missed else []
+    assert notes == first_and_last
 
 
 def send_what_server_1_lacks(recording: Recording) -> None:

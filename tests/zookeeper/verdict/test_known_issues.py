@@ -8,6 +8,7 @@ from tests.zookeeper.notation import BROADCAST, records
 from tests.zookeeper.recordings import zxid
 from zabcheck.zookeeper.rules.packets import judge
 from zabcheck.zookeeper.trace.notes import (
+    ActivationMissed,
     CameBack,
     CutAboveSnapshot,
     CutRecordKept,
@@ -388,7 +389,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 13
+    assert len(keys) == len(ISSUES) - 14
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -515,6 +516,25 @@ def test_an_observer_that_is_made_a_voter_without_a_log() -> None:
     assert found.why == "server 4: its log lacks ⟨1,1⟩, of which it was informed as an observer, and goes on with ⟨1,6⟩"
     assert recognise("3.5.2", (), notes=(note,)) == []
     assert recognise("3.9.5", (), notes=(HoleInLog(4, Zxid(1, 1), Zxid(1, 6)),))[0].issue.name != "unlogged-voter"
+
+
+def test_an_observer_that_logs_is_shut_down_in_part_when_it_is_made_a_voter() -> None:
+    note = InformedNotLogged(4, Zxid(1, 6), Zxid(1, 10), logs=True)
+    assert [found.issue.name for found in recognise("3.8.0", (), notes=(note,))] == ["ZOOKEEPER-4712"]
+    assert recognise("3.9.5", (), notes=(note,)) == []
+
+
+def test_a_configuration_behind_a_write_that_is_not_activated() -> None:
+    note = ActivationMissed(4, Zxid(1, 6), Zxid(1, 4))
+    lacks = "java.lang.RuntimeException: My id 4 not in the peer list"
+    [found] = recognise("3.9.5", (), (said(4, "Unexpected exception", lacks),), notes=(note,))
+    assert found.issue.name == "missed-activation"
+    assert found.why == (
+        "server 4: told to activate the configuration ⟨1,6⟩ before it was up to date, it looked at ⟨1,4⟩ instead, "
+        "which it had been sent before"
+    )
+    assert recognise("3.9.5", (), notes=(note,)) == recognise("3.9.5", (), (said(4, "x", lacks),)) == []
+    assert recognise("3.9.5", (), (said(3, "Unexpected exception", lacks),), notes=(note,)) == []
 
 
 def test_a_configuration_that_is_activated_before_it_is_committed() -> None:

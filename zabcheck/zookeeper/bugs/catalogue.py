@@ -252,6 +252,15 @@ BUGS = (
         UPGRADE,
     ),
     Bug(
+        "promoted-observer",
+        "zookeeper-promoted-observer",
+        "an observer whose disk is slow is made a voter by a reconfiguration, and is later started again before its "
+        "log has what it was told as an observer",
+        "that server lacks acknowledged writes for good, and has later ones; it votes, and may lead",
+        UPGRADE,
+        issue="ZOOKEEPER-4712",
+    ),
+    Bug(
         "ZOOKEEPER-4837",
         "zookeeper-4837",
         "a server with a write that nobody else has is elected, and lost before anybody follows; others lead, and it "
@@ -350,6 +359,14 @@ BUGS = (
         "that server lacks acknowledged writes for good, and has later ones; it votes, and may lead",
         "start an observer with `syncEnabled=true` again, with an empty data directory, before it is made a voter (not "
         "tried)",
+    ),
+    Bug(
+        "missed-activation",
+        "zookeeper-missed-activation",
+        "a server joins, and a write and then the configuration that it is part of are committed before it is up to "
+        "date; later it is started again",
+        "nothing; that server does not start any more, as the configuration that it has stored lacks it",
+        "while the server is down, let zoo.cfg name a list of all servers (not tried)",
     ),
     Bug(
         "pending-config",

@@ -85,4 +85,5 @@ class Leftovers:
         lost = [zxid for zxid in self._informed if zxid > snapshot and zxid not in there]
         behind = [zxid for zxid in logged if lost and zxid > lost[0]]
         if behind:
-            yield InformedNotLogged(server, lost[0], min(behind))
+            logs = any(zxid in there for zxid in self._informed)
+            yield InformedNotLogged(server, lost[0], min(behind), logs)

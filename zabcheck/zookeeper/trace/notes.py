@@ -191,13 +191,28 @@ class HoleInLog(ServerNote, frozen=True):
 
 
 class InformedNotLogged(ServerNote, frozen=True):
-    """The log lacks `lost`, of which the server was informed as an observer, and goes on with `then`."""
+    """The log lacks `lost`, of which the server was informed as an observer, and goes on with `then`.
+
+    `logs`: it has others of which the server was informed, so the observer logged.
+    """
 
     lost: Zxid
     then: Zxid
+    logs: bool = False
 
     def says(self) -> str:
         return f"its log lacks {self.lost}, of which it was informed as an observer, and goes on with {self.then}"
+
+
+class ActivationMissed(ServerNote, frozen=True):
+    """COMMITANDACTIVATE of `zxid` came between NEWLEADER and UPTODATE, when `first` was the first proposal kept."""
+
+    zxid: Zxid
+    first: Zxid
+
+    def says(self) -> str:
+        came = f"told to activate the configuration {self.zxid} before it was up to date"
+        return f"{came}, it looked at {self.first} instead, which it had been sent before"
 
 
 class MemoryUnknown(ServerNote, frozen=True):

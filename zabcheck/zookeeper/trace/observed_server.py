@@ -45,6 +45,7 @@ from zabcheck.zookeeper.trace.names import Names
 from zabcheck.zookeeper.trace.notes import (
     AckEpochUnknown,
     AckOfUnknown,
+    ActivationMissed,
     CameBack,
     CutAboveSnapshot,
     DeliveredLater,
@@ -301,6 +302,9 @@ class ObservedServer:
                     is_new = sync.propose(txn)
                     self._durable.is_unsettled = self._durable.is_unsettled or (is_new and not packets.newleader)
             case "COMMIT" if not packets.uptodate:
+                is_late = packet.kind == "COMMITANDACTIVATE" and sync.adopted is not None
+                if is_late and sync.pending and sync.pending[0].zxid < zxid:
+                    self._note(ActivationMissed(self.server, zxid, sync.pending[0].zxid))
                 sync.commit(zxid)
             case "INFORM" if packet.txn is not None:
                 self._is_informed(sync, self._names.txn(packet.txn))

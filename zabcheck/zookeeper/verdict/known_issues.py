@@ -309,6 +309,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "missed-activation",
+        "a configuration that is committed behind a write, before a server is up to date, is not activated there",
+        (("3.5.0", None),),
+        signatures.misses_a_configuration_behind_a_write,
+        has_number=False,
+    ),
+    KnownIssue(
         "pending-config",
         "a configuration that is proposed and not committed is activated by whoever is brought up to date meanwhile",
         (("3.5.0", None),),

@@ -9,6 +9,7 @@ from typing import NamedTuple, TypeVar
 from zabcheck.invariants import Zxid
 from zabcheck.zookeeper.rules.packets import Divergence
 from zabcheck.zookeeper.trace.notes import (
+    ActivationMissed,
     CameBack,
     CutAboveSnapshot,
     CutRecordKept,
@@ -239,7 +240,7 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
     """The thread that logs goes on after the server has left its leader.
 
     If that was before UPTODATE, memory is not even brought up to the log: the server says less than it acknowledged, is
-    sent the same once more, and logs that twice.
+    sent the same once more, and logs that twice. If an observer becomes a voter, it has in memory what its log lacks.
     """
     lags = (
         f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
@@ -256,7 +257,8 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
         for each in evidence.forgot
         if not each.restarted
     )
-    return _has_more(evidence, "DIFF", "SNAP") or _first(lags) or _first(behind)
+    observed = (each.words() for each in _noted(evidence, InformedNotLogged) if each.logs)
+    return _has_more(evidence, "DIFF", "SNAP") or _first(lags) or _first(behind) or _first(observed)
 
 
 def got_back_what_was_cut(evidence: Evidence) -> str | None:
@@ -422,7 +424,19 @@ def counts_as_applied_what_it_has_numbered(evidence: Evidence) -> str | None:
 
 def votes_with_what_it_has_not_logged(evidence: Evidence) -> str | None:
     """An observer need not log what it is informed of; made a voter, it keeps its memory, and logs what follows."""
-    return _note(evidence, InformedNotLogged)
+    return _first(each.words() for each in _noted(evidence, InformedNotLogged) if not each.logs)
+
+
+def misses_a_configuration_behind_a_write(evidence: Evidence) -> str | None:
+    """Learner.syncWithLeader looks for the configuration of COMMITANDACTIVATE in the first proposal that it keeps only.
+
+    A server that has joined so has the list without itself, with which it does not start.
+    """
+    return _first(
+        each.words()
+        for each in _noted(evidence, ActivationMissed)
+        if any(said.server == each.server and said.server_says("not in the peer list") for said in evidence.findings)
+    )
 
 
 def activates_what_is_not_committed(evidence: Evidence) -> str | None:
