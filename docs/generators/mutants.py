@@ -12,7 +12,7 @@ from zabcheck.text.words import counted
 PAGE = DOCS / "mutants.md"
 HEAD = """# The known bugs
 
-Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. Four are bugs of Zab as LADIS
+Each known bug is one step of Zab done wrong, and `zabcheck run --mutant NAME` plants it. Some are bugs of Zab as LADIS
 2008 describes it (`--protocol ladis`), and others are bugs of Zab with
 [configurations that change](reconfiguration.md#known-bugs) (`--protocol zab-reconfiguration`). The last ones are
 of a causal broadcast (`--protocol causal`) and of [channels over lossy links](channel.md) (`--protocol channel`).

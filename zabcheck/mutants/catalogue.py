@@ -16,6 +16,7 @@ from zabcheck.mutants.channel_steps import (
 )
 from zabcheck.mutants.ladis_steps import (
     count_acks_of_any_epoch,
+    deliver_own_log_at_acks,
     forget_the_leaders_record,
     keep_own_log,
     keep_what_waits,
@@ -524,6 +525,19 @@ CATALOGUE: dict[str, Mutant] = {
             {ladis.Ack: count_acks_of_any_epoch},
             {"environment": _COUNTING},
             processes=5,
+        ),
+        Mutant(
+            "deliver-own-log-at-acks",
+            "ladis",
+            "without COMMITs, a follower delivers at ACKs what it has in its own log, before it has the leader's",
+            _WITHOUT_COMMITS,
+            _named(
+                "chosen, primary integrity, total order, agreement, reliable delivery, redelivery, epoch progress, "
+                "state, po causal order, strict causality"
+            ),
+            "a change of leader, and a late joiner",
+            {ladis.Ack: deliver_own_log_at_acks},
+            {"environment": _COUNTING},
         ),
         Mutant(
             "change-by-new-only",

@@ -3,7 +3,7 @@
 from msgspec import structs
 
 from zabcheck.protocols.base import Changed, Effect, Elected, Persist, ProcessId
-from zabcheck.protocols.ladis.broadcast import on_ack
+from zabcheck.protocols.ladis.broadcast import acknowledged, on_ack
 from zabcheck.protocols.ladis.messages import Ack, NewLeader, Supply, Trunc
 from zabcheck.protocols.ladis.process import Follower, Leader, Mode, Server, abandon, deliver_up_to
 from zabcheck.protocols.ladis.recovery import on_elected, on_new_leader, on_supply
@@ -52,3 +52,9 @@ def count_acks_of_any_epoch(f: Server, sender: ProcessId, m: Ack) -> list[Effect
     acks = f.heard
     accepted = [z for z in acks.values() if f.quorums.contains([each for each in acks if acks[each] >= z])]
     return [Changed(), *deliver_up_to(f, max(accepted, default=0))]
+
+
+def deliver_own_log_at_acks(f: Server, sender: ProcessId, m: Ack) -> list[Effect]:
+    """4.1 without COMMITs, but ACKs have a follower deliver its own log before it has that of the leader."""
+    effects = on_ack(f, sender, m)
+    return effects if f.leads or f.mode is not Mode.RECOVERY else [*effects, *deliver_up_to(f, acknowledged(f))]

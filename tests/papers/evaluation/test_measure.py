@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.evaluation.costs import MILLISECOND, SECOND, Costs, Disk
-from zabcheck.papers.evaluation.measure import Judged, Stuck, latency, recovery, throughput
+from zabcheck.papers.evaluation.measure import WAYS, Judged, Stuck, broadcast, latency, recovery, throughput
 from zabcheck.papers.evaluation.plan import Plan
 from zabcheck.protocols.base import Effect, Message
 from zabcheck.protocols.zab import ZAB
@@ -36,6 +36,18 @@ def test_a_bug_of_the_protocol_is_seen() -> None:
     assert "violated" in {row.status for row in judged.rows()}
 
 
+def test_a_single_operation_with_and_without_commits_by_hand() -> None:
+    """Its proposal takes 8,672 ns on the wire, every other message 480, and one that follows another waits for it."""
+    way = 50_000 + 1_000
+    acknowledged = 8_672 + way + 480 + way
+    star, acks = (broadcast(Judged(), 3, commits, Costs()) for commits in WAYS)
+    assert (star.messages, star.leader_ns, star.last_ns) == (6, acknowledged, acknowledged + 2 * 480 + way)
+    assert (acks.messages, acks.leader_ns, acks.last_ns) == (8, acknowledged, acknowledged)
+    for servers in (2, 5):
+        star, acks = (broadcast(Judged(), servers, commits, Costs()) for commits in WAYS)
+        assert (star.messages, acks.messages) == (3 * (servers - 1), servers**2 - 1)
+
+
 def nothing(process: Process, sender: int, message: Message) -> list[Effect]:
     """A step that does nothing."""
     return []
@@ -48,6 +60,8 @@ def test_a_protocol_that_does_not_get_on_is_no_figure() -> None:
         throughput(Judged(), 3, None, Costs(), 50, 50, "x", broken)
     with pytest.raises(Stuck):
         latency(Judged(), 3, None, Costs(), "x", broken)
+    with pytest.raises(Stuck):
+        broadcast(Judged(), 3, "leader", Costs(), broken)
     with pytest.raises(Stuck):
         latency(Judged(), 3, None, Costs(), "x", replace(ZAB, steps={**ZAB.steps, AckLd: nothing}))
 

@@ -105,8 +105,8 @@ def test_more_servers_recover_more_slowly(found: Evaluation) -> None:
 
 
 def test_every_run_is_judged_by_the_six(found: Evaluation) -> None:
-    assert found.runs == PLAN.runs == 36
+    assert found.runs == PLAN.runs == 42
     assert [(row.property, row.status) for row in found.properties] == [(name, "holds") for name in SIX]
     by = {row.property: row.exercised for row in found.properties}
-    assert by["integrity"] == 36
+    assert by["integrity"] == 42
     assert by["primary integrity"] == 18  # of one primary alone there is nothing to judge

@@ -28,7 +28,8 @@ class Cluster:
     """Servers 1 to `servers`, up and not yet told who leads.
 
     If `disk` is None, servers write nothing and forget nothing. A leader has up to `outstanding` proposals that are not
-    committed, and lets further requests wait. `show` is called with each event, `on_send` with the
+    committed, and lets further requests wait. With `commits` "acks" servers count ACKs for themselves (LADIS 2008,
+    4.1). `show` is called with each event, `on_send` with the
     sender and the message when something is sent. Every server begins with `history` in its log, and in a snapshot of
     its application; server 1 has committed it in an earlier incarnation, whose events are not shown.
     """
@@ -43,6 +44,7 @@ class Cluster:
         *,
         histories: str = "full",
         outstanding: int = COUNTER_LIMIT,
+        commits: str = "leader",
         history: Chain = EMPTY,
         on_send: Callable[[int, Message], None] | None = None,
     ) -> None:
@@ -68,7 +70,7 @@ class Cluster:
         self._lost: set[int] = set()  # messages that closed connections have lost; never iterated
         quorums = Quorums(servers)
         sync = "atomic" if disk is None else "separate"
-        switches = ZabSwitches(sync=sync, histories=histories, outstanding=outstanding)  # type: ignore[arg-type]  # literals
+        switches = ZabSwitches(sync=sync, histories=histories, outstanding=outstanding, commits=commits)  # type: ignore[arg-type]  # literals
         self.channels = _Timed(servers, self)
         self.processes = Processes(protocol, quorums, switches, show, self.channels, None, network=False)
         for server in self.ids:
@@ -166,6 +168,21 @@ class Cluster:
         self.processes.handle(server, sender, parcel[0])
         self._look_at_disk(server)
 
+    def cast(self, sender: int, to: int, message: Message, number: int) -> None:
+        """Send a message outside of connections on its way."""
+        if self.on_send is not None:
+            self.on_send(sender, message)
+        self._transfer(sender, to, self.costs.bytes_of(message), self._hear, to, sender, number)
+
+    def _hear(self, server: int, sender: int, number: int) -> None:
+        if self.processes.states[server] is None:
+            return
+        parcel = self.channels.casts.take(server, sender)
+        assert parcel is not None, "no message is lost while its receiver is up"
+        assert parcel[1] == number, "messages of a link arrive in order"
+        self.processes.handle(server, sender, parcel[0])
+        self._look_at_disk(server)
+
     # The disks.
 
     def _look_at_disk(self, server: int) -> None:
@@ -210,4 +227,10 @@ class _Timed(Channels):
         number = super().send(process, to, message)
         if number:
             self.cluster.send(process, to, message, number)
+        return number
+
+    def cast(self, process: int, to: int, message: Message) -> int:
+        number = super().cast(process, to, message)
+        if number:
+            self.cluster.cast(process, to, message, number)
         return number

@@ -25,7 +25,7 @@ from zabcheck.invariants import (
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.cluster import Cluster
 from zabcheck.papers.evaluation.costs import SECOND, Costs, Disk
-from zabcheck.papers.evaluation.results import JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
+from zabcheck.papers.evaluation.results import BroadcastRow, JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.protocols.zab import ZAB
 from zabcheck.protocols.zab.messages import NewLeader
@@ -33,6 +33,8 @@ from zabcheck.protocols.zab.messages import NewLeader
 SIX = ("integrity", "total order", "agreement", "local primary order", "global primary order", "primary integrity")
 LEADER = 1
 """The leader of every cluster, until it crashes."""
+WAYS = {"leader": "with COMMITs", "acks": "without COMMITs"}
+"""The ways to broadcast, by the value of the switch `commits`, and their names in reports."""
 SINGLE_OPERATIONS = 3
 """The number of operations that are made one at a time to measure a latency; the last one is measured."""
 
@@ -193,6 +195,37 @@ def latency(
             took[server] = delivered[server, value] - start
     judged.add(judge)
     return LatencyRow(servers, name, took[LEADER], took[servers])
+
+
+def broadcast(judged: Judged, servers: int, commits: str, costs: Costs, protocol: Protocol = ZAB) -> BroadcastRow:
+    """Measure a way to broadcast with a single operation, on the network only. Stuck if a server never delivers it."""
+    judge = _judge(servers)
+    delivered: dict[int, int] = {}
+    messages: list[Message] = []
+
+    def show(event: Event) -> None:
+        judge.observe(event)
+        if type(event) is Deliver:
+            delivered[event.process] = cluster.now
+
+    def on_send(sender: int, message: Message) -> None:
+        messages.append(message)
+
+    cluster = Cluster(protocol, servers, costs, None, show, commits=commits, on_send=on_send)
+    _establish(cluster)
+    start = 0
+    for number in range(SINGLE_OPERATIONS):
+        messages.clear()
+        delivered.clear()
+        start = cluster.now
+        cluster.request(LEADER, f"v{number}")
+        _run(cluster)
+        if len(delivered) < servers:
+            raise Stuck
+    judged.add(judge)
+    return BroadcastRow(
+        WAYS[commits], servers, len(messages), delivered[LEADER] - start, max(delivered.values()) - start
+    )
 
 
 def recovery(

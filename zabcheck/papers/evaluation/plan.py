@@ -17,8 +17,15 @@ from zabcheck.papers.evaluation.costs import (
     Costs,
     Disk,
 )
-from zabcheck.papers.evaluation.measure import Judged, latency, recovery, throughput
-from zabcheck.papers.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
+from zabcheck.papers.evaluation.measure import WAYS, Judged, broadcast, latency, recovery, throughput
+from zabcheck.papers.evaluation.results import (
+    BroadcastRow,
+    Evaluation,
+    LatencyRow,
+    RecoveryRow,
+    Settings,
+    ThroughputRow,
+)
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.zab import ZAB
 
@@ -59,7 +66,7 @@ class Plan(Struct, frozen=True):
     def runs(self) -> int:
         """The number of runs."""
         recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
-        return 2 * len(self.servers) * len(self.disks) + 2 * len(self.histories) * recovering
+        return (2 * len(self.disks) + len(WAYS)) * len(self.servers) + 2 * len(self.histories) * recovering
 
 
 def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
@@ -80,6 +87,10 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
             throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
         )
         on_run(judged.runs)
+    ways: list[BroadcastRow] = []
+    for commits, servers in product(WAYS, plan.servers):
+        ways.append(broadcast(judged, servers, commits, plan.costs, protocol))
+        on_run(judged.runs)
     for histories in ("full", "missing"):
         for history, servers in product(plan.histories, plan.servers):
             if servers < LEAST_TO_RECOVER:
@@ -99,7 +110,7 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
             )
             on_run(judged.runs)
     seconds = round(process_time() - start, 2)
-    return Evaluation(_settings(plan), under_load, single, recovered, judged.runs, judged.rows(), seconds)
+    return Evaluation(_settings(plan), under_load, single, ways, recovered, judged.runs, judged.rows(), seconds)
 
 
 def _settings(plan: Plan) -> Settings:

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from msgspec import Struct
 
-from zabcheck.papers.evaluation.report import HISTORIES, MILLISECOND, disks_of, servers_of
-from zabcheck.papers.evaluation.results import Evaluation, RecoveryRow
+from zabcheck.papers.evaluation.report import HISTORIES, MILLISECOND, disks_of, servers_of, ways_of
+from zabcheck.papers.evaluation.results import BroadcastRow, Evaluation, RecoveryRow
 
 WIDTH, HEIGHT = 640, 400
 """The size of a plot in pixels, a hundred of which matplotlib takes for an inch."""
@@ -115,6 +115,8 @@ def drawn(found: Evaluation) -> dict[str, str]:
 def plots_of(found: Evaluation) -> dict[str, Plot]:
     """Return the plots by the names of their files, without suffix."""
     drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
+    if found.broadcast:
+        drawn["broadcast"] = _plot_of_broadcast(found.broadcast)
     recovery = [row for row in found.recovery if row.history]  # the axis is logarithmic
     return drawn | ({"recovery": _plot_of_recovery(recovery)} if recovery else {})
 
@@ -152,6 +154,22 @@ def _plot_of_latency(found: Evaluation) -> Plot:
         tuple(lines),
         note="Simulated; nothing else is going on.",
         log_y=True,
+    )
+
+
+def _plot_of_broadcast(rows: Sequence[BroadcastRow]) -> Plot:
+    """Plot how long an operation takes until the last server has delivered it."""
+    lines = []
+    for way in ways_of(rows):
+        mine = [row for row in rows if row.way == way]
+        lines.append(Line(way, tuple((row.servers, row.last_ns / MILLISECOND) for row in mine)))
+    counted = {way: ", ".join(str(row.messages) for row in rows if row.way == way) for way in ways_of(rows)}
+    return Plot(
+        "Time until the last server has delivered",
+        "servers",
+        "milliseconds",
+        tuple(lines),
+        note=f"Simulated; network only. Messages: {'; '.join(f'{way} {each}' for way, each in counted.items())}.",
     )
 
 

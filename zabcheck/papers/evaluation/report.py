@@ -6,7 +6,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from zabcheck.papers.evaluation.results import Evaluation, LatencyRow, RecoveryRow, Settings, ThroughputRow
+from zabcheck.papers.evaluation.results import (
+    BroadcastRow,
+    Evaluation,
+    LatencyRow,
+    RecoveryRow,
+    Settings,
+    ThroughputRow,
+)
 from zabcheck.text.pen import BOLD, RED, Drawing, Pen
 from zabcheck.text.words import counted
 
@@ -35,6 +42,14 @@ def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:
     yield Text()
     yield pen.write("Latency of a single operation, milliseconds: a client of the leader (Fig. 7), of a follower", BOLD)
     yield _latency(found.latency)
+    if found.broadcast:
+        yield Text()
+        yield pen.write(
+            "A single operation with and without COMMITs (LADIS 2008, 4.1), network only: messages; milliseconds until "
+            "the leader delivers, and the last server",
+            BOLD,
+        )
+        yield _broadcast(found.broadcast)
     if found.recovery:
         yield Text()
         detect = _milliseconds(found.settings.detect_ns)
@@ -80,7 +95,9 @@ def disks_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
     return list(dict.fromkeys(row.disk for row in rows))
 
 
-def servers_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[RecoveryRow]) -> list[int]:
+def servers_of(
+    rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[BroadcastRow] | Sequence[RecoveryRow],
+) -> list[int]:
     """Return the numbers of servers that were measured, in the order of the rows."""
     return list(dict.fromkeys(row.servers for row in rows))
 
@@ -113,6 +130,23 @@ def _latency(rows: Sequence[LatencyRow]) -> Table:
     for servers in servers_of(rows):
         mine = [by[servers, disk] for disk in disks_of(rows)]
         cells = [f"{row.leader_ns / MILLISECOND:,.3f}, {row.follower_ns / MILLISECOND:,.3f}" for row in mine]
+        table.add_row(str(servers), *cells)
+    return table
+
+
+def ways_of(rows: Sequence[BroadcastRow]) -> list[str]:
+    """Return the ways to broadcast that were measured, in the order of the rows."""
+    return list(dict.fromkeys(row.way for row in rows))
+
+
+def _broadcast(rows: Sequence[BroadcastRow]) -> Table:
+    by = {(row.servers, row.way): row for row in rows}
+    table = _table("servers", *ways_of(rows))
+    for servers in servers_of(rows):
+        mine = [by[servers, way] for way in ways_of(rows)]
+        cells = [
+            f"{row.messages}; {row.leader_ns / MILLISECOND:,.3f}, {row.last_ns / MILLISECOND:,.3f}" for row in mine
+        ]
         table.add_row(str(servers), *cells)
     return table
 

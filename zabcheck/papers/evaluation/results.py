@@ -61,6 +61,20 @@ class LatencyRow(Struct, frozen=True):
     follower_ns: int
 
 
+class BroadcastRow(Struct, frozen=True):
+    """A way to broadcast: "with COMMITs", as in the paper, or "without COMMITs", where servers send their ACKs to all.
+
+    It is measured with a single operation, on the network only: the `messages` of all servers for it, and the times
+    from the request to its delivery by the leader, and by the last server.
+    """
+
+    way: str
+    servers: int
+    messages: int
+    leader_ns: int
+    last_ns: int
+
+
 class RecoveryRow(Struct, frozen=True):
     """The recovery after a leader crashed under load; a server that had been away since the load began took over.
 
@@ -99,6 +113,7 @@ class Evaluation(Struct, frozen=True):
     settings: Settings
     throughput: Sequence[ThroughputRow]
     latency: Sequence[LatencyRow]
+    broadcast: Sequence[BroadcastRow]
     recovery: Sequence[RecoveryRow]
     runs: int
     properties: Sequence[JudgedRow]

@@ -104,7 +104,31 @@ _THREE_LEADERS: tuple[AnyChoice, ...] = (
     choices.Settle(9),
 )
 """Server 1 leads and leaves message 2 behind, server 2 leads and leaves message 3 behind; then each leads again."""
+_OF_TWO_EPOCHS: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Settle(9),
+    choices.Request(1, "m1"),
+    choices.Receive(2, 1),
+    choices.Crash(1),
+    choices.Recover(1),
+    choices.Sync(2),
+    choices.Lead(1, (3,)),
+    choices.Receive(1, 3),
+    choices.Sync(1),
+    choices.Receive(3, 1),
+    choices.Sync(3),
+    choices.Receive(1, 3),
+    choices.Sync(1),
+    choices.Hear(2, 1),
+    choices.Drain(3, 1),
+    choices.Sync(3),
+    choices.Receive(1, 3),
+    choices.Request(1, "m2"),
+    choices.Settle(9),
+)
+"""Server 2 alone has message 1 on its disk when it hears the first ACK of epoch 2, which it has not recognised."""
 KEY_VALUE = Switches(application="key-value")
+WITHOUT_COMMITS = ZabSwitches(commits="acks")
 
 SCENARIOS = (
     Scenario(
@@ -361,6 +385,65 @@ SCENARIOS = (
             judged_by=_LADIS,
             delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m6⟨3,1⟩"),
             histories=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩ m3⟨1,3⟩ m6⟨3,1⟩"),
+        ),
+    ),
+    Scenario(
+        "ladis-acks",
+        "a message without COMMITs: servers deliver when they have heard the ACKs of a quorum",
+        "LADIS 2008, 4.1",
+        "Each server sends its ACKs to all others, and counts for itself. Server 2 delivers message 1 with the ACK of "
+        "the leader and its own, while its own is on the way to the leader: a step sooner than a COMMIT. Server 3 "
+        "hears both ACKs before the PROPOSAL, which comes on another link, and delivers as soon as it has the message.",
+        scheduled(
+            "ladis",
+            3,
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            choices.Request(1, "m1"),
+            choices.Sync(1),
+            choices.Receive(2, 1),
+            choices.Sync(2),
+            choices.Hear(2, 1),
+            choices.Hear(3, 2),
+            choices.Hear(3, 1),
+            choices.Receive(3, 1),
+            choices.Sync(3),
+            choices.Settle(9),
+            switches=WITHOUT_COMMITS,
+        ),
+        Outcome(
+            holds=("chosen",),
+            judged_by=(*_LADIS, "chosen"),
+            delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩"),
+            histories=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩"),
+        ),
+    ),
+    Scenario(
+        "ladis-acks-of-two-epochs",
+        "an ACK of another epoch does not count",
+        "LADIS 2008, 4.1 and 4.2",
+        "Server 1 fails before message 1 is on its disk; only server 2 has it there. Server 1 takes over again, with "
+        "server 3. Server 2 hears an ACK of epoch 2, of a higher zxid, but still is in epoch 1: that server 1 has "
+        "message 1 does not follow. Epoch 2 goes on without message 1.",
+        scheduled("ladis", 3, *_OF_TWO_EPOCHS, switches=WITHOUT_COMMITS),
+        Outcome(
+            holds=("chosen",),
+            judged_by=(*_LADIS, "chosen"),
+            delivered=dict.fromkeys((1, 3), "m2⟨2,1⟩"),
+            histories={1: "m2⟨2,1⟩", 2: "m1⟨1,1⟩", 3: "m2⟨2,1⟩"},
+        ),
+    ),
+    Scenario(
+        "ladis-acks-of-two-epochs-counted",
+        "the same, if it counts",
+        "LADIS 2008, 4.1 and 4.2",
+        "The schedule of ladis-acks-of-two-epochs, but server 2 counts every ACK that it hears. It takes that of epoch "
+        "2 for one of message 1, and delivers what no quorum has. The others deliver message 2 in its place.",
+        scheduled("ladis", 3, *_OF_TWO_EPOCHS, mutant="count-acks-of-any-epoch", switches=WITHOUT_COMMITS),
+        Outcome(
+            violated="agreement",
+            judged_by=("agreement",),
+            delivered={1: "m2⟨2,1⟩", 2: "m1⟨1,1⟩", 3: "m2⟨2,1⟩"},
         ),
     ),
 )
