@@ -1,11 +1,13 @@
-"""Messages about a file that cannot be read: what kind of file it seems to be, and the possible values of a field.
+"""Messages about a file that cannot be read: what kind of file it seems to be; line, field, and what may be there.
 
-For the readers of traces and of schedules, which get the error of the JSON decoder.
+For the readers of traces, schedules, plans, lessons and histories, which get the error of the JSON decoder.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
+from json import JSONDecoder
 from typing import Any
 
 import msgspec
@@ -30,8 +32,11 @@ _LONGEST_NAME = 99
 """The longest name, in characters, that is compared with known ones."""
 _ALIKE = 0.65
 """The similarity that two names need, from 0 to 1 (`difflib`). Below it `mutnts` would be taken for `runs`."""
+_JSON = JSONDecoder()
+_PARTS = re.compile(r"[^.\[\]]+")
 _INVALID = re.compile(r"Invalid (?:enum )?value (.*)", re.DOTALL)
 _PATH = re.compile(r" - at `\$\.?(.*)`$")
+_UNKNOWN = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _STEP = re.compile(r"\[[^]]*]|(\w+)")
 
 
@@ -91,9 +96,43 @@ def why_no_line(error: Exception, line: bytes, known: Any) -> str:
     if not isinstance(error, msgspec.ValidationError):
         whole = "" if line.endswith(b"\n") else " (the line is cut off)"
         return f": expected a JSON object, {error}{whole}"
-    message, path = message_and_path(error)
+    message, path = wrong_field(error, known, line)
     where = f", field `{path}`" if path else ""
-    return f"{where}: {with_alternatives(message, path, known)}"
+    return f"{where}: {message}"
+
+
+def malformed(data: bytes, error: Exception, kind: Any, what: str, version: int | str) -> str:
+    """Return why `data`, a file of JSON, is no `what` of the type `kind`, with its place: ", line 3: expected …".
+
+    `error` is that of the decoder, one of `NOT_DECODED`; `version` is the one of the format.
+    """
+    if data.lstrip().startswith(b'{"event"'):
+        return f": expected a {what}, this looks like a trace"
+    if found := foreign(data):
+        return f": expected {found}"
+    if not data.strip():
+        return f", line 1: expected a {what}, the file is empty"
+    if not isinstance(error, msgspec.ValidationError):
+        return f"{_place(data, error)}: expected a {what} as one JSON object, {why_not_decoded(error)}"
+    message, path = wrong_field(error, kind, data)
+    if path in ("version", what):
+        return f"{line_of(data, path)}, field `{path}`: expected {version}"
+    return f"{place_of(data, path)}: {message}"
+
+
+def wrong_field(error: msgspec.ValidationError, known: Any, data: bytes) -> tuple[str, str]:
+    """Return what is wrong in JSON of the type `known`, with the names or values that there are; and the field's path.
+
+    The path is "" if it is about the whole.
+    """
+    message, path = message_and_path(error)
+    unknown = _UNKNOWN.fullmatch(message)
+    if unknown is None:
+        return with_alternatives(message, path, known), path
+    there = _object_at(data, path)
+    names = dict.fromkeys(name for kind in _kinds_at(path, known) for name in _fields(kind, there))
+    suggested = f"; {like(unknown[1], names)}" if names else ""
+    return f"no such field{suggested}", f"{path}.{unknown[1]}" if path else unknown[1]
 
 
 def message_and_path(error: msgspec.ValidationError) -> tuple[str, str]:
@@ -113,11 +152,16 @@ def with_alternatives(message: str, path: str, known: Any) -> str:
     invalid = _INVALID.fullmatch(message)
     if invalid is None:
         return message
+    values = list(dict.fromkeys(str(value) for kind in _kinds_at(path, known) for value in _values(kind)))
+    return f"Invalid value {invalid[1]}; expected one of: {', '.join(values)}" if values else message
+
+
+def _kinds_at(path: str, known: Any) -> list[inspect.Type]:
+    """Return the types that a value at `path` in one of the type `known` may have."""
     kinds = [inspect.type_info(known)]
     for step in _STEP.finditer(path):
         kinds = [inner for kind in kinds for inner in _inner(kind, step[1])]
-    values = list(dict.fromkeys(str(value) for kind in kinds for value in _values(kind)))
-    return f"Invalid value {invalid[1]}; expected one of: {', '.join(values)}" if values else message
+    return kinds
 
 
 def _inner(kind: inspect.Type, field: str | None) -> Iterator[inspect.Type]:
@@ -139,3 +183,89 @@ def _values(kind: inspect.Type) -> Iterator[Any]:
             yield from _values(each)
     elif isinstance(kind, inspect.LiteralType):
         yield from kind.values
+
+
+def _fields(kind: inspect.Type, value: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the names of the fields that an object may have; of a union those of the kind whose tag `value` has."""
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _fields(each, value)
+    elif isinstance(kind, inspect.StructType) and (kind.tag_field is None or value.get(kind.tag_field) == kind.tag):
+        yield from (each.encode_name for each in kind.fields)
+
+
+# The place of a value in a file of JSON.
+
+
+def _object_at(data: bytes, path: str) -> Mapping[str, Any]:
+    """Return the object at `path` in a file of JSON; an empty one if there is none, or if the file is no JSON."""
+    text = data.decode(errors="replace")
+    with suppress(ValueError, IndexError, RecursionError):
+        found, _ = _JSON.raw_decode(text, _at(text, path))
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _at(text: str, path: str) -> int:
+    """Return where the value at `path` begins. ValueError or IndexError if there is none."""
+    at = _after_space(text, 0)
+    for part in _PARTS.findall(path):
+        at = _value_in(text, at, part)
+    return at
+
+
+def _place(data: bytes, error: Exception) -> str:
+    """Return the line at which the JSON is wrong, ", line 3"; empty if `error` does not have it.
+
+    That is the line of the offending byte, or the last line if the data ends too early.
+    """
+    byte = re.search(r"\(byte (\d+)\)$", str(error))
+    if byte is None and "truncated" not in str(error):
+        return ""
+    before = data[: int(byte.group(1))] if byte else data.rstrip()
+    lines = before.count(b"\n") + 1
+    return f", line {lines}"
+
+
+def place_of(data: bytes, path: str) -> str:
+    """Return the line of the value at `path`, as `line_of` does, and the field: ", line 3, field `choices[3].keep`"."""
+    return line_of(data, path) + (f", field `{path}`" if path else "")
+
+
+def line_of(data: bytes, path: str) -> str:
+    """Return the line of the value at `path`, such as `choices[3].process`, in a file of JSON: ", line 3".
+
+    If there is no such value, it is the line of the innermost one around it that there is. "" if the file is one line,
+    or if it has nothing of the path. Cost: O(the file up to there).
+    """
+    text = data.decode(errors="replace").rstrip()
+    start = at = _after_space(text, 0)
+    with suppress(ValueError, IndexError, RecursionError):
+        for part in _PARTS.findall(path):
+            at = _value_in(text, at, part)
+    return f", line {text.count(chr(10), 0, at) + 1}" if at > start and chr(10) in text else ""
+
+
+def _value_in(text: str, at: int, part: str) -> int:
+    """Return where the field, or the item, called `part` begins in the object or array that begins at `at`.
+
+    ValueError or IndexError if there is none.
+    """
+    is_object, index = text[at] == "{", 0
+    while text[at] not in "]}":
+        at = _after_space(text, at + 1)
+        key = str(index)
+        if is_object:
+            key, at = _JSON.raw_decode(text, at)
+            at = _after_space(text, _after_space(text, at) + 1)
+        if key == part:
+            return at
+        _, at = _JSON.raw_decode(text, at)
+        at, index = _after_space(text, at), index + 1
+    raise ValueError(part)
+
+
+def _after_space(text: str, at: int) -> int:
+    while text[at : at + 1].isspace():
+        at += 1
+    return at

@@ -42,15 +42,18 @@ def test_a_plan_survives_its_file() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"", "campaign.json: expected the plan of a campaign, Input data was truncated"),
+        (b"", ", line 1: expected a plan of a campaign, the file is empty"),
         (b"{}", "missing required field `version`"),
-        (plans.dump(plan_of()).replace(b'"version": 1', b'"version": 2'), "Invalid enum value 2 - at `$.version`"),
-        (plans.dump(plan_of()).replace(b'"keep": "events"', b'"keep": "all"'), "at `$.keep`"),
-        (plans.dump(plan_of()).replace(b'"steps"', b'"step"'), "unknown field `step`"),
+        (plans.dump(plan_of()).replace(b'"version": 1', b'"version": 2'), ", line 2, field `version`: expected 1"),
+        (
+            plans.dump(plan_of()).replace(b'"keep": "events"', b'"keep": "all"'),
+            "field `keep`: Invalid value 'all'; expected one of: ",
+        ),
+        (plans.dump(plan_of()).replace(b'"steps"', b'"step"'), "field `step`: no such field; did you mean `steps`?"),
     ],
 )
 def test_what_is_no_plan_is_refused(data: bytes, message: str) -> None:
-    with pytest.raises(ValueError, match=r"^campaign\.json: expected the plan") as raised:
+    with pytest.raises(ValueError, match=r"^campaign\.json[,:] ") as raised:
         plans.load(data, "campaign.json")
     assert message in str(raised.value)
 

@@ -95,7 +95,7 @@ def test_a_part_of_another_campaign_is_noticed(store: Store, tmp_path: Path) -> 
 
 def test_a_plan_that_is_none_is_named(store: Store) -> None:
     Path(store.root, PLAN).write_text("[")
-    with pytest.raises(StoreError, match=r"campaign\.json: expected the plan of a campaign"):
+    with pytest.raises(StoreError, match=r"campaign\.json: Expected `object`, got `array`"):
         store.plan()
 
 

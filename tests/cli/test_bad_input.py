@@ -88,7 +88,10 @@ def message(zabcheck: Command, *arguments: str | Path) -> str:
             ", line 1: expected a line feed at the end of each line, found a carriage return alone",
         ),
         (replaced(b'"process":2', b'"process":4'), ", line 4, field `process`: expected 1 to 3, found 4"),
-        (replaced(b'"process":2', b'"process":2,"x":0'), ", line 4: Object contains unknown field `x`"),
+        (
+            replaced(b'"process":2', b'"process":2,"x":0'),
+            (", line 4, field `x`: no such field; expected one of: process, incarnation, txn"),
+        ),
         (replaced(b'"epoch":1', b'"epoch":"1"'), ", line 2, field `epoch`: Expected `int`, got `str`"),
         (replaced(b'"epoch":1', b'"epoch":1.5'), ", line 2, field `epoch`: Expected `int`, got `float`"),
         (replaced(b'"epoch":1', b'"epoch":' + b"9" * 30), ", line 2, field `epoch`: Expected `int` <= 4294967295"),
@@ -186,7 +189,7 @@ def test_what_is_wrong_in_a_trace(edit: Edit, expected: str | None, zabcheck: Co
         ),
         (
             replaced(b'"rounds":6', b'"rounds":6,"x":' + b"[" * 9999),
-            ", line 3, field `choices[1]`: Object contains unknown field `x`",
+            ", line 3, field `choices[1].x`: no such field",
         ),
         (
             replaced(b"[1,2,3]", b"[1,2,4]"),

@@ -338,7 +338,7 @@ def test_a_lesson_of_ones_own_is_saved_edited_and_taken(zabcheck: Command, tmp_p
     (tmp_path / "my.lesson.json").write_text(edited.replace('"title"', '"name"'), encoding="utf-8")
     refused = zabcheck("play", "--lesson", "my.lesson.json")
     assert refused.code == 2
-    assert "zabcheck: my.lesson.json: Object contains unknown field `name`" in refused.err
+    assert "zabcheck: my.lesson.json, line 1, field `name`: no such field; expected one of: lesson, " in refused.err
     assert zabcheck("play", "--lesson", "none.json").err == "zabcheck: none.json: No such file or directory\n"
 
 

@@ -70,7 +70,7 @@ def test_the_line_is_told_however_the_file_is_laid_out(old: str, new: str, why: 
     [
         ('{"lesson":1', '{"lesson":2', "x, line 1, field `lesson`: expected 1"),
         ('{"lesson":1', '{"event":1', "x: expected a lesson, this looks like a trace"),
-        ('"title"', '"tittle"', "x: Object contains unknown field `tittle`"),
+        ('"title"', '"tittle"', "x, line 1, field `tittle`: no such field; did you mean `title`?"),
         ("\n]}", "\n", "x, line 4: expected a lesson as one JSON object, Input data was truncated"),
         ('"process":1', '"process":9', "x, line 4, field `steps[2].choice.process`: expected a process from 1 to 3"),
         ('"choice":"settle"', '"choice":"setle"', "x, line 3, field `steps[1].choice.choice`: "),

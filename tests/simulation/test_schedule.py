@@ -105,7 +105,12 @@ def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
         (b'"processes":3', b'"processes":1001', ", line 1, field `processes`: Expected `int` <= 1000"),
         (b'"processes":3', b'"processes":3.5', ", line 1, field `processes`: Expected `int`, got `float`"),
         (b'"majority"', b'"sets 1,2"', ", line 4, field `quorums`: the quorums {p1} and {p2} do not intersect"),
-        (b'"version":1', b'"version":1,"x":0', ": Object contains unknown field `x`"),
+        (
+            b'"version":1',
+            b'"version":1,"x":0',
+            ", line 1, field `x`: no such field; expected one of: version, protocol, processes, choices, mutant, "
+            "quorums, violates, switches",
+        ),
         (
             b'"crash"',
             b'"crush"',
@@ -115,7 +120,7 @@ def test_defaults_may_be_left_out_and_the_order_is_free() -> None:
         (b'"choice":"crash",', b"", ", line 3, field `choices[1]`: Object missing required field `choice`"),
         (b'"keep":1', b'"keep":-1', ", line 3, field `choices[1].keep`: Expected `int` >= 0"),
         (b'"keep":1', b'"keep":null', ", line 3, field `choices[1].keep`: Expected `int`, got `null`"),
-        (b'"keep":1', b'"kept":1', ", line 3, field `choices[1]`: Object contains unknown field `kept`"),
+        (b'"keep":1', b'"kept":1', ", line 3, field `choices[1].kept`: no such field; did you mean `keep`?"),
         (b'"process":1', b'"process":0', ", line 2, field `choices[0].process`: Expected `int` >= 1"),
         (b'"process":1,', b"", ", line 2, field `choices[0]`: Object missing required field `process`"),
         (b'"leader":2', b'"leader":4', ", line 2, field `choices[0].leader`: expected a process from 1 to 3, found 4"),

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, Protocol
 import msgspec
 from msgspec import Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed
 from zabcheck.invariants.quorums import quorums_of
 from zabcheck.mutants.catalogue import planted
 from zabcheck.protocols.adapter import imported
@@ -118,4 +118,4 @@ def load(data: bytes, name: str) -> Plan:
     try:
         return msgspec.json.decode(data, type=Plan)
     except NOT_DECODED as error:
-        raise ValueError(f"{name}: expected the plan of a campaign, {why_not_decoded(error)}") from None
+        raise ValueError(f"{name}{malformed(data, error, Plan, 'plan of a campaign', 1)}") from None

@@ -21,7 +21,7 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import FURTHER, PROPERTIES
-from zabcheck.invariants.diagnosis import like
+from zabcheck.invariants.diagnosis import like, place_of
 from zabcheck.mutants.catalogue import mutated, planted
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.switch_settings import refuse_elections
@@ -228,7 +228,7 @@ def protocol_of(schedule: Schedule, data: bytes, file: str, place: str = "choice
     """
 
     def at(field: str) -> str:
-        return f"{file}{schedules.line_of(data, field)}, field `{field}`: "
+        return f"{file}{place_of(data, field)}: "
 
     with bad_input_for(ValueError, lambda: at("protocol")):
         executed = mutated(schedule.protocol)

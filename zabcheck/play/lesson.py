@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from zabcheck.invariants import select
-from zabcheck.invariants.diagnosis import NOT_DECODED
+from zabcheck.invariants.diagnosis import NOT_DECODED, line_of, malformed, place_of
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.play.naming import named_at
 from zabcheck.play.session import NotPossible, Session
@@ -73,22 +73,22 @@ def load(data: bytes, name: str) -> OwnLesson:
     try:
         lesson: OwnLesson = msgspec.json.decode(data, type=kind)
     except NOT_DECODED as error:
-        raise LessonError(f"{name}{schedules.malformed(data, error, kind, 'lesson', LESSON_VERSION)}") from None
+        raise LessonError(f"{name}{malformed(data, error, kind, 'lesson', LESSON_VERSION)}") from None
     try:
         quorums_of(lesson.quorums, lesson.processes)
         schedules.check_processes(lesson.schedule, data, name, CHOICES)
     except ScheduleError as error:
         raise LessonError(str(error)) from None
     except ValueError as error:
-        raise LessonError(f"{name}{schedules.line_of(data, 'quorums')}, field `quorums`: {error}") from None
+        raise LessonError(f"{name}{place_of(data, 'quorums')}: {error}") from None
     if lesson.breaks is not None:
         try:
             select([lesson.breaks])
         except ValueError as error:
-            raise LessonError(f"{name}{schedules.line_of(data, 'breaks')}, field `breaks`: {error}") from None
+            raise LessonError(f"{name}{place_of(data, 'breaks')}: {error}") from None
     if bool(lesson.task) != (lesson.breaks is not None):
         missing, other = ("breaks", "task") if lesson.task else ("task", "breaks")
-        line = schedules.line_of(data, missing) or schedules.line_of(data, other)
+        line = line_of(data, missing) or line_of(data, other)
         raise LessonError(f"{name}{line}, field `{missing}`: expected one beside `{other}`, found none")
     return lesson
 
@@ -108,7 +108,7 @@ def begun(
     session = Session.of(protocol, structs.replace(lesson.schedule, choices=()), properties)
     for index, step in enumerate(lesson.steps):
         path = CHOICES.format(index)
-        where = f"{name}{schedules.line_of(data, path)}, field `{path}`"
+        where = f"{name}{place_of(data, path)}"
         try:
             reached = session.do(step.choice)
         except NotPossible as error:

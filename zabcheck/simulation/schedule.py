@@ -7,17 +7,14 @@ A schedule is the lasting form of a run: a seed means the same run only with the
 Hypothesis. `Simulator.executed` lists the fine choices of a run, so a saved schedule consists of fine choices only.
 """
 
-import re
 from collections.abc import Collection
-from contextlib import suppress
 from functools import cache
-from json import JSONDecoder
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, foreign, message_and_path, why_not_decoded, with_alternatives
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed, place_of
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.protocols import PROTOCOLS, adapter
 from zabcheck.protocols.switches import LETTER, Switches
@@ -110,30 +107,13 @@ def load(data: bytes, name: str) -> Schedule:
     try:
         schedule = _as_schedule(msgspec.json.decode(data, type=kind))
     except NOT_DECODED as error:
-        raise ScheduleError(f"{name}{malformed(data, error, kind)}") from None
+        raise ScheduleError(f"{name}{malformed(data, error, kind, 'schedule', SCHEDULE_VERSION)}") from None
     try:
         quorums_of(schedule.quorums, schedule.processes)
     except ValueError as error:
-        raise ScheduleError(f"{name}{line_of(data, 'quorums')}, field `quorums`: {error}") from None
+        raise ScheduleError(f"{name}{place_of(data, 'quorums')}: {error}") from None
     check_processes(schedule, data, name)
     return schedule
-
-
-def malformed(data: bytes, error: Exception, kind: Any, what: str = "schedule", version: int = SCHEDULE_VERSION) -> str:
-    """Return why `data` is no `what` of this type, with its place: ", line 3: expected …"."""
-    if data.lstrip().startswith(b'{"event"'):
-        return f": expected a {what}, this looks like a trace"
-    if found := foreign(data):
-        return f": expected {found}"
-    if not data.strip():
-        return f", line 1: expected a {what}, the file is empty"
-    if not isinstance(error, msgspec.ValidationError):
-        return f"{_place(data, error)}: expected a {what} as one JSON object, {why_not_decoded(error)}"
-    message, path = message_and_path(error)
-    if path in ("version", what):
-        return f"{line_of(data, path)}, field `{path}`: expected {version}"
-    where = f", field `{path}`" if path else ""
-    return f"{line_of(data, path)}{where}: {with_alternatives(message, path, kind)}"
 
 
 def check_processes(schedule: Schedule, data: bytes, name: str, place: str = "choices[{}]") -> None:
@@ -148,7 +128,7 @@ def check_processes(schedule: Schedule, data: bytes, name: str, place: str = "ch
                 if process > schedule.processes:
                     path = f"{place.format(index)}.{field_name}"
                     raise ScheduleError(
-                        f"{name}{line_of(data, path)}, field `{path}`: expected a process from 1 to "
+                        f"{name}{place_of(data, path)}: expected a process from 1 to "
                         f"{schedule.processes}, found {process}"
                     )
 
@@ -163,61 +143,6 @@ def check_kinds(schedule: Schedule, kinds: Collection[str], data: bytes, name: s
         if isinstance(choice, choices.Hold) and choice.kind not in kinds:
             path = f"{place.format(index)}.kind"
             raise ScheduleError(
-                f"{name}{line_of(data, path)}, field `{path}`: no message `{choice.kind}` in protocol "
+                f"{name}{place_of(data, path)}: no message `{choice.kind}` in protocol "
                 f"`{schedule.protocol}`; expected one of: {', '.join(kinds)}"
             )
-
-
-def _place(data: bytes, error: Exception) -> str:
-    """Return the line at which the JSON is wrong, ", line 3"; empty if `error` does not have it.
-
-    That is the line of the offending byte, or the last line if the data ends too early.
-    """
-    byte = re.search(r"\(byte (\d+)\)$", str(error))
-    if byte is None and "truncated" not in str(error):
-        return ""
-    before = data[: int(byte.group(1))] if byte else data.rstrip()
-    lines = before.count(b"\n") + 1
-    return f", line {lines}"
-
-
-def line_of(data: bytes, path: str) -> str:
-    """Return the line of the value at `path`, such as `choices[3].process`, in a file of JSON: ", line 3".
-
-    If there is no such value, it is the line of the innermost one around it that there is. "" if the file is one line,
-    or if it has nothing of the path. Cost: O(the file up to there).
-    """
-    text = data.decode(errors="replace").rstrip()
-    start = at = _after_space(text, 0)
-    with suppress(ValueError, IndexError, RecursionError):
-        for part in re.findall(r"[^.\[\]]+", path):
-            at = _value_in(text, at, part)
-    return f", line {text.count(chr(10), 0, at) + 1}" if at > start and chr(10) in text else ""
-
-
-def _value_in(text: str, at: int, part: str) -> int:
-    """Return where the field, or the item, called `part` begins in the object or array that begins at `at`.
-
-    ValueError or IndexError if there is none.
-    """
-    is_object, index = text[at] == "{", 0
-    while text[at] not in "]}":
-        at = _after_space(text, at + 1)
-        key = str(index)
-        if is_object:
-            key, at = _JSON.raw_decode(text, at)
-            at = _after_space(text, _after_space(text, at) + 1)
-        if key == part:
-            return at
-        _, at = _JSON.raw_decode(text, at)
-        at, index = _after_space(text, at), index + 1
-    raise ValueError(part)
-
-
-_JSON = JSONDecoder()
-
-
-def _after_space(text: str, at: int) -> int:
-    while text[at : at + 1].isspace():
-        at += 1
-    return at

@@ -75,7 +75,10 @@ def test_what_is_written_is_read_again() -> None:
             [HEADER, CONNECT.replace('"time":5', f'"time":{1 << 62}')],
             f"h.jsonl, line 2, field `time`: Expected `int` <= {(1 << 62) - 1}",
         ),
-        ([HEADER, ASK[:-1] + ',"colour":1}'], "h.jsonl, line 2: Object contains unknown field `colour`"),
+        (
+            [HEADER, ASK[:-1] + ',"vesion":1}'],
+            "h.jsonl, line 2, field `vesion`: no such field; did you mean `version`?",
+        ),
         (
             [HEADER, f'{{"record":"node","path":"/a","zxid":1,"stat":{STAT}}}'],
             "h.jsonl, line 2, field `record`: a node, and the header does not say initial: given",

@@ -125,9 +125,9 @@ def test_a_reconfiguration_survives_its_json_form_and_names_servers_that_are_the
     assert decode(encode(schedule), "x.json") == schedule
     assert choice.words() == "the session of A asks for a configuration in which D votes, C leaves"
     for changed, said in (
-        ({"observers": 0}, "choices[0].voters: expected one of A, B, C, leader, found D"),
-        ({"choices": (Reconfigure("A", leaving=("E",)),)}, "choices[0].leaving: expected one of"),
-        ({"version": 1, "observers": 0}, "expected version 2 of a schedule with sessions"),
+        ({"observers": 0}, "field `choices[0].voters`: expected one of A, B, C, leader, found D"),
+        ({"choices": (Reconfigure("A", leaving=("E",)),)}, "field `choices[0].leaving`: expected one of"),
+        ({"version": 1, "observers": 0}, "expected 2 for a schedule with sessions"),
         ({"version": 1, "observers": 0, "choices": (Readonly("A"),)}, "with unwritten configurations, found"),
     ):
         with pytest.raises(EnsembleScheduleError) as refused:
@@ -140,13 +140,13 @@ def test_a_list_of_servers_names_each_of_them_once_and_the_server_that_is_starte
     assert not schedule.reconfigures
     assert decode(encode(schedule), "x.json") == schedule
     for changed, said in (
-        ({"joiners": 0}, "choices[0].server: expected one of A, B, C, leader, found D"),
-        ({"choices": (Start("D", ("A", "E", "D")),)}, "choices[0].voters: expected one of A, B, C, D, leader, found E"),
-        ({"choices": (Start("D", ("A", "B")),)}, "choices[0].voters: expected D in its own list"),
-        ({"choices": (Start("D", (), ("D",)),)}, "choices[0].observers: expected `voters`, too"),
+        ({"joiners": 0}, "field `choices[0].server`: expected one of A, B, C, leader, found D"),
+        ({"choices": (Start("D", ("A", "E", "D")),)}, "`choices[0].voters`: expected one of A, B, C, D, leader, found"),
+        ({"choices": (Start("D", ("A", "B")),)}, "field `choices[0].voters`: expected D in its own list"),
+        ({"choices": (Start("D", (), ("D",)),)}, "field `choices[0].observers`: expected `voters`, too"),
         ({"choices": (Start("D", ("A", "D"), ("D",)),)}, "voters and observers, found A, D, D"),
-        ({"choices": (Start("D", ("leader", "D")),)}, "choices[0].voters: expected a server, found leader"),
-        ({"version": 1}, "expected version 2 of a schedule with servers that join, found 1"),
+        ({"choices": (Start("D", ("leader", "D")),)}, "field `choices[0].voters`: expected a server, found leader"),
+        ({"version": 1}, "expected 2 for a schedule with servers that join, found 1"),
         ({"version": 1, "joiners": 0, "choices": (Start("C", ("C",)),)}, "a schedule with lists of servers, found 1"),
     ):
         with pytest.raises(EnsembleScheduleError) as refused:
@@ -168,11 +168,11 @@ def test_a_schedule_that_keeps_in_step_survives_its_json_form_and_begins_with_th
     assert schedule.needs_agent
     assert decode(encode(schedule), "x.json") == schedule
     for changed, said in (
-        ({"choices": IN_STEP[1:]}, "choices[0]: expected `gate`"),
-        ({"version": 1}, "expected version 2 of a schedule with a gate"),
-        ({"choices": (*IN_STEP, Leave("A", "E"))}, f"choices[{len(IN_STEP)}].peer: expected one of"),
-        ({"choices": (*IN_STEP, Kill("leader"))}, f"choices[{len(IN_STEP)}].server: expected a server, behind a gate"),
-        ({"choices": (*IN_STEP, Meet(("D",)))}, f"choices[{len(IN_STEP)}].servers: expected one of"),
+        ({"choices": IN_STEP[1:]}, "field `choices[0]`: expected `gate`"),
+        ({"version": 1}, "expected 2 for a schedule with a gate"),
+        ({"choices": (*IN_STEP, Leave("A", "E"))}, f"field `choices[{len(IN_STEP)}].peer`: expected one of"),
+        ({"choices": (*IN_STEP, Kill("leader"))}, f"`choices[{len(IN_STEP)}].server`: expected a server, behind"),
+        ({"choices": (*IN_STEP, Meet(("D",)))}, f"field `choices[{len(IN_STEP)}].servers`: expected one of"),
         ({"choices": (*IN_STEP, Expect("A", 0, fields={"zxid": 1}))}, "no field `zxid`"),
     ):
         with pytest.raises(EnsembleScheduleError) as refused:
@@ -215,98 +215,98 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "x.json: Input data was truncated"),
+        ("{", "x.json, line 1: expected a schedule as one JSON object, Input data was truncated"),
         (
             '{"version":3,"protocol":"zookeeper","servers":3,"choices":[]}',
-            "x.json: Invalid enum value 3 - at `$.version`",
+            "x.json, field `version`: expected 1 or 2",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
-            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
-            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"multi","server":"A"}]}',
-            "x.json: expected version 2 of a schedule with sessions, found 1",
+            "x.json, field `version`: expected 2 for a schedule with sessions, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"observers":1,"choices":[]}',
-            "x.json: expected version 2 of a schedule with observers, found 1",
+            "x.json, field `version`: expected 2 for a schedule with observers, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wipe","server":"A"}]}',
-            "x.json: expected version 2 of a schedule with wiped or restored disks, found 1",
+            "x.json, field `version`: expected 2 for a schedule with wiped or restored disks, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"properties":[{"name":"jute.maxbuffer","value":"3"}],"choices":[]}',
-            "x.json: expected version 2 of a schedule with properties, found 1",
+            "x.json, field `version`: expected 2 for a schedule with properties, found 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"properties":[{"name":"java.home","value":"3"}],"choices":[]}',
-            "x.json: Expected `str` matching regex",
+            "`: Expected `str` matching regex",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[],'
             '"properties":[{"name":"jute.x","value":"3 -cp x"}]}',
-            "x.json: Expected `str` matching regex",
+            "`: Expected `str` matching regex",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"observers":1,"choices":[{"choice":"kill","server":"E"}]}',
-            "x.json: choices[0].server: expected one of A, B, C, D, leader, found E",
+            "x.json, field `choices[0].server`: expected one of A, B, C, D, leader, found E",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"get","server":"A","of":"D"}]}',
-            "x.json: choices[0].of: expected one of A, B, C, leader, found D",
+            "x.json, field `choices[0].of`: expected one of A, B, C, leader, found D",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"read","server":"A","fields":["currentEpoch","maxCommitedLog"]}]}',
-            "x.json: choices[0].fields: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
+            "x.json, field `choices[0].fields`: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":[]}]}',
-            "x.json: Expected `array` of length >= 1 - at `$.choices[0].fields`",
+            "x.json, field `choices[0].fields`: Expected `array` of length >= 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ak"}]}',
-            "x.json: no point `ak`; did you mean `ack`?",
+            "x.json, field `choices[0].point`: no point `ak`; did you mean `ack`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"stop","server":"A","point":"ack","nth":0}]}',
-            "x.json: Expected `int` >= 1 - at `$.choices[0].nth`",
+            "x.json, field `choices[0].nth`: Expected `int` >= 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"powerloss","server":"A","point":"log-forc"}]}',
-            "x.json: no point `log-forc`; did you mean `log-force`?",
+            "x.json, field `choices[0].point`: no point `log-forc`; did you mean `log-force`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A","bytes":-1}]}',
-            "x.json: Expected `int` >= 0 - at `$.choices[0].bytes`",
+            "x.json, field `choices[0].bytes`: Expected `int` >= 0",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A"}]}',
-            "x.json: expected version 2 of a schedule with points, fields or power failures, found 1",
+            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
-            "x.json: Invalid enum value 4 - at `$.servers`",
+            "x.json, field `servers`: Invalid value 4; expected one of: 3, 5",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill"}]}',
-            "x.json: Object missing required field `server` - at `$.choices[0]`",
+            "x.json, field `choices[0]`: Object missing required field `server`",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill","server":"D"}]}',
-            "x.json: choices[0].server: expected one of A, B, C, leader, found D",
+            "x.json, field `choices[0].server`: expected one of A, B, C, leader, found D",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":99}]}',
-            "x.json: Expected `float` <= 30.0 - at `$.choices[0].seconds`",
+            "x.json, field `choices[0].seconds`: Expected `float` <= 30.0",
         ),
     ],
 )

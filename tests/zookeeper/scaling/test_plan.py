@@ -29,7 +29,7 @@ def test_a_plan_is_read_as_it_is_written(name: str) -> None:
         (HEAD + b'{"step":"stop","server":0}\n]}', "line 2, field `steps[0].server`: Expected `int` >= 1"),
         (
             HEAD + b'{"step":"stop","server":1,"wait":1}\n]}',
-            "line 2, field `steps[0]`: Object contains unknown field `wait`",
+            "line 2, field `steps[0].wait`: no such field; expected one of: server",
         ),
         (
             HEAD + b'{"step":"stop","server":1},\n{"step":"restart","server":1}\n]}',

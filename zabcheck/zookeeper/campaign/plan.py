@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from zabcheck.campaign.plan import LEAST_PARTS, Keep
 from zabcheck.campaign.store import PLAN, Store, StoreError
-from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
@@ -96,8 +96,8 @@ def plan_of(store: Store) -> EnsemblePlan | None:
     try:
         return msgspec.json.decode(content, type=EnsemblePlan)
     except NOT_DECODED as error:
-        said = f"expected the plan of a campaign on ZooKeeper, {why_not_decoded(error)}"
-        raise StoreError(f"{store.path(PLAN)}: {said}") from None
+        said = malformed(content, error, EnsemblePlan, "plan of a campaign on ZooKeeper", 1)
+        raise StoreError(f"{store.path(PLAN)}{said}") from None
 
 
 class _PlanHead(Struct):

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED, why_not_decoded
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed, place_of
 from zabcheck.zookeeper.debugger.fields import FieldError, field_named
 from zabcheck.zookeeper.debugger.points import PointError, named
 from zabcheck.zookeeper.run.choices import AnyChoice
@@ -167,14 +167,15 @@ def decode(data: bytes, name: str) -> EnsembleSchedule:
     try:
         schedule = _decoder.decode(data)
     except NOT_DECODED as error:
-        raise EnsembleScheduleError(f"{name}: {why_not_decoded(error)}") from None
-    for complaint in _complaints(schedule):
-        raise EnsembleScheduleError(f"{name}: {complaint}")
+        said = malformed(data, error, EnsembleSchedule, "schedule", "1 or 2")
+        raise EnsembleScheduleError(f"{name}{said}") from None
+    for path, said in _complaints(schedule):
+        raise EnsembleScheduleError(f"{name}{place_of(data, path)}: {said}")
     return schedule
 
 
-def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
-    """Name the first fault of a schedule whose fields have the right types."""
+def _complaints(schedule: EnsembleSchedule) -> Iterator[tuple[str, str]]:
+    """Name the faults of a schedule whose fields have the right types, each with the path of its field."""
     for newer, what in (
         (schedule.in_step, "a gate"),
         (schedule.needs_agent, "points, fields or power failures"),
@@ -187,41 +188,41 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[str]:
         (any(isinstance(choice, OfConfiguration) for choice in schedule.choices), "unwritten configurations"),
     ):
         if schedule.version == 1 and newer:
-            yield f"expected version {SCHEDULE_VERSION} of a schedule with {what}, found 1"
-    try:
-        for point in schedule.points:
-            named(point)
-    except PointError as error:
-        yield str(error)
+            yield "version", f"expected {SCHEDULE_VERSION} for a schedule with {what}, found 1"
     if schedule.in_step and not isinstance(schedule.choices[0], OpenedGate):
-        yield "choices[0]: expected `gate`, as later choices keep servers in step"
+        yield "choices[0]", "expected `gate`, as later choices keep servers in step"
     there = sorted({*ROLES[: schedule.servers + schedule.observers + schedule.joiners], LEADER})
     for number, choice in enumerate(schedule.choices):
         for field, role in choice.roles:
             if role not in there:
-                yield f"choices[{number}].{field}: expected one of {', '.join(there)}, found {role}"
+                yield f"choices[{number}].{field}", f"expected one of {', '.join(there)}, found {role}"
             elif schedule.in_step and role == LEADER:
-                yield f"choices[{number}].{field}: expected a server, behind a gate"
+                yield f"choices[{number}].{field}", "expected a server, behind a gate"
         if isinstance(choice, Start):
-            yield from (f"choices[{number}].{said}" for said in _of_list(choice))
+            yield from ((f"choices[{number}].{field}", said) for field, said in _of_list(choice))
+        try:
+            for _, point in choice.at_points:
+                named(point)
+        except PointError as error:
+            yield f"choices[{number}].point", str(error)
         try:
             for field in choice.memory_fields:
                 field_named(field)
         except FieldError as error:
-            yield f"choices[{number}].fields: {error}"
+            yield f"choices[{number}].fields", str(error)
 
 
-def _of_list(choice: Start) -> Iterator[str]:
+def _of_list(choice: Start) -> Iterator[tuple[str, str]]:
     """Name the faults of the list of servers that a server is started with."""
     listed = [*choice.voters, *choice.observers]
     if choice.observers and not choice.voters:
-        yield "observers: expected `voters`, too"
+        yield "observers", "expected `voters`, too"
     elif listed and choice.server not in listed:
-        yield f"voters: expected {choice.server} in its own list, without which it does not start"
+        yield "voters", f"expected {choice.server} in its own list, without which it does not start"
     elif len({*listed}) < len(listed):
-        yield f"voters: expected each server once in voters and observers, found {', '.join(listed)}"
+        yield "voters", f"expected each server once in voters and observers, found {', '.join(listed)}"
     elif LEADER in listed:
-        yield f"voters: expected a server, found {LEADER}"
+        yield "voters", f"expected a server, found {LEADER}"
 
 
 def is_for_an_ensemble(data: bytes) -> bool:

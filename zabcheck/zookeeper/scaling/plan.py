@@ -12,8 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from zabcheck.invariants.diagnosis import NOT_DECODED
-from zabcheck.simulation.schedule import line_of, malformed
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed, place_of
 from zabcheck.zookeeper.verdict.known_issues import parsed
 
 MAX_BYTES = 1 << 20
@@ -143,7 +142,7 @@ def decode(data: bytes, name: str) -> ScalePlan:
     except NOT_DECODED as error:
         raise PlanError(f"{name}{malformed(data, error, ScalePlan, 'plan', 1)}") from None
     for path, said in complaints(plan):
-        raise PlanError(f"{name}{line_of(data, path)}, field `{path}`: {said}")
+        raise PlanError(f"{name}{place_of(data, path)}: {said}")
     return plan
 
 
