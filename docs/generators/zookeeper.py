@@ -54,7 +54,10 @@ ARCHIVED = {
     "zookeeper-numbered-not-applied": "numbered-not-applied-3.8.0",
     "zookeeper-late-set": "late-set-3.9.5",
     "zookeeper-late-proposal": "late-proposal-3.9.5",
+    "zookeeper-unlogged-voter": "unlogged-voter-3.9.5",
+    "zookeeper-pending-config": "pending-config-3.9.5",
     "zookeeper-unwritten-config": "unwritten-config-3.9.5",
+    "zookeeper-two-lists": "two-lists-3.9.5",
 }
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
 PAGES = ("zookeeper-lost-write", *ARCHIVED)

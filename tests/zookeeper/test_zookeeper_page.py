@@ -60,7 +60,10 @@ def test_bugs_without_a_run_of_the_model_are_told() -> None:
         "half-record",
         "late-set",
         "late-proposal",
+        "unlogged-voter",
+        "pending-config",
         "unwritten-config",
+        "two-lists",
     ]
     assert len(KEPT_CHANCES) == len(PAGES) - len(left_out) - 1
 

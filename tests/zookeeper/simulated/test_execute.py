@@ -427,6 +427,19 @@ def test_servers_that_get_a_longer_list_one_after_another_part_or_not(
 
 
 @pytest.mark.slow
+def test_two_groups_lead_one_epoch_if_the_leader_gets_the_longer_list_first(
+    reconfigured: Distribution, tmp_path: Path
+) -> None:
+    """Server 3 leads at first: then 1 and 2 elect as 3, 4 and 5 do, and differ for good."""
+    name = "zookeeper-two-lists-one-epoch.schedule.json"
+    schedule = decode((Path(__file__).parents[3] / "docs/examples" / name).read_bytes(), name)
+    tried = attempt(schedule, reconfigured, tmp_path / "run")
+    assert {"epoch uniqueness", "zxid uniqueness", "final agreement"} <= {*tried.judged.violated}
+    assert [match.issue.name for match in tried.judged.known] == ["two-lists"]
+    assert ListsPart((1, 2), (3, 4, 5)) in tried.judged.observation.notes
+
+
+@pytest.mark.slow
 def test_an_ensemble_stands_still_behind_a_configuration_that_is_not_committed(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
