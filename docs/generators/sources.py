@@ -175,6 +175,16 @@ DSN_2011 = (
     Claim(
         "III-B, figure 4", "… since a primary may broadcast without what is delivered", Played("dsn-figure-3-causal")
     ),
+    Claim(
+        "IV",
+        "A process may drop its iteration at any time, and begin a new one",
+        Checked("explore --processes 2 --timeouts unlimited --crashes unlimited --property core"),
+    ),
+    Claim(
+        "IV",
+        "A leader executes the steps of a follower as well",
+        Checked("run --processes 1 --property convergence --runs 100 --seed 1"),
+    ),
     Claim("IV, l.1.1", "The new epoch is above all that a quorum has promised", Bug("reuse-highest-epoch")),
     Claim("IV, f.1.2", "A follower promises an epoch once", Bug("accept-equal-epoch")),
     Claim("IV, f.1.2", "… and the promise survives a crash", Bug("promise-not-durable")),
@@ -185,6 +195,11 @@ DSN_2011 = (
         "IV, f.2.2",
         "The initial history is delivered when NEWLEADER is committed, before anything new",
         Bug("deliver-initial-history-last"),
+    ),
+    Claim(
+        "IV, l.3.1",
+        "Proposals have zxids of their epoch, each above those before it",
+        Checked("run --property 'zxid assignment' --runs 300 --seed 1"),
     ),
     Claim("IV, l.3.2", "A proposal is committed with the ACKs of a quorum", Bug("commit-on-own-ack")),
     Claim("IV, l.3.2", "… which counts processes, not messages", Bug("count-acks-not-senders")),
@@ -247,7 +262,36 @@ DSN_2011 = (
         "Throughput and latency, by servers and disk",
         Checked("evaluate --servers 3 --disk none --history none"),
     ),
-    Claim("VII", "A tree or a chain relieves the leader's network card"),
+    Claim(
+        "VII",
+        "A tree or a chain relieves the leader's network card",
+        Checked("evaluate --servers 3,7 --disk none --history none --operations 500"),
+    ),
+    Claim(
+        "VIII, Paxos",
+        "In Paxos a new leader selects the value of each sequence number independently",
+        Played("paxos-figure-1"),
+    ),
+    Claim(
+        "VIII, Paxos",
+        "… and Zab's synchronization, before anything new is proposed, prevents causal conflicts",
+        Played("paxos-figure-1-zab"),
+    ),
+    Claim(
+        "VIII, crash-recovery protocols",
+        "Messages may be delivered twice, if in the order agreed upon",
+        Played("redelivery"),
+    ),
+    Claim(
+        "VIII, group communication",
+        "If a process fails that does not lead, the epoch goes on",
+        Played("ladis-follower-fails"),
+    ),
+    Claim(
+        "VIII, COReL",
+        "Causality that holds across configurations makes figure 3 impossible",
+        Played("dsn-figure-3-causal"),
+    ),
 )
 LADIS_2008 = (
     Claim(
@@ -266,6 +310,16 @@ LADIS_2008 = (
         "Whatever a leader proposed before a delivered message is delivered",
         Checked("run --protocol ladis --property prefix --runs 300 --seed 1"),
     ),
+    Claim(
+        "2, low latency",
+        "A client waits for a ping and a sync",
+        Checked("evaluate --servers 3 --disk cache --history none --operations 100"),
+    ),
+    Claim(
+        "2",
+        "Replicas write many transactions to the disk at once: group commit, not message packing",
+        Checked("evaluate --servers 3 --disk no-cache --history none --operations 500"),
+    ),
     Claim("2, recovery", "After a failure messages are redelivered in their order", Played("redelivery")),
     Claim(
         "2, bursty high throughput",
@@ -279,6 +333,11 @@ LADIS_2008 = (
         Played("ladis-power-outage"),
     ),
     Claim("2, corruption", "A digest tells a record that was altered", Bug("ignore-digest")),
+    Claim(
+        "3",
+        "There is one message for a proposal number, so no ballots are needed",
+        Checked("run --protocol ladis --property 'zxid uniqueness' --runs 300 --seed 1"),
+    ),
     Claim(
         "4.1",
         "A two-phase commit without aborts, over FIFO channels, is enough while a leader lasts",

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.evaluation.costs import MILLISECOND, SECOND, Costs, Disk
-from zabcheck.papers.evaluation.measure import WAYS, Judged, Stuck, broadcast, latency, recovery, throughput
+from zabcheck.papers.evaluation.measure import WAYS, Judged, Stuck, broadcast, latency, recovery, relay, throughput
 from zabcheck.papers.evaluation.plan import Plan
 from zabcheck.protocols.base import Effect, Message
 from zabcheck.protocols.zab import ZAB
@@ -46,6 +46,13 @@ def test_a_single_operation_with_and_without_commits_by_hand() -> None:
     for servers in (2, 5):
         star, acks = (broadcast(Judged(), servers, commits, Costs()) for commits in WAYS)
         assert (star.messages, acks.messages) == (3 * (servers - 1), servers**2 - 1)
+
+
+def test_a_single_operation_along_a_chain_by_hand() -> None:
+    """Server 2 passes the proposal on before it sends its ACK, with which the leader commits."""
+    way, proposal = 50_000 + 1_000, 8_672
+    committed = proposal + way + proposal + 480 + way
+    assert relay(Judged(), 3, "chain", Costs(), 1, 1).last_ns == committed + 2 * (480 + way)
 
 
 def nothing(process: Process, sender: int, message: Message) -> list[Effect]:

@@ -27,7 +27,7 @@ def rows(text: str, servers: int) -> list[list[str]]:
 @pytest.mark.slow
 def test_what_the_page_shows_of_three_servers_is_real(tmp_path: Path) -> None:
     mine = rows(printed(tmp_path, "--servers", "3", "--history", "1000"), 3)
-    assert len(mine) == 4
+    assert len(mine) == 6
     assert [row for row in mine if row not in rows(shown(), 3)] == []
 
 

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from zabcheck.papers.evaluation.cluster import SHAPES
 from zabcheck.papers.evaluation.costs import CACHED, NETWORK_ONLY, UNCACHED
 from zabcheck.papers.evaluation.measure import SIX
 from zabcheck.papers.evaluation.plan import Plan, evaluate
@@ -95,6 +96,18 @@ def carriers(servers: int) -> int:
     return 2 * (servers - 2)
 
 
+def test_a_tree_keeps_its_throughput_and_a_chain_is_the_fastest_and_the_latest(found: Evaluation) -> None:
+    rows = {shape: [row for row in found.relays if row.shape == shape] for shape in SHAPES}
+    for star, tree, chain in zip(*rows.values(), strict=True):
+        assert star.operations_per_second <= tree.operations_per_second < chain.operations_per_second
+        assert star.last_ns <= tree.last_ns < chain.last_ns
+    three, *more = (row.operations_per_second for row in rows["tree"])
+    assert all(each == pytest.approx(three, rel=0.05) for each in more)
+    first, *_ = rows["chain"]
+    relay = 2 * 480 + 8_672  # PROPOSE, COMMIT and its own ACK leave the card of the first relay
+    assert first.operations_per_second == pytest.approx(10**9 / relay, rel=0.001)
+
+
 def test_the_new_leader_fetches_what_it_lacks(found: Evaluation) -> None:
     assert all(100 <= row.lacked <= 200 for row in found.recovery)
 
@@ -105,8 +118,8 @@ def test_more_servers_recover_more_slowly(found: Evaluation) -> None:
 
 
 def test_every_run_is_judged_by_the_six(found: Evaluation) -> None:
-    assert found.runs == PLAN.runs == 42
+    assert found.runs == PLAN.runs == 60
     assert [(row.property, row.status) for row in found.properties] == [(name, "holds") for name in SIX]
     by = {row.property: row.exercised for row in found.properties}
-    assert by["integrity"] == 42
+    assert by["integrity"] == 60
     assert by["primary integrity"] == 18  # of one primary alone there is nothing to judge

@@ -25,7 +25,7 @@ from zabcheck.invariants import (
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.cluster import Cluster
 from zabcheck.papers.evaluation.costs import SECOND, Costs, Disk
-from zabcheck.papers.evaluation.results import BroadcastRow, JudgedRow, LatencyRow, RecoveryRow, ThroughputRow
+from zabcheck.papers.evaluation.results import BroadcastRow, JudgedRow, LatencyRow, RecoveryRow, RelayRow, ThroughputRow
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.protocols.zab import ZAB
 from zabcheck.protocols.zab.messages import NewLeader
@@ -119,6 +119,7 @@ def throughput(
     outstanding: int,
     name: str,
     protocol: Protocol = ZAB,
+    shape: str = "star",
 ) -> ThroughputRow:
     """Measure the throughput of `operations` with `outstanding` proposals, after as many operations to warm up.
 
@@ -134,7 +135,7 @@ def throughput(
         elif type(event) is Deliver and event.process == LEADER:
             load.on_delivered()
 
-    cluster = Cluster(protocol, servers, costs, disk, show, outstanding=outstanding)
+    cluster = Cluster(protocol, servers, costs, disk, show, outstanding=outstanding, shape=shape)
     load = Load(cluster, outstanding + operations)
     _establish(cluster)
     load.begin()
@@ -199,6 +200,32 @@ def latency(
 
 def broadcast(judged: Judged, servers: int, commits: str, costs: Costs, protocol: Protocol = ZAB) -> BroadcastRow:
     """Measure a way to broadcast with a single operation, on the network only. Stuck if a server never delivers it."""
+    messages, leader, last = _one_operation(judged, servers, costs, protocol, commits, "star")
+    return BroadcastRow(WAYS[commits], servers, messages, leader, last)
+
+
+def relay(
+    judged: Judged,
+    servers: int,
+    shape: str,
+    costs: Costs,
+    operations: int,
+    outstanding: int,
+    protocol: Protocol = ZAB,
+) -> RelayRow:
+    """Measure one of the `SHAPES`, on the network only: an operation alone, then `operations` under load.
+
+    Stuck if an operation is not delivered. O((operations + outstanding) × servers).
+    """
+    _, _, last = _one_operation(judged, servers, costs, protocol, "leader", shape)
+    load = throughput(judged, servers, None, costs, operations, outstanding, "", protocol, shape)
+    return RelayRow(shape, servers, last, load.operations_per_second)
+
+
+def _one_operation(
+    judged: Judged, servers: int, costs: Costs, protocol: Protocol, commits: str, shape: str
+) -> tuple[int, int, int]:
+    """Return the messages of a single operation, and the times until the leader, and the last server, delivers it."""
     judge = _judge(servers)
     delivered: dict[int, int] = {}
     messages: list[Message] = []
@@ -211,7 +238,7 @@ def broadcast(judged: Judged, servers: int, commits: str, costs: Costs, protocol
     def on_send(sender: int, message: Message) -> None:
         messages.append(message)
 
-    cluster = Cluster(protocol, servers, costs, None, show, commits=commits, on_send=on_send)
+    cluster = Cluster(protocol, servers, costs, None, show, commits=commits, shape=shape, on_send=on_send)
     _establish(cluster)
     start = 0
     for number in range(SINGLE_OPERATIONS):
@@ -223,9 +250,7 @@ def broadcast(judged: Judged, servers: int, commits: str, costs: Costs, protocol
         if len(delivered) < servers:
             raise Stuck
     judged.add(judge)
-    return BroadcastRow(
-        WAYS[commits], servers, len(messages), delivered[LEADER] - start, max(delivered.values()) - start
-    )
+    return len(messages), delivered[LEADER] - start, max(delivered.values()) - start
 
 
 def recovery(

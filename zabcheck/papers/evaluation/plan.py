@@ -6,6 +6,7 @@ from time import process_time
 
 from msgspec import Struct
 
+from zabcheck.papers.evaluation.cluster import SHAPES
 from zabcheck.papers.evaluation.costs import (
     CACHED,
     CACHED_SYNC,
@@ -17,12 +18,13 @@ from zabcheck.papers.evaluation.costs import (
     Costs,
     Disk,
 )
-from zabcheck.papers.evaluation.measure import WAYS, Judged, broadcast, latency, recovery, throughput
+from zabcheck.papers.evaluation.measure import WAYS, Judged, broadcast, latency, recovery, relay, throughput
 from zabcheck.papers.evaluation.results import (
     BroadcastRow,
     Evaluation,
     LatencyRow,
     RecoveryRow,
+    RelayRow,
     Settings,
     ThroughputRow,
 )
@@ -34,6 +36,8 @@ DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
 LEAST_TO_RECOVER = 3
 """The fewest servers that can recover: of fewer, no quorum is left when one has crashed."""
 
+FEWER = 4
+"""Shapes are compared with a fourth of the plan's operations: the network alone is steady much sooner than a disk."""
 UNDER_WAY = 100
 """The most operations that are outstanding when a leader crashes; fewer if the plan's `outstanding` is less."""
 
@@ -66,7 +70,9 @@ class Plan(Struct, frozen=True):
     def runs(self) -> int:
         """The number of runs."""
         recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
-        return (2 * len(self.disks) + len(WAYS)) * len(self.servers) + 2 * len(self.histories) * recovering
+        return (2 * len(self.disks) + len(WAYS) + 2 * len(SHAPES)) * len(self.servers) + 2 * len(
+            self.histories
+        ) * recovering
 
 
 def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
@@ -91,6 +97,11 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
     for commits, servers in product(WAYS, plan.servers):
         ways.append(broadcast(judged, servers, commits, plan.costs, protocol))
         on_run(judged.runs)
+    relayed: list[RelayRow] = []
+    for shape, servers in product(SHAPES, plan.servers):
+        operations = -(-plan.operations // FEWER)
+        relayed.append(relay(judged, servers, shape, plan.costs, operations, plan.outstanding, protocol))
+        on_run(judged.runs)
     for histories in ("full", "missing"):
         for history, servers in product(plan.histories, plan.servers):
             if servers < LEAST_TO_RECOVER:
@@ -110,7 +121,9 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
             )
             on_run(judged.runs)
     seconds = round(process_time() - start, 2)
-    return Evaluation(_settings(plan), under_load, single, ways, recovered, judged.runs, judged.rows(), seconds)
+    return Evaluation(
+        _settings(plan), under_load, single, ways, relayed, recovered, judged.runs, judged.rows(), seconds
+    )
 
 
 def _settings(plan: Plan) -> Settings:

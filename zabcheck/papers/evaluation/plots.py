@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 from msgspec import Struct
 
-from zabcheck.papers.evaluation.report import HISTORIES, MILLISECOND, disks_of, servers_of, ways_of
-from zabcheck.papers.evaluation.results import BroadcastRow, Evaluation, RecoveryRow
+from zabcheck.papers.evaluation.report import HISTORIES, MILLISECOND, disks_of, servers_of, shapes_of, ways_of
+from zabcheck.papers.evaluation.results import BroadcastRow, Evaluation, RecoveryRow, RelayRow
 
 WIDTH, HEIGHT = 640, 400
 """The size of a plot in pixels, a hundred of which matplotlib takes for an inch."""
@@ -117,6 +117,8 @@ def plots_of(found: Evaluation) -> dict[str, Plot]:
     drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
     if found.broadcast:
         drawn["broadcast"] = _plot_of_broadcast(found.broadcast)
+    if found.relays:
+        drawn["relays"] = _plot_of_relays(found.relays)
     recovery = [row for row in found.recovery if row.history]  # the axis is logarithmic
     return drawn | ({"recovery": _plot_of_recovery(recovery)} if recovery else {})
 
@@ -170,6 +172,21 @@ def _plot_of_broadcast(rows: Sequence[BroadcastRow]) -> Plot:
         "milliseconds",
         tuple(lines),
         note=f"Simulated; network only. Messages: {'; '.join(f'{way} {each}' for way, each in counted.items())}.",
+    )
+
+
+def _plot_of_relays(rows: Sequence[RelayRow]) -> Plot:
+    """Plot the throughput of each shape."""
+    lines = []
+    for shape in shapes_of(rows):
+        mine = [row for row in rows if row.shape == shape]
+        lines.append(Line(shape, tuple((row.servers, row.operations_per_second) for row in mine)))
+    return Plot(
+        "Throughput, with proposals along a tree or a chain",
+        "servers",
+        "operations a second",
+        tuple(lines),
+        note="Simulated; network only. Acknowledgements go straight to the leader.",
     )
 
 

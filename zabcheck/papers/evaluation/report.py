@@ -11,6 +11,7 @@ from zabcheck.papers.evaluation.results import (
     Evaluation,
     LatencyRow,
     RecoveryRow,
+    RelayRow,
     Settings,
     ThroughputRow,
 )
@@ -50,6 +51,14 @@ def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:
             BOLD,
         )
         yield _broadcast(found.broadcast)
+    if found.relays:
+        yield Text()
+        yield pen.write(
+            "PROPOSE and COMMIT to all, along a tree, along a chain (DSN 2011, VII), network only: operations a "
+            "second; milliseconds until the last server delivers a single one",
+            BOLD,
+        )
+        yield _relays(found.relays)
     if found.recovery:
         yield Text()
         detect = _milliseconds(found.settings.detect_ns)
@@ -96,7 +105,11 @@ def disks_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
 
 
 def servers_of(
-    rows: Sequence[ThroughputRow] | Sequence[LatencyRow] | Sequence[BroadcastRow] | Sequence[RecoveryRow],
+    rows: Sequence[ThroughputRow]
+    | Sequence[LatencyRow]
+    | Sequence[BroadcastRow]
+    | Sequence[RelayRow]
+    | Sequence[RecoveryRow],
 ) -> list[int]:
     """Return the numbers of servers that were measured, in the order of the rows."""
     return list(dict.fromkeys(row.servers for row in rows))
@@ -148,6 +161,22 @@ def _broadcast(rows: Sequence[BroadcastRow]) -> Table:
             f"{row.messages}; {row.leader_ns / MILLISECOND:,.3f}, {row.last_ns / MILLISECOND:,.3f}" for row in mine
         ]
         table.add_row(str(servers), *cells)
+    return table
+
+
+def shapes_of(rows: Sequence[RelayRow]) -> list[str]:
+    """Return the shapes that were measured, in the order of the rows."""
+    return list(dict.fromkeys(row.shape for row in rows))
+
+
+def _relays(rows: Sequence[RelayRow]) -> Table:
+    by = {(row.servers, row.shape): row for row in rows}
+    table = _table("servers", *shapes_of(rows))
+    for servers in servers_of(rows):
+        mine = [by[servers, shape] for shape in shapes_of(rows)]
+        table.add_row(
+            str(servers), *(f"{row.operations_per_second:,}; {row.last_ns / MILLISECOND:,.3f}" for row in mine)
+        )
     return table
 
 

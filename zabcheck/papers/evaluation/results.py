@@ -75,6 +75,19 @@ class BroadcastRow(Struct, frozen=True):
     last_ns: int
 
 
+class RelayRow(Struct, frozen=True):
+    """A leader whose proposals and commits go to all servers ("star"), or along a "tree" or a "chain" of followers.
+
+    All is measured on the network only. `last_ns` is the time from the request of a single operation to its delivery by
+    the last server, and `operations_per_second` are those of a leader under load.
+    """
+
+    shape: str
+    servers: int
+    last_ns: int
+    operations_per_second: int
+
+
 class RecoveryRow(Struct, frozen=True):
     """The recovery after a leader crashed under load; a server that had been away since the load began took over.
 
@@ -114,6 +127,7 @@ class Evaluation(Struct, frozen=True):
     throughput: Sequence[ThroughputRow]
     latency: Sequence[LatencyRow]
     broadcast: Sequence[BroadcastRow]
+    relays: Sequence[RelayRow]
     recovery: Sequence[RecoveryRow]
     runs: int
     properties: Sequence[JudgedRow]
