@@ -639,6 +639,34 @@ def a_session_goes_on_after_its_connection_was_lost() -> History:
 
 
 @is_right
+def a_session_whose_end_got_no_answer_is_told_to_have_expired() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.create("/a", 1)
+    c1.ask("closeSession")
+    c1.again(1, given="0x0")
+    return h
+
+
+@is_right
+def a_session_is_answered_on_both_connections_while_it_moves() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.create("/a", 1)
+    old, sent = c1.connection, c1.ask("setData", "/a", data="x")
+    c1.connect(seen=1)
+    new = c1.connection
+    c1.get("/a", 1, "", stat(1))
+    c1.connection = old
+    c1.answer(sent, 2, stat=stat(1, 2, 1, 1))
+    c1.connection = new
+    c1.get("/a", 1, "", stat(1))
+    c1.set("/a", 3, "y", stat(1, 3, 1, 2))
+    c1.get("/a", 3, "y", stat(1, 3, 1, 2))
+    return h
+
+
+@is_right
 def a_client_writes_after_it_lost_its_lock_to_another() -> History:
     h = History()
     c1, c2 = h.client(1), h.client(2)

@@ -106,6 +106,10 @@ class Connection:
     strays: list[Exchanged] = field(default_factory=list)
     """The answers to nothing that waited for one."""
     lost: Lost | None = None
+    seen_before: Exchanged | None = None
+    """The answer with the highest zxid that the session had when this connection was asked for, on any other."""
+    written_before: Exchanged | None = None
+    """The same of its writes that were done."""
     length: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
 
@@ -163,6 +167,10 @@ class Exchange:
     connections: dict[int, Connection] = field(default_factory=dict)
     operations: list[Exchanged] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
+    seen: dict[str, Exchanged] = field(default_factory=dict)
+    """By session: the answer with the highest zxid."""
+    written: dict[str, Exchanged] = field(default_factory=dict)
+    """By session: the write that was done with the highest zxid."""
     is_whole: bool = False
     owns: Callable[[str], bool] = _every
     """True for the nodes of which it has all operations: of every one, unless it is a part of a history."""
@@ -228,7 +236,14 @@ def _take_told(found: Exchange, line: Told) -> None:
 def _take_connect(found: Exchange, line: Connect) -> None:
     if line.connection in found.connections:
         raise _Contradiction(f", field `connection`: connection {line.connection} was opened before")
-    found.connections[line.connection] = Connection(line, line.client, line.session, line.time or 0)
+    found.connections[line.connection] = opened = Connection(line, line.client, line.session, line.time or 0)
+    _begin(found, opened)
+
+
+def _begin(found: Exchange, connection: Connection) -> None:
+    """Note what the session of a connection has seen, and written, so far: another connection of it may be open."""
+    connection.seen_before = found.seen.get(connection.session)
+    connection.written_before = found.written.get(connection.session)
 
 
 def _take_connected(found: Exchange, line: Connected) -> None:
@@ -236,6 +251,8 @@ def _take_connected(found: Exchange, line: Connected) -> None:
     if connection.connected is not None:
         raise _Contradiction(f": connection {line.connection} was answered before")
     connection.connected, connection.session = line, line.session
+    if line.session != connection.connect.session:
+        _begin(found, connection)
 
 
 def _take_request(found: Exchange, line: Request) -> None:
@@ -261,6 +278,15 @@ def _take_answer(found: Exchange, line: Answer) -> None:
     connection.received.append(answered)
     if answered.zxid:
         connection.answers.append(answered)
+        _raise(found.seen, answered)
+        if answered.is_write and answered.is_done:
+            _raise(found.written, answered)
+
+
+def _raise(highest: dict[str, Exchanged], answered: Exchanged) -> None:
+    session = answered.connection.session
+    if session not in highest or answered.zxid > highest[session].zxid:
+        highest[session] = answered
 
 
 def _take_event(found: Exchange, line: WatchEvent) -> None:

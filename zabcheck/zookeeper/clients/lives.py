@@ -135,8 +135,9 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
     ended: dict[str, Connection | Exchanged] = {}
     timeouts: dict[str, int] = {}
     heard: dict[str, tuple[int, Exchanged]] = {}
-    closes = (each for each in exchange.writes if each.request.op == "closeSession" and each.is_done)
-    closed = {each.connection: each for each in closes}
+    closes = [each for each in exchange.writes if each.request.op == "closeSession"]
+    closed = {each.connection: each for each in closes if each.is_done}
+    may_be_closed = {each.session for each in closes if not each.is_known}
     for connection in exchange.connections.values():
         asked, given = connection.connect, connection.connected
         if given is None:
@@ -150,7 +151,8 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
                 )
                 found.breach(0, text, asked, given)
             elif given.session == NOBODY:
-                _expired(connection, timeouts, heard, exchange, found)
+                if asked.session not in may_be_closed:
+                    _expired(connection, timeouts, heard, exchange, found)
                 ended.setdefault(asked.session, connection)
             elif asked.session in ended:
                 end = ended[asked.session]

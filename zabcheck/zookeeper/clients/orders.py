@@ -7,7 +7,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import Content
 from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
 from zabcheck.zookeeper.clients.tree import READS, Sightings, Tree
@@ -71,27 +71,25 @@ def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the first answers after a session was resumed with the last zxid that it had seen."""
-    highest: dict[str, Exchanged] = {}
+    """Compare the first answers after a session was resumed with the last zxid that it had seen.
+
+    What another connection of it, still open, is answered later says nothing of this one.
+    """
     for connection in exchange.connections.values():
-        answers, before = connection.answers, highest.get(connection.session)
+        answers, before = connection.answers, connection.seen_before
         seen = connection.connect.seen if connection.connected is not None else 0
         least = max(seen, before.zxid if before is not None else 0)
-        zxids = [answer.zxid for answer in answers]
-        if least:
-            wrong = next((number for number, zxid in enumerate(zxids) if zxid < least), None)
-            found.case(len(answers) if wrong is None else wrong + 1)
-            if wrong is not None:
-                by = "" if before is None or before.zxid < least else f", by {before.name}"
-                text = (
-                    f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
-                    f"answered as of {shown(answers[wrong].zxid)}"
-                )
-                found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
-                zxids = zxids[:wrong]
-        latest = max(zxids, default=0)
-        if latest and (before is None or latest > before.zxid):
-            highest[connection.session] = answers[zxids.index(latest)]
+        if not least:
+            continue
+        wrong = next((number for number, each in enumerate(answers) if each.zxid < least), None)
+        found.case(len(answers) if wrong is None else wrong + 1)
+        if wrong is not None:
+            by = "" if before is None or before.zxid < least else f", by {before.name}"
+            text = (
+                f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
+                f"answered as of {shown(answers[wrong].zxid)}"
+            )
+            found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
 
 
 def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -101,19 +99,22 @@ def own_writes(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the zxid of each read with those of the writes that its session had sent before it."""
-    latest: dict[str, Exchanged] = {}
+    """Compare the zxid of each read with those of the writes that its session had sent before it.
+
+    Those of its own connection count, and what others of the session had been told when that was asked for.
+    """
+    latest: dict[Connection, Exchanged | None] = {}
     stale: list[tuple[Exchanged, Exchanged]] = []
     cases = 0
     for operation in exchange.operations:
         zxid = operation.zxid
         if not zxid:
             continue
-        session = operation.connection.session
-        write = latest.get(session)
+        connection = operation.connection
+        write = latest.get(connection, connection.written_before)
         if operation.is_write and operation.is_done:
             if write is None or zxid > write.zxid:
-                latest[session] = operation
+                latest[connection] = operation
         elif write is not None and operation.request.op not in BESIDE_THE_ORDER:
             cases += 1
             if zxid < write.zxid:

@@ -8,6 +8,7 @@ closes. All nodes are below one node that is created for the history, and delete
 import select
 import socket
 from collections.abc import Callable, Iterable, Sequence
+from itertools import count
 from random import Random
 from time import monotonic
 from typing import NamedTuple
@@ -40,8 +41,10 @@ _LOOKED_FOR = 100
 """The most nodes that are looked for in the end, of those that nobody deletes."""
 _REFUSALS = 5
 """The number of forbidden writes that are sent in the end."""
-_FAULTS = {"cut": 0.02, "close": 0.006, "silence": 0.0015}
-"""The probability that a session loses its connection, ends, or falls silent before it sends anything."""
+_FAULTS = {"cut": 0.02, "close": 0.006, "move": 0.004, "silence": 0.0015}
+"""The probability that a session loses its connection, ends, moves, or falls silent before it sends anything."""
+_OWN_AT_THE_END = 20
+"""The number of nodes that some sessions create just before they end."""
 
 
 class Target(NamedTuple):
@@ -68,10 +71,14 @@ class _Session:
         self._socket: socket.socket | None = None
         self._received = bytearray()
         self._talk: Conversation | None = None
-        self._xid = 0
+        self._xids = count(1)
         self._asked: dict[int, Request] = {}
         self._password = bytes(16)
         self._last_sent = self._last_heard = 0.0
+        self.target: Target | None = None
+        """The server to which it connected last."""
+        self.former: _Session | None = None
+        """The connection that it has moved away from, which is still open."""
         self._forget()
 
     def _forget(self) -> None:
@@ -88,7 +95,7 @@ class _Session:
     @property
     def is_ready(self) -> bool:
         """Return True if the server has given a session, and has set the watches that it had."""
-        return self._is_answered and wire.SET_WATCHES not in self._asked
+        return self._is_answered and not self.is_ending and wire.SET_WATCHES not in self._asked
 
     @property
     def is_silent(self) -> bool:
@@ -111,11 +118,16 @@ class _Session:
     def connect(self, target: Target) -> bool:
         """Connect, with the session that there is. Return True if the server has given one."""
         self.dial(target)
+        return self.is_served()
+
+    def is_served(self) -> bool:
+        """Wait until the server has given the session. Return False if there is no connection."""
         return self.is_connected and self.wait(lambda: self.is_ready)
 
     def dial(self, target: Target) -> None:
         """Connect, with the session that there is, and wait for nothing."""
         talk = self._recorder.conversation(self.number, target)
+        self.target = target
         session = int(self.session, 16)
         signed = session - (1 << 64) if session >> 63 else session
         try:
@@ -128,6 +140,22 @@ class _Session:
             self.lose()
 
     _is_answered = False
+    is_ending = False
+    """True from the request that ends the session until the connection is gone."""
+
+    def move(self, target: Target) -> None:
+        """Connect elsewhere, with the session that there is, and keep the connection that there is open."""
+        if self.former is not None:
+            self.former.lose()
+        former = self.former = _Session(self.number, self._recorder)
+        former._socket, former._talk, former._is_answered = self._socket, self._talk, self._is_answered
+        former._received, former._asked = self._received, self._asked
+        former._xids = self._xids  # servers take two requests of a session with one number for the same
+        former._last_sent = former._last_heard = monotonic()
+        self._socket = self._talk = None
+        self._is_answered = False
+        self._received, self._asked = bytearray(), {}
+        self.dial(target)
 
     def _send_message(self, message: bytes) -> HistoryLine | None:
         assert self._socket is not None
@@ -142,8 +170,7 @@ class _Session:
         if self._socket is None:
             return 0
         if xid is None:
-            self._xid += 1
-            xid = self._xid
+            xid = next(self._xids)
         try:
             sent = self._send_message(wire.request(xid, part))
         except OSError:
@@ -184,8 +211,12 @@ class _Session:
 
     def close(self) -> None:
         """End the session."""
-        if self.send(wire.close()):
-            self.wait(lambda: not self.is_connected)
+        self.end()
+        self.wait(lambda: not self.is_connected)
+
+    def end(self) -> None:
+        """Ask for the end of the session, and wait for nothing."""
+        self.is_ending = self.send(wire.close()) > 0
 
     def ask(self, part: wire.Part) -> Answer | None:
         """Send a request and wait for its answer; None if there is none."""
@@ -279,13 +310,16 @@ class _Session:
             paths.pop(event.path, None)
 
     def lose(self, why: str = "") -> None:
-        """Give the connection up."""
+        """Give the connection up, and the one that it has moved away from."""
+        if self.former is not None:
+            self.former.lose(why)
+            self.former = None
         if self._socket is not None:
             self._socket.close()
         if self._talk is not None:
             self._talk.lost(why)
         self._socket = self._talk = None
-        self._is_answered = False
+        self._is_answered = self.is_ending = False
         self._received.clear()
         self._asked.clear()
 
@@ -339,6 +373,8 @@ class Recorder:
         told = self._awaited.pop((session.number, asked.xid), None)
         if told is not None and not answer.error:
             self._sync_and_read(told)
+        if asked.op == "closeSession":
+            self._look_after(session.number)
         path = answer.path or asked.path
         if path is not None and answer.stat is not None:
             self._versions[path] = answer.stat.version
@@ -376,6 +412,7 @@ class Recorder:
     def _read(self, seconds: float) -> None:
         """Take in what has come for any session, and keep those that are not silent alive."""
         connected = [each for each in self._sessions if each.is_connected and not each.is_silent]
+        connected += [each.former for each in connected if each.former is not None and each.former.is_connected]
         if not connected:
             select.select([], [], [], seconds)
             return
@@ -404,6 +441,9 @@ class Recorder:
                 self._disturb(session, fault)
                 return
             drawn -= share
+        if session.former is not None:
+            self._go_on_at_both(session, session.former)
+            return
         if self._random.random() < 0.05:
             self._tell_another(session)
             return
@@ -415,17 +455,31 @@ class Recorder:
         self.requests += 1
         return session.send(part)
 
+    def _go_on_at_both(self, session: _Session, former: _Session) -> None:
+        """Let a session that has moved ask on both of its connections, or give up the one that it moved away from."""
+        if not former.is_connected or self._random.random() < 0.2:
+            former.lose("moved")
+            session.former = None
+            return
+        for each in self._random.sample((session, former, session), 3):
+            read = wire.get_data(self._random.choice(self._registers))
+            self._send(each, read if self._random.random() < 0.5 else self._set(session))
+
     def _disturb(self, session: _Session, fault: str) -> None:
-        """Lose a connection with requests open, end a session with nodes of its own, or fall silent.
+        """Lose a connection with requests open, end a session with nodes of its own, move, or fall silent.
 
         At most a quarter of the sessions are silent at once.
         """
         for _ in range(self._random.randint(0, 4)):
             self._send(session, self._set(session))
+        elsewhere = [each for each in self._targets if each != session.target]
+        if fault == "move" and elsewhere:
+            session.move(self._random.choice(elsewhere))
+            return
         if fault == "close":
-            number = session.number
-            session.close()
-            self._look_after(number)
+            for _ in range(_OWN_AT_THE_END if self._random.random() < 0.5 else 0):
+                self._send(session, wire.create(self._new(session, "e"), b"", wire.EPHEMERAL))
+            session.end()
             return
         if fault == "silence" and sum(each.is_silent for each in self._sessions) < len(self._sessions) // 4:
             if self._random.random() < 0.5:
@@ -436,9 +490,9 @@ class Recorder:
 
     def _look_after(self, number: int, watch: bool = False) -> None:
         """Let another session look for the nodes that end with that of a client."""
-        others = [each for each in self._sessions if each.is_connected and each.number != number]
+        others = [each for each in self._sessions if each.is_ready and each.number != number]
         mine = [path for path in self._passing[-200:] if path.startswith(f"{self.root}/e/{number}-")]
-        for path in mine[-3:] if others else ():
+        for path in self._random.sample(mine, min(3, len(mine))) if others else ():
             self._send(self._random.choice(others), wire.exists(path, watch))
 
     def _tell_another(self, session: _Session) -> None:
@@ -593,7 +647,7 @@ class Recorder:
             self._disturbance.finish()
         for session in self._sessions:
             session.silent_until = 0.0
-            if session.is_connected or session.connect(self._targets[0]):
+            if session.is_served() or session.connect(self._targets[0]):
                 for path in self._registers:
                     session.send(wire.get_data(path))
                 session.settle()

@@ -87,7 +87,9 @@ def ephemeral_stays(ephemerals: Ephemerals, ends: Ends) -> int | None:
 def sessions(columns: Columns, nodes: Nodes) -> int | None:
     """Look at what each connection was given, and at what came of a session after its end."""
     heard = _heard(columns)
-    closed = {*columns.connection[(columns.op == OPS["closeSession"]) & columns.is_done].tolist()}
+    is_close = columns.op == OPS["closeSession"]
+    closed = {*columns.connection[is_close & columns.is_done].tolist()}
+    may_be_closed = {columns.sessions[each] for each in columns.session[is_close & ~columns.is_known].tolist()}
     served = np.bincount(columns.connection[columns.is_done], minlength=len(columns.connects)).tolist()
     holders: set[str] = set()
     ended: set[str] = set()
@@ -103,7 +105,8 @@ def sessions(columns: Columns, nodes: Nodes) -> int | None:
             if given.session not in (asked.session, NOBODY):
                 return None
             if given.session == NOBODY:
-                if asked.session in last and given.time is not None and asked.session in timeouts:
+                is_judged = asked.session in timeouts and asked.session not in may_be_closed
+                if is_judged and asked.session in last and given.time is not None:
                     least = (timeouts[asked.session] - columns.header.tick) * _MS - columns.header.clock_error
                     if given.time - last[asked.session] < least:
                         return None

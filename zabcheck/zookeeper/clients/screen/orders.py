@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.zookeeper.clients.orders import TIMELY
-from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, highest
+from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, grouped, highest
 from zabcheck.zookeeper.clients.screen.nodes import NEVER, SET, Labels, Nodes
 
 _TIMELY = [OPS[name] for name in TIMELY]
@@ -41,33 +41,58 @@ def views(columns: Columns) -> tuple[Ints, Ints]:
 
 
 def system_image(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare the lowest zxid of each connection with the highest before of its session."""
+    """Compare the lowest zxid of each connection with the highest that its session had seen before."""
     connection, zxid = views(columns)
     if not len(zxid):
         return 0
     first = np.flatnonzero(np.diff(connection, prepend=-1))
-    least, most = np.minimum.reduceat(zxid, first), np.maximum.reduceat(zxid, first)
-    count = np.diff(first, append=len(zxid))
-    highest_of: dict[int, int] = {}
-    cases = 0
-    for number, low, high, answers in zip(
-        connection[first].tolist(), least.tolist(), most.tolist(), count.tolist(), strict=True
-    ):
-        session = int(columns.session_of[number])
-        seen = max(columns.connects[number].seen if number in columns.connected else 0, highest_of.get(session, 0))
-        if low < seen:
-            return None
-        cases += answers if seen else 0
-        highest_of[session] = max(high, highest_of.get(session, 0))
-    return cases
+    connection, least = connection[first], np.minimum.reduceat(zxid, first)
+    declared = np.array(
+        [each.seen if number in columns.connected else 0 for number, each in enumerate(columns.connects)], np.int64
+    )
+    before = _before(columns, np.ones(len(columns.op), np.bool_))
+    if before is None:
+        return None
+    seen = np.maximum(declared, before)[connection]
+    return None if (least < seen).any() else int(np.diff(first, append=len(zxid))[seen > 0].sum())
+
+
+def _before(columns: Columns, chosen: Bools) -> Ints | None:
+    """Return by connection the highest zxid that its session was told by chosen requests before it was asked for.
+
+    None if a session is given that was not asked for, and that others have.
+    """
+    answers = columns.answers
+    of = np.zeros(len(answers["line"]), np.bool_)
+    has = columns.answer >= 0
+    of[columns.answer[chosen & has]] = True
+    rows = np.flatnonzero(of & (answers["zxid"] > 0))
+    session = columns.session_of[answers["connection"][rows]].astype(np.int64)
+    order = grouped(session, len(columns.sessions))
+    rows, session = rows[order], session[order]
+    bits = int(max(columns.opened.max(initial=0), answers["line"].max(initial=0))).bit_length()
+    told, tops = session << bits | answers["line"][rows], highest(answers["zxid"][rows], session)
+    mine = columns.session_of.astype(np.int64)
+    place = np.searchsorted(told, mine << bits | columns.opened) - 1
+    found: Ints = (
+        np.where((place >= 0) & (session[place] == mine), tops[place], 0) if len(rows) else np.zeros_like(mine)
+    )
+    asked = np.array([columns.session_numbers.get(each.session, -1) for each in columns.connects], np.int64)
+    _, is_first = np.unique(mine, return_index=True)
+    again = asked != mine
+    again[is_first] = False
+    return None if (again & (mine > 0)).any() else found
 
 
 def own_writes(columns: Columns, nodes: Nodes) -> int | None:
     """Compare the zxid of each operation with the highest of its session's writes before."""
-    rows = columns.by_session(np.flatnonzero(columns.zxid > 0))
-    zxid, session = columns.zxid[rows], columns.session[rows]
-    done = (columns.is_write & columns.is_done)[rows]
-    latest = highest(np.where(done, zxid, 0), session)
+    done = columns.is_write & columns.is_done
+    before = _before(columns, done)
+    if before is None:
+        return None
+    rows = columns.by_connection[columns.zxid[columns.by_connection] > 0]
+    zxid, connection, done = columns.zxid[rows], columns.connection[rows], done[rows]
+    latest = np.maximum(highest(np.where(done, zxid, 0), connection), before[connection])
     judged = ~done & (latest > 0) & ~columns.is_beside_the_order[rows]
     return None if (judged & (zxid < latest)).any() else int(judged.sum())
 
