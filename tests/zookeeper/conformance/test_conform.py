@@ -450,6 +450,18 @@ def test_a_disk_that_is_emptied_and_one_that_fails_are_named(tmp_path: Path) -> 
     )
 
 
+def test_servers_whose_list_changes_are_not_compared_with_a_model_of_one_list(tmp_path: Path) -> None:
+    def start_with_a_list(records: list[Record]) -> None:
+        next(each for each in records if each["record"] == "started")["voters"] = [1, 2, 3, 4]
+
+    def reconfigure(records: list[Record]) -> None:
+        records.insert(9, {"record": "reconfigures", "time": 1, "client": 11, "number": 1, "leaving": [3]})
+
+    for change in (start_with_a_list, reconfigure):
+        found = conform(altered(HEALTHY, tmp_path / change.__name__, change))
+        assert (found.verdict, found.undecided) == ("undecided", ("the model has no lists of servers that change",))
+
+
 def test_a_disk_on_which_nothing_was_may_be_emptied(tmp_path: Path) -> None:
     """So is that of a server that does not come up at first, before a schedule begins."""
 

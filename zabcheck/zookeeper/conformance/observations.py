@@ -13,7 +13,17 @@ from msgspec import Struct
 from zabcheck.invariants import NO_ZXID, Txn, Zxid
 from zabcheck.zookeeper.conformance.packets import BESIDE, MODELLED, Key, key_of_packet
 from zabcheck.zookeeper.conformance.packets import in_words as packet_in_words
-from zabcheck.zookeeper.recording.records import Acknowledged, Disk, Opened, PowerLost, Reached, Read, Sent, Undecoded
+from zabcheck.zookeeper.recording.records import (
+    Acknowledged,
+    Disk,
+    Opened,
+    PowerLost,
+    Reached,
+    Read,
+    Sent,
+    Undecoded,
+    changes_members,
+)
 from zabcheck.zookeeper.trace.incarnations import Incarnation, SortedRecording
 from zabcheck.zookeeper.trace.moments import ClientAnswered, PacketReceived, PacketSent
 from zabcheck.zookeeper.trace.server_log import MILLISECOND, Delivering, Election, Proposing, State
@@ -181,6 +191,8 @@ def server_records(recording: SortedRecording) -> tuple[list[ServerRecord], dict
 
     ValueError, in one line, if something was recorded that has no counterpart in the model.
     """
+    if any(map(changes_members, recording.records)):
+        raise ValueError("the model has no lists of servers that change")
     for record in recording.records:
         if isinstance(record, Sent) and record.kind not in MODELLED and record.kind not in BESIDE:
             raise ValueError(f"the model has no packet {record.kind} (packet {record.packet})")
