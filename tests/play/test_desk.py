@@ -164,8 +164,9 @@ def test_what_is_taken_away_shows_the_run_again() -> None:
 
 def test_an_exercise_is_told_and_recognised_when_it_is_done() -> None:
     texts = ("A title", "DSN 2011", "p1 leads.", "What breaks?", "Break it.")
-    desk = Desk(led(), Exercise(*texts, lambda position: bool(position.broken), "So.", "b"))
+    desk = Desk(led(), Exercise(*texts, lambda position: bool(position.broken), "So.", "b", hint=(choices.Sync(1),)))
     assert "Then do: Break it." in regions(desk)["exercise"]
+    assert "<summary>A way to do it</summary><p>sync 1</p>" in regions(desk)["exercise"]
     assert "Done." not in regions(desk)["exercise"]
     act(desk, act="do", choice=SYNC)
     assert "<strong>Done.</strong> So. b" in regions(desk)["exercise"]

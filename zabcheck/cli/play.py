@@ -1,5 +1,6 @@
 """`zabcheck play`: a run that goes on by hand, on a page in the browser or in the terminal."""
 
+import inspect
 import os
 import re
 import sys
@@ -41,11 +42,11 @@ from zabcheck.cli.replay import load_schedule, named_instead, protocol_of, with_
 from zabcheck.cli.scenario import scenario_of
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, are_violated, asked_for, conclude, on_story
 from zabcheck.counterexample.forms import terminal
-from zabcheck.counterexample.story import flights_of
+from zabcheck.counterexample.story import Story, flights_of
 from zabcheck.extras import pip_install
-from zabcheck.invariants import Event, select
+from zabcheck.invariants import Deliver, Event, select
 from zabcheck.invariants.diagnosis import like
-from zabcheck.mutants.catalogue import mutated
+from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.papers.lessons import LESSONS
 from zabcheck.papers.lessons.base import Lesson
 from zabcheck.papers.scenarios.base import Written
@@ -72,12 +73,12 @@ if TYPE_CHECKING:
 
 HELP = (
     ("Enter", "the next step of the known run, or else the first that is possible"),
-    ("a number", "that choice"),
+    ("a number", "that choice, of those that are listed"),
     ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
     ("o", "every choice, also where many of one kind are shown as one"),
     ("w", "the messages that are under way and cannot be handled yet, and why"),
     ("b, f", "back, and forward again"),
-    ("t, g 4", "all that was tried, as a tree; to position 4"),
+    ("t, g 4", "all that was tried, as a tree, which numbers the positions; to position 4"),
     ("r", "the same choices without the known bug"),
     ("p, p chosen", "how likely the property breaks from each position: where it jumps the bug happened"),
     ("v", "go on to a violation, if random continuations from here find one"),
@@ -85,8 +86,24 @@ HELP = (
     ("h", "in a lesson: the choices of a way to do its task"),
     ("s FILE", "save it as a schedule; as a lesson with a text for each step, if the name ends in .lesson.json"),
     ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
+    ("? crash", "the choice `crash`, and its fields"),
     ("q", "end"),
 )
+OTHERWISE = {
+    "help": "?",
+    "undo": "b",
+    "back": "b",
+    "redo": "f",
+    "n": "Enter",
+    "next": "Enter",
+    "quit": "q",
+    "exit": "q",
+    "list": "o",
+    "isolate": "split",
+    "partition": "split",
+    "deliver": "receive",
+}
+"""Words that others say, with what is typed here."""
 MOST_ALIKE = 6
 """The most choices of one kind, in a row, that are listed each for itself."""
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
@@ -387,6 +404,8 @@ class _Play:
     def go_on(self) -> None:
         if self._lesson is not None:
             self._console.print(_render_lesson(self._lesson))
+        elif (bug := CATALOGUE.get(self._session.protocol.mutant or "")) is not None:
+            self._say(f"{bug.name}: {bug.wrong}")
         self._say("?: help")
         self._show()
         while line := self._answers.readline():
@@ -475,6 +494,9 @@ class _Play:
             case ["?"]:
                 for line, meaning in HELP:
                     self._say(f"  {line}: {meaning}")
+                self._say(f"  choices: {', '.join(NAMES)}")
+            case ["?", name] if name in NAMES:
+                self._say(f"{form_of(NAMES[name])}: {inspect.getdoc(NAMES[name])}")
             case _:
                 return False
         return True
@@ -590,6 +612,8 @@ def _show_step(console: Console, session: Session) -> None:
     with bad_input_for(ValueError):
         story = session.story()
     if story.moments:
+        for line in steps_before_last(story, len(here.steps)):
+            print_path(console, line)
         show_step(console, story, len(story.moments) - 1, session, here)
     else:
         print_path(console, f"{session.protocol.name} with {counted(story.processes, 'process', 'processes')}, all up")
@@ -602,6 +626,14 @@ def _show_step(console: Console, session: Session) -> None:
             print_path(console, are_violated(here.broken), "bold red")
     elif here.broken:
         print_path(console, are_violated(here.broken), "bold red")
+
+
+def steps_before_last(story: Story, count: int) -> Iterator[str]:
+    """Yield a line for each of the last `count` steps but the last one, which is shown with the state after it."""
+    for moment in story.moments[-count:-1]:
+        who = "" if moment.process is None else f"p{moment.process} "
+        delivers = [f"  delivers {event.txn}" for event in moment.shown if isinstance(event, Deliver)]
+        yield f"{moment.step:3} {who}{moment.action}{''.join(delivers)}"
 
 
 def _shown(here: Position) -> Iterator[tuple[int, Sequence[Event]]]:
@@ -632,10 +664,11 @@ def choice_of(words: Sequence[str]) -> Choice:
     tag, *values = (re.sub(r"^p(\d+)$", r"\1", word) for word in words)
     kind = NAMES.get(tag)
     if kind is None:
-        raise BadInput(f"no choice `{clean(tag)}`; {like(tag, NAMES)}; ?: help")
+        meant = f"did you mean {OTHERWISE[tag]}?" if tag in OTHERWISE else like(tag, NAMES, "? lists the choices")
+        raise BadInput(f"no choice `{clean(tag)}`; {meant}; ?: help")
     fields = kind.__struct_fields__
     given: dict[str, object] = {"choice": tag, **dict(zip(fields, values, strict=False))}
-    if fields and len(values) >= len(fields):
+    if fields and len(values) >= len(fields) - _takes_several(kind, fields[-1]):
         last = values[len(fields) - 1 :]
         given[fields[-1]] = last if _takes_several(kind, fields[-1]) else " ".join(last)
     elif values and not fields:
@@ -643,7 +676,19 @@ def choice_of(words: Sequence[str]) -> Choice:
     try:
         return msgspec.convert(given, AnyChoice, strict=False)
     except msgspec.ValidationError:
-        raise BadInput(f"expected {' '.join([tag, *map(str.upper, fields)])}, as in a schedule; ?: help") from None
+        raise BadInput(f"expected {form_of(kind)}; ? {tag} says more") from None
+
+
+def form_of(kind: type[Choice]) -> str:
+    """Return how a choice of a kind is typed: its name and its fields, in brackets those that may be left out."""
+    words = [str(kind.__struct_config__.tag)]
+    for field in structs.fields(kind):
+        name = field.name.upper()
+        if get_origin(field.type) is tuple:
+            words.append(f"[{name} …]")
+        else:
+            words.append(name if field.required else f"[{name}]")
+    return " ".join(words)
 
 
 def _takes_several(kind: type[Choice], name: str) -> bool:

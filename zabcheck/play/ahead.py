@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from zabcheck.counterexample.explain import explain_end
 from zabcheck.counterexample.story import Flight, Next, Story
 from zabcheck.invariants import Event, Receive
-from zabcheck.play.naming import told
+from zabcheck.play.naming import LEAVE_ALONE, told
 from zabcheck.play.possible import obstacle, why_it_waits
 from zabcheck.play.session import Option, Position, Session
 from zabcheck.protocols.base import Variables
@@ -208,7 +208,7 @@ def _between(process: int, offers: Sequence[Offer]) -> Iterator[Offer]:
 def _whole(session: Session, offers: Sequence[Offer]) -> Iterator[Offer]:
     whole: tuple[tuple[Choice, str], ...] = (
         (choices.Heal(), "heal every link"),
-        (choices.Quiesce(), "leave it alone until nothing is left to be done"),
+        (choices.Quiesce(), LEAVE_ALONE),
     )
     for choice, words in whole:
         is_offered = any(offer.choice == choice for offer in offers)

@@ -6,11 +6,15 @@ from msgspec import structs
 
 from zabcheck.counterexample.story import Flight, flights_of, handled_in
 from zabcheck.play.session import Option, Position
-from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.choices import Choice, Quiesce
+
+LEAVE_ALONE = "leave it alone until nothing is left to be done"
 
 
 def told(option: Option, flights: Mapping[int, Flight]) -> str:
     """Return an option in a few words, with the process that moves. `flights` has what was sent so far."""
+    if isinstance(option.choice, Quiesce):
+        return LEAVE_ALONE
     sent = {flight.number: flight for flight in flights_of([(None, option.events)])}  # and handled by the same choice
     text = option.choice.words(option.events, handled_in(option.events, {**sent, **flights}))
     process = getattr(option.choice, "process", None)

@@ -38,7 +38,7 @@ from zabcheck.play.desk import (
     parting,
 )
 from zabcheck.play.holdings import delivered_at, on_disk
-from zabcheck.play.naming import named_at
+from zabcheck.play.naming import named_at, typed
 from zabcheck.play.session import Position, Session
 from zabcheck.search.recording import variables_of
 from zabcheck.text.html import text
@@ -100,10 +100,13 @@ def _exercise(exercise: Exercise, here: Position) -> str:
     done = (
         f"<p><strong>Done.</strong> {text(exercise.why)} {text(exercise.after)}</p>" if exercise.is_done(here) else ""
     )
+    way = ", ".join(typed(choice) for choice in exercise.hint)
+    hint = f"<details><summary>A way to do it</summary><p>{text(way, len(way))}</p></details>" if way else ""
     return f"""<section aria-labelledby="exercise-title" class="exercise">
 <h2 id="exercise-title">{text(exercise.title)}</h2>
 {_paragraph("<small>", exercise.source, "</small>")}{_paragraph("", exercise.teaches)}
 {_paragraph("Predict: ", exercise.question)}{_paragraph("<strong>Then do: ", exercise.task, "</strong>")}
+{hint}
 <div role="status" aria-label="The step">{_paragraph("Step ", exercise.said_at(here))}</div>
 <div role="status" aria-label="The task">{done}</div></section>"""
 
@@ -174,7 +177,8 @@ def _picture(here: Here, layer: Layer | None) -> str:
     lanes = diagram.lanes_of(story, nexts)
     offers = "".join(_next_row(offer, number) for number, (_, offer) in enumerate(ahead.nexts))
     if not ahead.nexts:
-        offers = '<li class="next"><span class="n"></span><span class="said">no process has anything to do</span></li>'
+        nothing = "no process has anything to do: elections and faults are above the lanes"
+        offers = f'<li class="next"><span class="n"></span><span class="said">{nothing}</span></li>'
     drawn = diagram.draw(story, labels, {}, nexts)
     numbers = {step: position.number for step, position in here.positions.items()}
     beside = {} if layer is None else {step: _mark(layer.mark(at)) for step, at in here.positions.items()}

@@ -24,7 +24,11 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.simulation.simulator import Simulator
 
 LATEST = 256
-"""The positions, visited last, whose states are kept: one takes some ten kilobytes, and more in a long run."""
+"""The positions, visited last, whose states are kept: one takes some ten kilobytes."""
+LONG = 2000
+"""The choices of a run from which on the states that are kept get fewer, as each of them grows with the run."""
+FEWEST_LATEST = 64
+"""The fewest of them, however long the run is."""
 EVERY = 64
 """The distance between the other positions whose state is kept: at most as many choices are executed again."""
 
@@ -203,7 +207,8 @@ class Session:
         # A step that raised is not taken again.
         is_anchor = position.raised is not None or position.depth % EVERY == 0
         (self._anchors if is_anchor else self._latest)[position.number] = simulator, judge
-        if len(self._latest) > LATEST:
+        most = min(LATEST, max(FEWEST_LATEST, LATEST * LONG // max(LONG, position.depth)))
+        while len(self._latest) > most:
             del self._latest[next(iter(self._latest))]
 
     def options(self) -> list[Option]:

@@ -13,12 +13,14 @@ LESSONS = (
         "discovery",
         "Two processes elect",
         "DSN 2011, IV, phase 1, steps f.1.1 to f.1.2",
-        "Each process has an oracle that names a leader. A follower sends that leader CEPOCH with f.p, the last epoch "
-        "that it has promised. When a quorum has, the leader takes an epoch above all of these and asks for it with "
-        "NEWEPOCH. A follower writes the promise to its disk, and only then answers with ACK-E.",
+        "Each process has an oracle, which names a leader; here you decide what it says. A follower sends that leader "
+        "CEPOCH with f.p, the last epoch that it has promised. When a quorum has, the leader, which is a follower of "
+        "its own, takes an epoch above all of these and asks for it with NEWEPOCH. A follower writes the promise to "
+        "its disk; only then it has promised, and answers with ACK-E. The code is in synchronization as soon as it "
+        "knows the epoch, and the program says so; in the paper discovery ends with ACK-E.",
         scheduled("zab", 3),
         "The oracle of p1 names p1. How many of the two others have to follow it before it takes an epoch?",
-        Task("Have p1 and p2 promise epoch 1.", ((Promise, 1), (Promise, 2))),
+        Task("Have p1 and p2 promise epoch 1, on the disks of both.", ((Promise, 1), (Promise, 2))),
         (
             Way(
                 "Only p1 believes that it leads",
@@ -29,8 +31,8 @@ LESSONS = (
             Way(
                 "p2 follows p1",
                 _DISCOVERY,
-                "One is enough: the CEPOCH of p2 makes two of three. p1 takes epoch 1. p2 has promised it as soon as "
-                "its disk has f.p = 1, and its ACK-E leaves after that.",
+                "One is enough: the leader and one follower are two of three. The leader takes epoch 1. A process has "
+                "promised it as soon as its disk has f.p = 1, and a follower's ACK-E leaves after that.",
                 True,
             ),
         ),
@@ -41,7 +43,8 @@ LESSONS = (
         "DSN 2011, IV, phase 2, steps l.2.1 to f.2.2",
         "Each ACK-E carries the history of its follower (a run prints the last zxid of it, ⟨0,0⟩ if it is empty). The "
         "leader takes the best one as the initial history of its epoch, and sends it with NEWLEADER. A follower "
-        "replaces its own history by it, sets f.a to the epoch, forces both to its disk, and answers with ACK-LD.",
+        "replaces its own history by it, sets f.a to the epoch, forces both to its disk (they are written before it "
+        "goes on), and answers with ACK-LD. A leader that may broadcast is called established.",
         scheduled("zab", 3, *_DISCOVERY),
         "The history of p2 is on its way to p1. May p1 broadcast as soon as it has sent NEWLEADER?",
         Task("Have p1 established as the leader of epoch 1.", ((Ready, 1),)),
@@ -69,20 +72,24 @@ LESSONS = (
         "history, forces its disk and answers with ACK. When a quorum has, the leader delivers the transaction and "
         "sends COMMIT. That is a two-phase commit in which nobody can say no, and in which a quorum is enough.",
         scheduled("zab", 3, Lead(1, (2, 3)), Settle(9)),
-        "Suppose that the link from p1 to p3 is cut first (`cut 1 3`). Is a transaction delivered nevertheless?",
-        Task("Have all three deliver a transaction.", ((Deliver, 1), (Deliver, 2), (Deliver, 3))),
+        "Cut the link from p1 to p3 first (`cut 1 3`), then make a request (`request 1 a`). Who delivers it?",
+        Task(
+            "Have all three deliver a transaction. A link that is cut is mended by `mend 1 3`.",
+            ((Deliver, 1), (Deliver, 2), (Deliver, 3)),
+        ),
         (
             Way(
                 "The link to p3 is cut first",
                 (Cut(1, 3), Request(1, "a"), Settle(9)),
-                "Yes, at p1 and p2: two of three have it on the disk. p3 gets it when the link is mended: a cut "
+                "p1 and p2: two of three have it on the disk. p3 gets it when the link is mended: a cut "
                 "delays what was sent. Only a new election, which closes the connection, drops it.",
             ),
             Way(
                 "All links work",
                 (Request(1, "a"), Settle(9)),
-                "Yes, at all three. Look at the order: the disk of a process is forced before its ACK leaves, and p1 "
-                "delivers with the second ACK, which may be its own.",
+                "All three. Look at the order: the disk of a process is forced before its ACK leaves, and p1 delivers "
+                "with the second ACK, which may be its own. With the link to p3 cut, p1 and p2 deliver, and p3 does "
+                "once it is mended.",
                 True,
             ),
         ),
