@@ -284,10 +284,13 @@ def test_a_log_line_that_is_not_understood(zabcheck: Command, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SCHEDULE.replace("wait", "x"), "s.json: Invalid value 'x' - at `$.choices[0].choice`"),
-        (SCHEDULE.replace('"wait","seconds":0', '"kill","server":"D"'), "choices[0].server: expected one of A, B, C,"),
-        (SCHEDULE.replace("[", "").replace("]", ""), "s.json: Expected `array`, got `object` - at `$.choices`"),
-        (SCHEDULE.replace('"servers":3', '"servers":4'), "s.json: Invalid enum value 4 - at `$.servers`"),
+        (SCHEDULE.replace("wait", "x"), "field `choices[0].choice`: Invalid value 'x'; expected one of: gate, "),
+        (
+            SCHEDULE.replace('"wait","seconds":0', '"kill","server":"D"'),
+            "field `choices[0].server`: expected one of A, B, C,",
+        ),
+        (SCHEDULE.replace("[", "").replace("]", ""), "s.json, field `choices`: Expected `array`, got `object`"),
+        (SCHEDULE.replace('"servers":3', '"servers":4'), "field `servers`: Invalid value 4; expected one of: 3, 5"),
         (SCHEDULE[:-1], "s.json"),
     ],
 )
