@@ -207,6 +207,16 @@ def test_the_table_tells_what_was_delivered_and_what_is_not_on_the_disk() -> Non
     assert cells(desk, "delivered") == ["v1⟨1,1⟩", "empty", "v1⟨1,1⟩"]
 
 
+@pytest.mark.parametrize(("keep", "shown"), [(0, "v1⟨1,1⟩ on disk: empty"), (1, "v1⟨1,1⟩")], ids=["lost", "kept"])
+def test_the_table_tells_what_a_crash_has_left_on_the_disk(keep: int, shown: str) -> None:
+    desk = Desk(led(None))
+    act(desk, act="do", choice={"choice": "crash", "process": 1, "keep": keep})
+    assert cells(desk, "does")[0] == "down"
+    assert cells(desk, "h_f")[0] == shown
+    act(desk, act="do", choice={"choice": "settle", "rounds": 1})
+    assert cells(desk, "h_f")[0] == shown
+
+
 @pytest.mark.parametrize("protocol", ["ladis", "paxos", "zab-reconfiguration"])
 def test_the_disk_is_told_of_in_every_protocol_that_syncs(protocol: str) -> None:
     """A mark is where something that was written would be lost."""
@@ -214,8 +224,9 @@ def test_the_disk_is_told_of_in_every_protocol_that_syncs(protocol: str) -> None
     for _ in range(40):
         options = [each.choice for each in desk.session.options() if not isinstance(each.choice, choices.Cut)]
         desk.session.do(random.choice(options))
-        for process, kept in on_disk(desk.session.simulator).items():
-            assert desk.session.simulator.disks[process].unsynced
+        for process, kept in on_disk(desk.session, desk.session.here).items():
+            simulator = desk.session.simulator
+            assert simulator.disks[process].unsynced or not simulator.is_up(process)
             marked += bool(kept)
     assert marked
 

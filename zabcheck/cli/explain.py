@@ -176,7 +176,7 @@ def show_step(console: Console, story: Story, at: int, session: Session | None, 
     if session is None or position is None:
         console.print(terminal.render_step(story, at), crop=False)
         return
-    kept, deliveries = on_disk(session.simulator_at(position)), delivered_at(session, position)
+    kept, deliveries = on_disk(session, position), delivered_at(session, position)
     console.print(terminal.render_step(story, at, kept, deliveries), crop=False)
 
 

@@ -71,7 +71,7 @@ def regions(desk: Desk) -> dict[str, str]:
         "servers": "" if desk.layer is None else _layer(desk.layer, session.here),
         "menus": _menus(here),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
-        "state": state(story, on_disk(session.simulator), delivered_at(session, session.here)),
+        "state": state(story, on_disk(session, session.here), delivered_at(session, session.here)),
         "properties": properties(story.verdicts, session.here.breaks),
         "compared": "" if desk.compared is None else _beside(session, desk.compared),
         "ask": _questions(session),
