@@ -279,7 +279,7 @@ def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_
 
 
 class Harm(Disturbance):
-    """What is done to three servers: one is held back, it and the leader are stopped, and that is killed, and back."""
+    """Hold back one of three servers, stop it and the leader, kill the leader, and start it again."""
 
     def __init__(self, ensemble: ProcessEnsemble) -> None:
         self._ensemble = ensemble

@@ -1,4 +1,4 @@
-"""What a snapshot has replaced in memory, and the log still has (2832); what an observer was told and did not log."""
+"""Transactions that a snapshot replaced in memory and not in the log (2832), and that an observer did not log."""
 
 import pytest
 
