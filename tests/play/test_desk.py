@@ -10,7 +10,9 @@ import pytest
 
 from tests.play.sessions import led
 from tests.tiers import sweep
+from zabcheck.cli.play import desk_of, lesson_of
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.papers.lessons import LESSONS
 from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refused, Said
 from zabcheck.play.holdings import on_disk
 from zabcheck.play.link import linked
@@ -215,6 +217,21 @@ def test_the_table_tells_what_a_crash_has_left_on_the_disk(keep: int, shown: str
     assert cells(desk, "h_f")[0] == shown
     act(desk, act="do", choice={"choice": "settle", "rounds": 1})
     assert cells(desk, "h_f")[0] == shown
+
+
+def test_a_lesson_that_is_done_leads_to_the_next() -> None:
+    desk = desk_of(*lesson_of("discovery", None))
+    assert "Next lesson" not in regions(desk)["exercise"]
+    desk.session.follow(LESSONS["discovery"].solution.choices)
+    assert "Next lesson" in regions(desk)["exercise"]
+    act(desk, act="continue")
+    assert desk.exercise is not None
+    assert desk.exercise.name == "synchronization"
+    assert desk.session.here.depth == len(LESSONS["synchronization"].given.choices)
+    with pytest.raises(Refused, match="there is no next lesson"):
+        act(desk_of(*lesson_of([*LESSONS][-1], None)), act="continue")
+    with pytest.raises(Refused, match="there is no next lesson"):
+        act(Desk(led()), act="continue")
 
 
 @pytest.mark.parametrize("protocol", ["ladis", "paxos", "zab-reconfiguration"])

@@ -196,7 +196,9 @@ def play(
             session, taken = lesson_of(lesson, property)
     console = make_console()
     if _is_on_page(page, console):
-        _serve(desk_of(session, taken, layer), console)
+        desk = desk_of(session, taken, layer)
+        _serve(desk, console)
+        session, taken = desk.session, desk.exercise
     else:
         _Play(session, console, sys.stdin.buffer, taken, layer).go_on()
     with bad_input_for(ValueError):
@@ -324,7 +326,7 @@ def lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exe
         name = [*LESSONS][int(name) - 1]
     if name not in LESSONS:
         raise BadInput(f"no lesson `{clean(name, False, 99)}`; {like(name, LESSONS)}")
-    lesson = LESSONS[name]
+    lesson, following = LESSONS[name], _following(name)
     exercise = Exercise(
         f"Lesson {[*LESSONS].index(name) + 1} of {len(LESSONS)}: {lesson.title}",
         lesson.source,
@@ -333,9 +335,10 @@ def lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exe
         lesson.task.sentence,
         lambda position: _does(lesson, position),
         lesson.solution.why,
-        _after(lesson),
+        "That was the last lesson." if following is None else f"next: zabcheck play --lesson {following}",
         name,
         lesson.solution.choices,
+        following=None if following is None else lambda: desk_of(*lesson_of(following, properties)),
     )
     return Session.of(named_by(lesson.given), lesson.given, properties), exercise
 
@@ -576,11 +579,10 @@ def _does(lesson: Lesson, position: Position) -> bool:
     return lesson.task.is_done((event for each in position.path for event in each.events), position.broken)
 
 
-def _after(lesson: Lesson) -> str:
-    """Return what comes after a lesson that is done."""
+def _following(name: str) -> str | None:
+    """Return the name of the lesson after this one; None if it is the last."""
     names = list(LESSONS)
-    following = names[names.index(lesson.name) + 1 :]
-    return f"next: zabcheck play --lesson {following[0]}" if following else "That was the last lesson."
+    return next(iter(names[names.index(name) + 1 :]), None)
 
 
 def _render_lesson(lesson: Exercise) -> RenderableType:

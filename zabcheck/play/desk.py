@@ -78,7 +78,11 @@ class Open(Act, frozen=True):
     link: str
 
 
-AnyAct = Do | Undo | Redo | Go | Compare | Ask | Open
+class Continue(Act, frozen=True):
+    """Begin the next lesson."""
+
+
+AnyAct = Do | Undo | Redo | Go | Compare | Ask | Open | Continue
 
 
 class Refused(Exception):
@@ -114,7 +118,8 @@ Answer = Curve | Said | Beside
 class Exercise(Struct, frozen=True):
     """Texts to read, a question, and a task. If `is_done` at a position, `why` is told, and what comes `after`.
 
-    `hint` does the task. `steps` has a text for the position of each number from 1. Any text may be "".
+    `hint` does the task. `steps` has a text for the position of each number from 1. Any text may be "". `following`
+    makes the desk of the next lesson.
     """
 
     title: str
@@ -128,6 +133,7 @@ class Exercise(Struct, frozen=True):
     name: str = ""
     hint: tuple[AnyChoice, ...] = ()
     steps: tuple[str, ...] = ()
+    following: "Callable[[], Desk] | None" = None
 
     def said_at(self, position: Position) -> str:
         """Return the text of the step that led to a position, with its number; "" if it has none."""
@@ -237,11 +243,21 @@ class Desk:
                 self.answer = self._answer(question, name)
             case Open(link):
                 self._open(link)
+            case Continue():
+                self._continue()
+                return
         if session.here is not before:
             self.answer = None
             if self.compared is not None:
                 other = self.compared.other
                 self.compared = Beside(self.compared.title, session.here, session, other)
+
+    def _continue(self) -> None:
+        if self.exercise is None or self.exercise.following is None:
+            raise Refused("there is no next lesson")
+        following = self.exercise.following()
+        self.session, self.exercise, self.layer = following.session, following.exercise, following.layer
+        self.answer = self.compared = None
 
     def _position(self, number: int) -> Position:
         if not 0 <= number < len(self.session.positions):

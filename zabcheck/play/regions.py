@@ -26,6 +26,7 @@ from zabcheck.play.desk import (
     Ask,
     Beside,
     Compare,
+    Continue,
     Curve,
     Desk,
     Do,
@@ -97,13 +98,15 @@ def _button(offer: Offer, more: str = "") -> str:
 
 
 def _exercise(exercise: Exercise, here: Position) -> str:
-    done = (
-        f"<p><strong>Done.</strong> {text(exercise.why)} {text(exercise.after)}</p>" if exercise.is_done(here) else ""
-    )
+    done = ""
+    if exercise.is_done(here):
+        button = f'<button type="button" id="next-lesson"{act_of(Continue())}>Next lesson</button>'
+        after = text(exercise.after) if exercise.following is None else button
+        done = f"<p><strong>Done.</strong> {text(exercise.why)} {after}</p>"
     way = ", ".join(typed(choice) for choice in exercise.hint)
     hint = f"<details><summary>A way to do it</summary><p>{text(way, len(way))}</p></details>" if way else ""
     return f"""<section aria-labelledby="exercise-title" class="exercise">
-<h2 id="exercise-title">{text(exercise.title)}</h2>
+<h2 id="exercise-title" tabindex="-1">{text(exercise.title)}</h2>
 {_paragraph("<small>", exercise.source, "</small>")}{_paragraph("", exercise.teaches)}
 {_paragraph("Predict: ", exercise.question)}{_paragraph("<strong>Then do: ", exercise.task, "</strong>")}
 {hint}

@@ -38,7 +38,8 @@ function show(shown) {
   version = String(shown.version);
   const focused = document.activeElement;
   const key = focused instanceof HTMLElement ? focused.id : "";
-  const inside = focused && focused !== document.body ? focused.closest("#picture, #menus, #whole, #bar, #branches") : null;
+  const acting = "#picture, #menus, #whole, #bar, #branches, #exercise";
+  const inside = focused && focused !== document.body ? focused.closest(acting) : null;
   for (const [id, html] of Object.entries(shown.regions)) {
     const region = byId(id);
     if (region.dataset.shown === html) continue;
@@ -53,7 +54,8 @@ function show(shown) {
   if (nexts instanceof HTMLElement) diagram.scrollTop = nexts.offsetTop - diagram.clientHeight / 2;
   if (inside && !document.contains(focused)) {
     const same = key ? document.getElementById(key) : null;
-    (same || document.getElementById("next-0") || diagram).focus({ preventScroll: true });
+    const other = document.getElementById(inside.id === "exercise" ? "exercise-title" : "next-0");
+    (same || other || diagram).focus({ preventScroll: true });
   }
 }
 
