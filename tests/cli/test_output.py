@@ -324,5 +324,5 @@ def test_ctrl_c_ends_a_step_that_never_returns(
 @pytest.mark.slow
 def test_ctrl_c_ends_an_evaluation_and_writes_nothing(tmp_path: Path) -> None:
     arguments = ["evaluate", "--operations", "1000000", "--out", "out"]
-    assert interrupted_when(rb"1 of 72 runs", arguments, tmp_path) == (3, "")
+    assert interrupted_when(rb"1 of \d+ runs", arguments, tmp_path) == (3, "")
     assert not (tmp_path / "out").exists()
