@@ -1,6 +1,6 @@
 """An evaluation in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -153,14 +153,17 @@ def ways_of(rows: Sequence[BroadcastRow]) -> list[str]:
 
 
 def _broadcast(rows: Sequence[BroadcastRow]) -> Table:
-    by = {(row.servers, row.way): row for row in rows}
-    table = _table("servers", *ways_of(rows))
-    for servers in servers_of(rows):
-        mine = [by[servers, way] for way in ways_of(rows)]
-        cells = [
-            f"{row.messages}; {row.leader_ns / MILLISECOND:,.3f}, {row.last_ns / MILLISECOND:,.3f}" for row in mine
-        ]
-        table.add_row(str(servers), *cells)
+    def cell(row: BroadcastRow) -> str:
+        return f"{row.messages}; {row.leader_ns / MILLISECOND:,.3f}, {row.last_ns / MILLISECOND:,.3f}"
+
+    return _by_servers(servers_of(rows), ways_of(rows), {(row.servers, row.way): cell(row) for row in rows})
+
+
+def _by_servers(servers: Sequence[int], columns: Sequence[str], cells: Mapping[tuple[int, str], str]) -> Table:
+    """Draw a table with a row for each number of servers."""
+    table = _table("servers", *columns)
+    for number in servers:
+        table.add_row(str(number), *(cells[number, column] for column in columns))
     return table
 
 
@@ -170,14 +173,10 @@ def shapes_of(rows: Sequence[RelayRow]) -> list[str]:
 
 
 def _relays(rows: Sequence[RelayRow]) -> Table:
-    by = {(row.servers, row.shape): row for row in rows}
-    table = _table("servers", *shapes_of(rows))
-    for servers in servers_of(rows):
-        mine = [by[servers, shape] for shape in shapes_of(rows)]
-        table.add_row(
-            str(servers), *(f"{row.operations_per_second:,}; {row.last_ns / MILLISECOND:,.3f}" for row in mine)
-        )
-    return table
+    def cell(row: RelayRow) -> str:
+        return f"{row.operations_per_second:,}; {row.last_ns / MILLISECOND:,.3f}"
+
+    return _by_servers(servers_of(rows), shapes_of(rows), {(row.servers, row.shape): cell(row) for row in rows})
 
 
 def _recovery(rows: Sequence[RecoveryRow]) -> Table:
