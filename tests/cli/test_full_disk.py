@@ -13,6 +13,7 @@ from tests.campaign.campaigns import made
 from tests.cli.command import BROKEN_SCHEDULE, MUTANT_RUN
 from tests.cli.conftest import Command
 from tests.cli.test_verdict import EVALUATE, GATE, LOST_WRITE, TWO
+from tests.tiers import sweep
 from zabcheck.cli.files import ending
 from zabcheck.cli.verdict import WORDS
 from zabcheck.papers.evaluation import plots
@@ -61,7 +62,7 @@ def full(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sweep(CASES, normal=CASES.keys() - {"evaluate", "campaign report, a page"}))
 def test_the_result_is_printed_and_nothing_is_left(
     case: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

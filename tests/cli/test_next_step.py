@@ -167,7 +167,7 @@ def call(zabcheck: Command, step: str) -> Result:
     return result
 
 
-@pytest.mark.parametrize("case", STEPS)
+@pytest.mark.parametrize("case", sweep(STEPS, normal=STEPS.keys() - {"zookeeper conform, written"}))
 def test_the_next_step_asks_the_same_question_and_can_be_called(case: str, zabcheck: Command) -> None:
     arguments, expected, code = STEPS[case]
     step = then(zabcheck(*arguments))

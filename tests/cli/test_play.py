@@ -120,6 +120,7 @@ def test_a_trace_is_read_step_by_step(zabcheck: Command, tmp_path: Path) -> None
     assert "what can happen next" not in result.out
 
 
+@pytest.mark.slow
 def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(zabcheck: Command) -> None:
     said = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nv\np\np agreement\nt\n").out
     rows = said[said.index("of 100 random continuations from each position, so many break chosen:") :].splitlines()

@@ -239,6 +239,7 @@ def test_a_short_trace_is_shown_whole() -> None:
     assert len(story(*many(MOST_ROWS // 3)).moments) == MOST_ROWS // 3 * 3
 
 
+@pytest.mark.slow
 def test_a_long_trace_is_shown_around_its_witness_and_counted_elsewhere() -> None:
     wrong = Txn(Zxid(1, 5000), "nobody broadcast it")
     events = [*many(2000), Deliver(2, 0, wrong), *many(1000)]

@@ -354,6 +354,7 @@ def test_a_run_with_more_than_can_be_counted_is_not_certified() -> None:
         certify(run)
 
 
+@pytest.mark.slow
 def test_what_follows_a_search_goes_on_where_it_was_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

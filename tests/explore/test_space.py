@@ -242,7 +242,7 @@ LIMITED = (Bounds(2, 2, 1, 0, 1), Bounds(2, 1, 1, 0, 0, 1), Bounds(2, 2, 2, 1, 0
     ("bounds", "reduction"),
     sweep(
         [(bounds, reduction) for bounds in LIMITED for reduction in (False, True)],
-        normal=[(LIMITED[0], True), (LIMITED[1], False), (LIMITED[1], True)],
+        normal=[(LIMITED[0], True), (LIMITED[1], False)],
     ),
 )
 def test_a_bound_limits_a_search_exactly_if_a_greater_one_adds_states(bounds: Bounds, reduction: bool) -> None:

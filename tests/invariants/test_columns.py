@@ -497,6 +497,7 @@ def test_hashes_tell_texts_apart() -> None:
     assert hashes_of(pa.array(["", None], pa.string())).tolist() == [hashes[0], hashes[0]]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_events_but_with_distinct_transactions() -> None:
     """A process that begins anew, and is told the same again, costs nothing: neither here nor in arrays."""
 

@@ -147,6 +147,7 @@ def test_random_lines_do_refute_contradictions() -> None:
     assert any(accepted(script, lines + anything(drawn, refutation.read(script)) + "\nlemma") for _ in range(300))
 
 
+@pytest.mark.slow
 def test_without_any_of_its_instances_a_refutation_is_none() -> None:
     script = text(SHORT)
     found = refuter.refute(script)

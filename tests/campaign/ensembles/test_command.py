@@ -88,6 +88,7 @@ def test_a_campaign_that_was_stopped_goes_on_where_it_was(zabcheck: Command, tmp
     assert rows(store) == whole
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_begun_before_there_were_disks_goes_on(zabcheck: Command, tmp_path: Path) -> None:
     store = made(tmp_path / "before")
     plan = Path(store.root, "campaign.json")
@@ -99,6 +100,7 @@ def test_a_campaign_that_was_begun_before_there_were_disks_goes_on(zabcheck: Com
     assert rows(store) == rows(made(tmp_path / "whole"))
 
 
+@pytest.mark.slow
 def test_a_campaign_with_disks_says_so(zabcheck: Command) -> None:
     result = zabcheck(*CAMPAIGN, "--out", "there", "--disks", "--format", "json")
     assert (result.code, result.err) == (1, "")

@@ -144,6 +144,7 @@ def test_where_there_is_no_configuration_one_to_begin_with_is_printed(
     assert complaint(zabcheck("gate", "--format", "json")) == f"pyproject.toml: {said}"
 
 
+@pytest.mark.slow
 def test_the_printed_sample_is_a_valid_configuration(gate: Gate) -> None:
     assert gate(SAMPLE.replace("[tool.zabcheck]\n", "").replace("runs = 2000", "runs = 60")).code == 0
 

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+import pytest
+
 from docs.generators.zookeeper import extracted
 from tests.cli.command import ROOT
 from tests.cli.conftest import Command
@@ -27,6 +29,7 @@ def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: C
     assert "agreement" in replayed.out.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_finding_becomes_a_minimal_run_of_the_model(zabcheck: Command, tmp_path: Path) -> None:
     recording = extracted("5094-3.8.0", tmp_path)
     result = zabcheck("zookeeper", "conform", recording, "--minimise", "60")

@@ -75,6 +75,7 @@ def test_a_drawn_run_is_made_short_in_the_model_and_servers_do_the_same(
     assert any(isinstance(each, LetThrough) for each in schedule.choices), "the model's packets pass one by one"
 
 
+@pytest.mark.slow
 def test_a_drawn_run_that_the_model_does_not_make_short_is_made_short_on_servers(
     recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -194,6 +195,7 @@ def test_a_drawn_run_that_looks_like_a_known_issue(
     assert (tmp_path / "reports/zookeeper-3.8.0-seed-1/schedule.json").exists() == bool(code)
 
 
+@pytest.mark.slow
 def test_something_else_that_is_wrong(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
     """A bug that the version has may look otherwise; so may another; what looks like none of them is a failure."""
     wrong = "ZOOKEEPER-4925: not shown, but something else is wrong: durability, "
@@ -205,6 +207,7 @@ def test_something_else_that_is_wrong(recorded: list[str], zabcheck: Command, tm
         assert (result.code, wrong in result.out) == (code, bool(code))
 
 
+@pytest.mark.slow
 def test_a_recording_that_is_no_run_of_the_model_is_left_open_unless_something_is_wrong(
     recorded: list[str], zabcheck: Command, tmp_path: Path
 ) -> None:
@@ -274,6 +277,7 @@ def test_what_the_release_shows_as_often_is_no_failure_of_a_simulated_run(
     )
 
 
+@pytest.mark.slow
 def test_what_simulated_servers_show_more_often_than_the_release_is_the_patchs(
     recorded: list[str], zabcheck: Command, tmp_path: Path, rates: Callable[[Rates], None]
 ) -> None:

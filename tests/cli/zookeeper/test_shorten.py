@@ -167,6 +167,7 @@ class Simulated:
         return replace(schedule, simulated=order)
 
 
+@pytest.mark.slow
 def test_choices_and_decisions_of_simulated_servers_are_shortened(tmp_path: Path) -> None:
     """With fewer choices one of the decisions is no longer needed. Executions of a result are exact."""
     needed = (Kill("B"), Start("B"))

@@ -98,7 +98,9 @@ def cuts() -> list[Cut]:
 RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "clients")
 
 
-@pytest.mark.parametrize(("name", "step"), sweep([("core", 5), *((name, 1) for name in GROUPS)], normal=[("core", 5)]))
+@pytest.mark.parametrize(
+    ("name", "step"), sweep([("core", 10), *((name, 1) for name in GROUPS)], normal=[("core", 10)])
+)
 def test_judges_with_equal_identities_give_equal_verdicts_on_any_continuation(name: str, step: int) -> None:
     compared: Counter[bool] = Counter()
     """By whether what comes breaks something."""
@@ -144,7 +146,7 @@ def then_known(known: Known, rest: Events) -> Hashable:
     return None if broken(judge) or is_odd else identity(judge, lives)
 
 
-@pytest.mark.parametrize("step", sweep((10, 3), normal=(10,)))
+@pytest.mark.parametrize("step", sweep((20, 3), normal=(20,)))
 def test_in_another_order_of_the_properties_the_same_are_told_apart(step: int) -> None:
     """However a selection is ordered, a search has the same states, and the same property is named."""
     reverse, mixed = OF_SEQUENCES[::-1], GROUPS["of sequences, shuffled"]
@@ -181,7 +183,7 @@ def test_a_property_that_says_nothing_of_its_needs_is_told_the_whole_record() ->
     assert one != other
 
 
-@pytest.mark.parametrize("step", sweep((5, 1), normal=(5,)))
+@pytest.mark.parametrize("step", sweep((10, 1), normal=(10,)))
 def test_judges_with_equal_identities_give_equal_verdicts_on_what_a_quorum_has_in_the_end(step: int) -> None:
     """Somewhere in what comes the environment promises not to disturb any more; a judge of what comes is told that."""
     compared: Counter[bool] = Counter()

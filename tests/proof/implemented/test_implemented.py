@@ -158,6 +158,7 @@ def test_another_repair_of_a_defect_is_accepted(repair: str) -> None:
     assert undecided(of_step(ACCEPTED[repair].instead)) == []
 
 
+@pytest.mark.slow
 def test_what_looks_like_a_repair_is_refused() -> None:
     broken = {
         name: [each.claim.name for each in of_step(change.instead) if each.claim.name in STAYS and prover.refute(each)]

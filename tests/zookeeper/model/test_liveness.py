@@ -97,6 +97,7 @@ def test_what_a_running_epoch_owes_is_found_by_explore() -> None:
     assert (found.broken, found.trap) == ("epoch progress", "rest")
 
 
+@pytest.mark.slow
 def test_an_incarnation_that_ended_for_good_is_told() -> None:
     tally = Tally(select(ZOOKEEPER.properties))
     search = Search(EXITING, 3, ZOOKEEPER.properties, 30, 200, 1, tally.add, fixed={"defects": "none"})

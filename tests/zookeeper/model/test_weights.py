@@ -90,6 +90,7 @@ def searched(**how: Any) -> Space:
     return Space(ZOOKEEPER, QUORUMS, ORACLE, Bounds(3, 2, 1, 0, 1), select(["core"]), moments=False, **how)
 
 
+@pytest.mark.slow
 def test_explore_elects_nobody_else_in_either_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(portions_module, "LARGE", 1 << 40)
     one_by_one = searched(reduction=True, symmetry=False)

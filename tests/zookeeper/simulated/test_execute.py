@@ -242,6 +242,7 @@ def test_failures_at_one_point_come_in_turn(simulator: Simulator, tmp_path: Path
     assert reached == [("file-sync", "failed")] * 2
 
 
+@pytest.mark.slow
 def test_servers_that_wait_long_for_each_other_are_waited_for(simulator: Simulator, tmp_path: Path) -> None:
     """C comes back while the other waits for it in Leader.waitForEpochAck, for 2 minutes: that is a setting of ours."""
     choices = (
@@ -612,6 +613,7 @@ def test_the_run_of_a_jvm_that_dies_is_repeated_once(
     assert simulators.cpu() == 5.0
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_not_taken_for_a_jvm_that_died(
     build: Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
