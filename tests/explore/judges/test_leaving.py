@@ -188,11 +188,15 @@ def leaving_now_and_then(events: Sequence[Event], random: Random) -> Iterator[Ev
         yield event
 
 
-@pytest.mark.parametrize("runs", sweep([300, 4000], normal=[300]))
-def test_what_is_forgotten_changes_no_verdict(runs: int) -> None:
+SEEDS = [range(450, 600), range(4000)]
+"""Among the first are runs that break each property."""
+
+
+@pytest.mark.parametrize("seeds", sweep(SEEDS, normal=SEEDS[:1]))
+def test_what_is_forgotten_changes_no_verdict(seeds: range) -> None:
     """Compare verdicts on random traces with defects of every kind, and on runs of Zab and its mutants."""
     compared: Counter[str] = Counter()
-    for seed in range(runs):
+    for seed in seeds:
         zab = seed % 3 == 0
         events = run_of(MUTANTS[seed // 3 % len(MUTANTS)], seed) if zab else random_protocol_trace(seed).events
         for kind in FORGETFUL:
@@ -210,9 +214,10 @@ def test_what_is_forgotten_changes_no_verdict(runs: int) -> None:
                     compared[f"{kind.name} {said[0]}"] += 1
             except WentOn:
                 compared["went on"] += 1
+    runs = len(seeds)
     assert compared["left"] > 5 * runs
     assert runs < compared["went on"] < runs * len(FORGETFUL)
-    assert all(compared[f"{kind.name} violated"] > runs // 80 for kind in FORGETFUL)
+    assert all(compared[f"{kind.name} violated"] > runs // 40 for kind in FORGETFUL)
 
 
 GROUPS = {**{kind.name: (kind,) for kind in FORGETFUL}, "core": select(["core"]), "all": FORGETFUL}
