@@ -5,6 +5,7 @@ from functools import partial
 from io import BytesIO
 from random import Random
 from typing import Any
+from zlib import crc32
 
 import pytest
 from msgspec.structs import replace
@@ -26,6 +27,7 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import Judgement, judge, judge_columns
+from zabcheck.zookeeper.clients.screen.digests import digests_of, hashes_of
 from zabcheck.zookeeper.clients.screen.parquet import gather
 
 
@@ -149,3 +151,13 @@ def _changed(line: HistoryLine, random: Random) -> HistoryLine:
             "bound": random.choice((None, 0, 20_000)),
         }
     return replace(line, **fields)
+
+
+def test_digests_are_those_of_each_text() -> None:
+    for texts in (["", "a", "0.1", "x" * 64, "", "y" * 65, "123456789"], ["é", "a"], []):
+        raw = [text.encode() for text in texts]
+        assert digests_of(texts).tolist() == [crc32(each) << 31 | len(each) for each in raw]
+    several, lengths = hashes_of([("a", "b"), (), ("b", "a"), ("a", "c"), ("a",)])
+    assert lengths.tolist() == [2, 0, 2, 2, 1]
+    assert several[0] == several[2]
+    assert len({*several.tolist()}) == 4

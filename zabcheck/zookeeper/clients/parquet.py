@@ -69,6 +69,8 @@ _READ = pa.schema(
 """The columns that a line is made of."""
 BATCH = 1 << 16
 """Rows that are read or written at once."""
+_FEW = 50
+"""Rows of which each is made a line by itself: to compare them as columns would load pandas, if that is there."""
 
 _encode = msgspec.json.Encoder().encode
 _fields = msgspec.json.Decoder(dict[str, Any]).decode
@@ -162,6 +164,8 @@ def lines_of(batch: pa.RecordBatch, name: str, before: int) -> list[HistoryLine]
 def _text(batch: pa.RecordBatch) -> bytes:
     """Return rows as JSON Lines."""
     rest = batch.column("rest")
+    if len(batch) < _FEW:
+        return b"".join(map(_line, batch.to_pylist()))
     if pc.all(pc.starts_with(rest, '{"')).as_py() is False:
         return b"".join(map(_line, batch.to_pylist()))
     fields = [_field(name, batch.column(name)) for name in COLUMNS]

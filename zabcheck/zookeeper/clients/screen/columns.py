@@ -5,12 +5,10 @@ A path, a session and an error is a number here; data is its CRC and length, a l
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from hashlib import blake2b
 from itertools import chain, compress
 from typing import Any, get_args
-from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +36,7 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
     content_of,
 )
+from zabcheck.zookeeper.clients.screen.digests import digests_of, hashes_of
 from zabcheck.zookeeper.clients.watches import lists_of
 from zabcheck.zookeeper.wire.client import EventType
 
@@ -105,12 +104,16 @@ class _Sessions(Numbers):
 _is_path, _is_session = re.compile(PATH).search, re.compile(SESSION).search
 
 
-def contents_of(data: Sequence[str | Data | None]) -> list[int]:
+def contents_of(data: Sequence[str | Data | None]) -> Ints:
     """Return the CRC and length of data as one number, by the fields `data`. Unusual, for other digests."""
+    contents = np.full(len(data), NONE)
+    is_there = _ints([each is not None for each in data], np.bool_)
+    given = [each for each in data if each is not None]
     try:
-        return [NONE if each is None else crc32(raw := each.encode()) << 31 | len(raw) for each in data]  # type: ignore[union-attr]
-    except AttributeError:
-        return [_content_number(content_of(each)) for each in data]
+        contents[is_there] = digests_of(given)  # type: ignore[arg-type]
+    except TypeError:
+        contents[is_there] = [_content_number(content_of(each)) for each in given]
+    return contents
 
 
 def _content_number(content: Content | None) -> int:
@@ -157,24 +160,6 @@ def _given(values: Sequence[int | None]) -> Ints:
         return _ints(values)  # type: ignore[arg-type]
     except TypeError:
         return _ints([NONE if value is None else value for value in values])
-
-
-def hash_of(children: Iterable[str]) -> int:
-    """Return a number for a list of children, the same for each order; others have it once in 2**62 times."""
-    return sum(map(_NAMES.__getitem__, children)) & _NAME
-
-
-class _Names(dict[str, int]):
-    def __missing__(self, name: str) -> int:
-        if len(self) >= _MOST_NAMES:
-            self.clear()
-        self[name] = number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest())
-        return number
-
-
-_NAME = (1 << 62) - 1
-_MOST_NAMES = 1 << 20
-_NAMES = _Names()
 
 
 class Gathering:
@@ -254,11 +239,8 @@ class Gathering:
         op = columns["op"]
         if np.isin(op, _OF_JEPSEN).any() or [True for each in lines if each.expects is not None]:
             raise Unusual
-        for number in np.flatnonzero(np.isin(op, _ABOUT_WATCHES)).tolist():
-            request = self.watches[int(places[number])] = lines[number]
-            for _, paths in lists_of(request):
-                for path in paths:
-                    self.paths[path]
+        about_watches = np.flatnonzero(np.isin(op, ABOUT_WATCHES)).tolist()
+        self.take_watches([(int(places[number]), lines[number]) for number in about_watches])
         of_parts = np.flatnonzero((op == OPS["multi"]) | (op == OPS["multiRead"])).tolist()
         self.take_parts([(int(places[number]), lines[number].parts) for number in of_parts])
 
@@ -269,7 +251,7 @@ class Gathering:
             "path": _ints([paths[each.path] for each in asked], np.int32),
             "expected": _ints([each.version for each in asked]),
             "mode": _ints([modes[each.mode] for each in asked], np.int8),
-            "content": _ints(contents_of([each.data for each in asked])),
+            "content": contents_of([each.data for each in asked]),
             "ttl": _ints([each.ttl for each in asked]),
         }
 
@@ -297,12 +279,11 @@ class Gathering:
         columns = {
             "error": _ints([errors[each.error] for each in results], np.int32),
             "created": _ints([paths[each.path] for each in results], np.int32),
-            "shown": _ints(contents_of([each.data for each in results])),
+            "shown": contents_of([each.data for each in results]),
             "children": np.full(len(results), NONE),
             "names": np.full(len(results), NONE),
         }
-        columns["children"][listed] = [hash_of(children[number]) for number in listed]
-        columns["names"][listed] = [len(children[number]) for number in listed]
+        columns["children"][listed], columns["names"][listed] = hashes_of([children[number] for number in listed])
         return columns | self._stats([each.stat for each in results])
 
     def _stats(self, stats: Sequence[Stat | None]) -> Table:
@@ -323,6 +304,14 @@ class Gathering:
             fields[name] = np.full(len(stats), NONE)
             fields[name][has] = values
         return fields
+
+    def take_watches(self, requests: Sequence[tuple[int, Request]]) -> None:
+        """Take the requests about watches alone, each with its line."""
+        self.watches.update(requests)
+        for _, request in requests:
+            for _, paths in lists_of(request):
+                for path in paths:
+                    self.paths[path]
 
     def take_parts(self, parts: Sequence[tuple[int, Sequence[Part]]]) -> None:
         """Take the parts of multis, each with its line."""
@@ -370,7 +359,7 @@ WATCHES = {
     name: number for number, name in enumerate(("", "standard", "persistent", "recursive", "data", "children", "any"))
 }
 _OF_JEPSEN = [OPS["txn"], OPS["append"]]
-_ABOUT_WATCHES = [OPS[name] for name in ("addWatch", "removeWatches", "setWatches")]
+ABOUT_WATCHES = [OPS[name] for name in ("addWatch", "removeWatches", "setWatches")]
 _BESIDE = [OPS["ping"], OPS["auth"]]
 
 
@@ -486,12 +475,11 @@ class Columns:
         first = np.cumsum(asked) - asked
         place = np.arange(len(answers["line"])) - np.repeat(np.cumsum(told) - told - first, told)
         answered = self.by_connection[place]
-        xids = requests["xid"]
-        in_order = answers["xid"][self.answers_by_connection] == xids[answered]
-        rising = np.diff(xids[self.by_connection])[np.diff(requests["connection"][self.by_connection]) == 0] > 0
-        if in_order.all() and rising.all():
-            answer = np.full(len(xids), -1)
+        answer = np.full(len(requests["xid"]), -1)
+        if np.array_equal(answers["xid"][self.answers_by_connection], requests["xid"][answered]):
             answer[answered] = self.answers_by_connection
+            if _is_ambiguous(requests, self.by_connection, answers["line"], answer):
+                raise Unusual
         else:
             answer = _by_xid(requests, answers)
         self.answer = answer
@@ -557,6 +545,20 @@ def _in_order(table: Table) -> None:
             table[name] = table[name][order]
 
 
+def _is_ambiguous(requests: Table, by_connection: Ints, answered: Ints, answer: Ints) -> bool:
+    """Return True if a number is used again on its connection before it was answered."""
+    xid, connection = requests["xid"][by_connection], requests["connection"][by_connection]
+    rises = (np.diff(xid) > 0) | (np.diff(connection) != 0)
+    if rises.all():
+        return False
+    order = np.lexsort((xid, connection))  # equal ones in the order of requests
+    again = np.flatnonzero((np.diff(xid[order]) == 0) & (np.diff(connection[order]) == 0))
+    first, second = by_connection[order[again]], by_connection[order[again + 1]]
+    if (answer[first] < 0).any():
+        return True
+    return bool((answered[answer[first]] > requests["line"][second]).any())
+
+
 def _by_xid(requests: Table, answers: Table) -> Ints:
     """Return the answer of each request: on each connection, those of one number take turns. Unusual."""
     line = np.concatenate([requests["line"], answers["line"]])
@@ -573,8 +575,11 @@ def _by_xid(requests: Table, answers: Table) -> Ints:
 
 
 def grouped(numbers: npt.NDArray[Any], count: int) -> Ints:
-    """Return the places of numbers below `count`, equal ones together, in their order. O(numbers) for few of them."""
-    return np.argsort(numbers.astype(np.uint16) if count <= 1 << 16 else numbers, kind="stable")
+    """Return the places of numbers below `count`, equal ones together, in their order. O(numbers)."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    for digit in range(16, (count - 1).bit_length(), 16):
+        order = order[np.argsort((numbers[order] >> digit).astype(np.uint16), kind="stable")]
+    return order
 
 
 def highest(values: Ints, group: npt.NDArray[Any]) -> Ints:

@@ -4,8 +4,8 @@ Needs pyarrow: the extra `parquet`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
@@ -15,9 +15,25 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from zabcheck.invariants.trace import decode_block
 from zabcheck.zookeeper.clients import parquet
-from zabcheck.zookeeper.clients.history import LATEST, Count, Data, HistoryError, Part, Result
+from zabcheck.zookeeper.clients.history import (
+    LATEST,
+    Connect,
+    Connected,
+    Count,
+    Data,
+    HistoryError,
+    Lost,
+    Part,
+    Path,
+    Request,
+    Result,
+    Session,
+    Zxid,
+)
 from zabcheck.zookeeper.clients.screen.columns import (
+    ABOUT_WATCHES,
     DONE,
     NO_ID,
     NONE,
@@ -29,8 +45,8 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Ints,
     Table,
     contents_of,
-    hash_of,
 )
+from zabcheck.zookeeper.clients.screen.digests import digests_within, hashes_of
 
 _LEAST = -1 << 63
 _PATH = re.compile("/([^/]+(/[^/]+)*)?")
@@ -39,29 +55,57 @@ _RECORD = ("record", "client", "connection", "time", "rest")
 _REQUEST = (*_RECORD, "xid", "op", "path", "version", "mode", "watch", "data")
 _ANSWER = (*_RECORD, "xid", "zxid", "path", "error", "data", *parquet.STAT)
 _EVENT = (*_RECORD, "type", "path", "zxid")
-_AS_LINES = ("addWatch", "removeWatches", "setWatches", "txn", "append")
+_KINDS = {"request": 1, "answer": 2, "event": 3, "connect": 4, "connected": 5, "lost": 6}
+_AS_LINES = ("txn", "append")
 """The operations whose requests are taken as lines."""
+_OP_NAMES = [*OPS]
 
 
-class _OfRequest(Struct, forbid_unknown_fields=True):
-    """The fields of a request that may be in `rest`, without those that are taken as lines."""
+class _Rest(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
+    """Base of the fields that a kind of line may have in `rest`."""
+
+
+class _OfRequest(_Rest):
+    """Those of a request that is not taken as a line."""
 
     parts: tuple[Part, ...] = ()
     ttl: Count = 0
     data: Data | None = None
+    relative: Zxid = 0
+    data_watches: tuple[Path, ...] = ()
+    exist_watches: tuple[Path, ...] = ()
+    child_watches: tuple[Path, ...] = ()
+    persistent_watches: tuple[Path, ...] = ()
+    recursive_watches: tuple[Path, ...] = ()
 
 
-class _OfAnswer(Struct, forbid_unknown_fields=True):
-    """The fields of an answer that may be in `rest`."""
-
+class _OfAnswer(_Rest):
     children: tuple[str, ...] | None = None
     results: tuple[Result, ...] = ()
     data: Data | None = None
 
 
-_decode_request = Decoder(_OfRequest).decode
-_decode_answer = Decoder(_OfAnswer).decode
-T = TypeVar("T", _OfRequest, _OfAnswer)
+class _OfConnect(_Rest):
+    session: Session
+    server: str | None = None
+    seen: Zxid = 0
+    timeout: Count = 0
+
+
+class _OfConnected(_Rest):
+    session: Session
+    timeout: Count = 0
+    read_only: bool = False
+    local: bool = False
+
+
+class _OfLost(_Rest):
+    why: str = ""
+
+
+T = TypeVar("T", bound=_Rest)
+_REQUESTS, _ANSWERS = Decoder(_OfRequest), Decoder(_OfAnswer)
+_CONNECTS, _CONNECTEDS, _LOSTS = Decoder(_OfConnect), Decoder(_OfConnected), Decoder(_OfLost)
 
 
 class _Doubtful(Exception):
@@ -87,35 +131,91 @@ class _Batch:
         self.valid = {each: _is_valid(batch.column(each)) for each in batch.schema.names}
 
     def take(self) -> None:
-        record = self._looked_up("record", {"request": 1, "answer": 2, "event": 3}.get, 0)
+        record = self._looked_up("record", [_KINDS.get(each, 0) for each in self._values("record")], 0)
         record[self.valid["rest"] & (record == 3)] = 0
-        record[self._looked_up("op", dict.fromkeys(_AS_LINES, 1).get, 0) > 0] = 0
+        record[self._looked_up("op", [int(each in _AS_LINES) for each in self._values("op")], 0) > 0] = 0
         self._take_lines(record == 0)
-        gathering = self.gathering
-        kinds: tuple[tuple[Any, Callable[[], Table], tuple[str, ...]], ...] = (
-            (gathering.requests, self._requests, _REQUEST),
-            (gathering.answers, self._answers, _ANSWER),
-            (gathering.events, self._events, _EVENT),
+        kinds: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
+            (lambda: self.gathering.requests.add(self._records() | self._requests()), _REQUEST),
+            (lambda: self.gathering.answers.add(self._records() | self._answers()), _ANSWER),
+            (lambda: self.gathering.events.add(self._records() | self._events()), _EVENT),
+            (self._connects, _RECORD),
+            (self._connecteds, _RECORD),
+            (self._lost, _RECORD),
         )
-        for kind, (target, read, columns) in enumerate(kinds, 1):
+        for kind, (take, columns) in enumerate(kinds, 1):
             self.chosen = record == kind
             self.rows = np.flatnonzero(self.chosen)
             if len(self.rows):
                 try:
                     if any((self.valid[each] & self.chosen).any() for each in self.valid if each not in columns):
                         raise _Doubtful
-                    target.add(self._records() | read())
+                    take()
                 except (_Doubtful, KeyError, msgspec.DecodeError, UnicodeDecodeError):
                     self._take_lines(self.chosen)
 
     def _take_lines(self, chosen: Bools) -> None:
         """Take rows as lines. HistoryError for the first row of all that is none."""
+        if not chosen.any():
+            return
         try:
-            lines = parquet.lines_of(self.batch.filter(pa.array(chosen)), self.name, 0)
+            lines = parquet.lines_of(self.batch.filter(_flags(chosen)), self.name, 0)
         except HistoryError:
             parquet.lines_of(self.batch, self.name, self.gathering.length)
             raise
         self.gathering.add_at(self.places[chosen], lines)
+
+    # Kinds of lines; each reads all before it hands on any.
+
+    def _whose(self) -> tuple[list[int], list[int], list[int], list[int | None]]:
+        """Return the places, clients, connections and times of the rows."""
+        table = self._records()
+        times = [None if each == NONE else each for each in table["time"].tolist()]
+        return table["line"].tolist(), table["client"].tolist(), table["connection"].tolist(), times
+
+    def _connects(self) -> None:
+        self._need("rest")
+        self.gathering.connects += [
+            (
+                place,
+                Connect(
+                    client=client,
+                    connection=connection,
+                    time=time,
+                    session=each.session,
+                    server=each.server,
+                    seen=each.seen,
+                    timeout=each.timeout,
+                ),
+            )
+            for place, client, connection, time, each in zip(*self._whose(), self._rest(_CONNECTS)[1], strict=True)
+        ]
+
+    def _connecteds(self) -> None:
+        self._need("rest")
+        self.gathering.connected += [
+            (
+                place,
+                Connected(
+                    client=client,
+                    connection=connection,
+                    time=time,
+                    session=each.session,
+                    timeout=each.timeout,
+                    read_only=each.read_only,
+                    local=each.local,
+                ),
+            )
+            for place, client, connection, time, each in zip(*self._whose(), self._rest(_CONNECTEDS)[1], strict=True)
+        ]
+
+    def _lost(self) -> None:
+        lines, rest = self._rest(_LOSTS)
+        why = dict(zip(lines.tolist(), [each.why for each in rest], strict=True))
+        self.gathering.lost += [
+            (place, Lost(client=client, connection=connection, time=time, why=why.get(row, "")))
+            for row, (place, client, connection, time) in enumerate(zip(*self._whose(), strict=True))
+        ]
 
     def _records(self) -> Table:
         whose = self.gathering.whose(self._given("connection"), self._given("client"))
@@ -126,26 +226,64 @@ class _Batch:
 
     def _requests(self) -> Table:
         self._need("op")
-        lines, rest = self._rest(_decode_request)
+        lines, rest = self._rest(_REQUESTS)
         content, ttl = self._contents[self.rows], np.zeros(len(self.rows), np.int64)
         ttl[lines] = [each.ttl for each in rest]
         self._put_data(content, lines, rest)
+        modes = self.gathering.modes
         table: Table = {
             "xid": self._given("xid", _LEAST),
-            "op": self._looked_up("op", OPS.__getitem__, NO_ID)[self.rows].astype(np.int8),
+            "op": self._column("op", [OPS[each] for each in self._values("op")], NO_ID, np.int8),
             "path": self._paths[self.rows],
             "expected": self._ints("version", _LEAST, -1),
-            "mode": self._looked_up("mode", self._mode, 0)[self.rows].astype(np.int8),
+            "mode": self._column("mode", [modes[tuple(each.split(" "))] for each in self._values("mode")], 0, np.int8),
             "content": content,
             "ttl": ttl,
-            "watch": self._looked_up("watch", WATCHES.__getitem__, 0)[self.rows].astype(np.int8),
+            "watch": self._column("watch", [WATCHES[each] for each in self._values("watch")], 0, np.int8),
         }
         of_multi = np.isin(table["op"][lines], [OPS["multi"], OPS["multiRead"]])
         places = self.places[self.rows[lines]].tolist()
+        about_watches = self._about_watches(table, lines, rest)
         self.gathering.take_parts(
             [(place, each.parts) for place, each, is_multi in zip(places, rest, of_multi, strict=True) if is_multi]
         )
+        self.gathering.take_watches(about_watches)
         return table
+
+    def _about_watches(self, table: Table, lines: Ints, rest: Sequence[_OfRequest]) -> list[tuple[int, Request]]:
+        """Return the requests about watches alone, each with its line."""
+        found = np.flatnonzero(np.isin(table["op"], ABOUT_WATCHES))
+        records, none, texts, watches = self._records(), _OfRequest(), self._values("path"), [*WATCHES]
+        path = self._looked_up("path", range(len(texts)), NO_ID)[self.rows[found]].tolist()
+        place = np.minimum(np.searchsorted(lines, found), max(len(lines) - 1, 0))
+        more = [
+            rest[at] if has else none for at, has in zip(place.tolist(), np.isin(found, lines).tolist(), strict=True)
+        ]
+        columns = [records[name][found] for name in ("line", "client", "connection", "time")]
+        columns += [table[name][found] for name in ("xid", "op", "watch")]
+        return [
+            (
+                line,
+                Request(
+                    client=client,
+                    connection=connection,
+                    time=None if time == NONE else time,
+                    xid=xid,
+                    op=_OP_NAMES[op],
+                    path=None if text == NO_ID else texts[text],
+                    watch=watches[watch],
+                    relative=each.relative,
+                    data_watches=each.data_watches,
+                    exist_watches=each.exist_watches,
+                    child_watches=each.child_watches,
+                    persistent_watches=each.persistent_watches,
+                    recursive_watches=each.recursive_watches,
+                ),
+            )
+            for line, client, connection, time, xid, op, watch, text, each in zip(
+                *(each.tolist() for each in columns), path, more, strict=True
+            )
+        ]
 
     def _answers(self) -> Table:
         has_stat, valid = self.valid["czxid"] & self.chosen, self.valid
@@ -153,8 +291,9 @@ class _Batch:
             needed = has_stat if name in ("mzxid", "pzxid", "dataVersion") else valid[name] & self.chosen
             if (needed & ~(valid[name] & has_stat)).any():
                 raise _Doubtful
-        owner = self._looked_up("ephemeralOwner", partial(_matched, _SESSION, self.gathering.sessions), 0)[self.rows]
-        lines, rest = self._rest(_decode_answer)
+        numbers = _numbered(_SESSION, self.gathering.sessions, self._values("ephemeralOwner"))
+        owner = self._looked_up("ephemeralOwner", numbers, 0)[self.rows]
+        lines, rest = self._rest(_ANSWERS)
         content, children, names = (
             self._contents[self.rows],
             np.full(len(self.rows), NONE),
@@ -162,12 +301,14 @@ class _Batch:
         )
         self._put_data(content, lines, rest)
         listed = [number for number, each in enumerate(rest) if each.children is not None]
-        children[lines[listed]] = [hash_of(rest[number].children or ()) for number in listed]
-        names[lines[listed]] = [len(rest[number].children or ()) for number in listed]
+        children[lines[listed]], names[lines[listed]] = hashes_of([rest[number].children or () for number in listed])
+        errors = self.gathering.errors
         table: Table = {
             "xid": self._given("xid", _LEAST),
             "zxid": np.maximum(self._ints("zxid", -1, 0), 0),
-            "error": self._looked_up("error", self.gathering.errors.__getitem__, DONE)[self.rows].astype(np.int32),
+            "error": self._looked_up("error", [errors[each] for each in self._values("error")], DONE)[self.rows].astype(
+                np.int32
+            ),
             "created": self._paths[self.rows],
             "shown": content,
             "children": children,
@@ -192,23 +333,28 @@ class _Batch:
         self._need("type")
         self._need("path")
         return {
-            "type": self._looked_up("type", TYPES.__getitem__, NO_ID)[self.rows].astype(np.int8),
+            "type": self._column("type", [TYPES[each] for each in self._values("type")], NO_ID, np.int8),
             "path": self._paths[self.rows],
             "zxid": self._ints("zxid", -1, -1),
         }
 
-    def _rest(self, decode: Callable[[str], T]) -> tuple[Ints, list[T]]:
+    def _rest(self, decoder: Decoder[T]) -> tuple[Ints, list[T]]:
         """Return the other fields of the rows that have some, after their places among the rows."""
         lines = np.flatnonzero(self.valid["rest"][self.rows])
-        column = self.batch.column("rest").take(pa.array(self.rows[lines])).dictionary_encode()
-        decoded: list[T] = [decode(each) for each in column.dictionary.to_pylist()]
+        if not len(lines):
+            return lines, []
+        column = self.batch.column("rest").take(_numbers(self.rows[lines])).dictionary_encode()
+        texts = column.dictionary.to_pylist()
+        decoded = decode_block(decoder, b"".join([text.encode() + b"\n" for text in texts]))
+        if decoded is None or len(decoded) < len(texts):
+            decoded = [decoder.decode(text) for text in texts]
         return lines, [decoded[each] for each in column.indices.to_pylist()]
 
     def _put_data(self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer]) -> None:
         """Put in the data that is no text."""
         for place, each in zip(lines.tolist(), rest, strict=True):
             if each.data is not None:
-                [content[place]] = contents_of([each.data])
+                content[place] = contents_of([each.data])[0]
 
     # Columns.
 
@@ -233,33 +379,59 @@ class _Batch:
         if (self.chosen & ~self.valid[name]).any():
             raise _Doubtful
 
-    def _looked_up(self, name: str, number: Callable[[str], int | None], missing: int) -> Ints:
-        """Return the number of each string, `missing` where there is none. Equal strings are looked up once."""
-        found = [number(each) for each in self.batch.column(name).dictionary.to_pylist()]
-        return self._at(name, [missing if each is None else each for each in found], missing)
+    def _values(self, name: str) -> list[str]:
+        """Return the strings of the dictionary of a column: each that the rows have, and maybe others."""
+        found: list[str] = self.batch.column(name).dictionary.to_pylist()
+        return found
 
-    def _at(self, name: str, numbers: Sequence[int], missing: int) -> Ints:
-        """Return numbers, which are those of the dictionary of a column, by row."""
-        indices = _raw(self.batch.column(name).indices, np.int32)
-        found: Ints = np.array([*numbers, missing], np.int64)[np.where(self.valid[name], indices, len(numbers))]
+    def _looked_up(self, name: str, numbers: Sequence[int] | Ints, missing: int) -> Ints:
+        """Return by row the numbers that are those of a column's dictionary; `missing` where there is none."""
+        if not len(numbers):
+            return np.full(len(self.batch), missing)
+        indices = _raw(self.batch.column(name).indices, np.int32)  # any number where there is none
+        found: Ints = np.array(numbers, np.int64).take(indices, mode="clip")
+        found[~self.valid[name]] = missing
+        return found
+
+    def _column(self, name: str, numbers: Sequence[int], missing: int, kind: Any) -> npt.NDArray[Any]:
+        """Return the numbers of the chosen rows, as `_looked_up` does."""
+        found: npt.NDArray[Any] = self._looked_up(name, numbers, missing)[self.rows].astype(kind)
         return found
 
     @cached_property
     def _paths(self) -> npt.NDArray[np.int32]:
-        return self._looked_up("path", partial(_matched, _PATH, self.gathering.paths), NO_ID).astype(np.int32)
+        numbers = _numbered(_PATH, self.gathering.paths, self._values("path"))
+        return self._looked_up("path", numbers, NO_ID).astype(np.int32)
 
     @cached_property
     def _contents(self) -> Ints:
-        return self._at("data", contents_of(self.batch.column("data").dictionary.to_pylist()), NONE)
+        texts = self.batch.column("data").dictionary
+        if not len(texts):
+            return np.full(len(self.batch), NONE)
+        _, offsets, raw = texts.buffers()
+        ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
+        data = np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)
+        return self._looked_up("data", digests_within(data, ends[:-1], np.diff(ends)), NONE)
 
-    def _mode(self, text: str) -> int:
-        return self.gathering.modes[tuple(text.split(" "))]
+
+def _numbered(pattern: re.Pattern[str], numbers: dict[Any, int], texts: Sequence[str]) -> list[int]:
+    """Return the numbers of texts, the new ones of which have to match."""
+    found = [*map(numbers.get, texts)]
+    for place, number in enumerate(found):
+        if number is None:
+            if not pattern.fullmatch(texts[place]):
+                raise _Doubtful
+            found[place] = numbers[texts[place]]
+    return found  # type: ignore[return-value]
 
 
-def _matched(pattern: re.Pattern[str], numbers: Mapping[Any, int], text: str) -> int:
-    if not pattern.fullmatch(text):
-        raise _Doubtful
-    return numbers[text]
+def _flags(values: Bools) -> pa.Array:
+    """Return an Arrow array of flags; `pyarrow.array` would load pandas, if that is there."""
+    return pa.Array.from_buffers(pa.bool_(), len(values), [None, pa.py_buffer(np.packbits(values, bitorder="little"))])
+
+
+def _numbers(values: Ints) -> pa.Array:
+    return pa.Array.from_buffers(pa.int64(), len(values), [None, pa.py_buffer(values)])
 
 
 def _raw(column: pa.Array, kind: Any) -> npt.NDArray[Any]:
