@@ -285,9 +285,12 @@ def _said(judge: MonitorJudge, rest: Sequence[Event | int], lives: Sequence[int]
     return said
 
 
+RARELY_BROKEN = ("global primary order", "clock")
+
+
 @pytest.mark.parametrize(
     ("name", "seeds"),
-    sweep([("core", 5), *((name, 80) for name in GROUPS)], normal=[("core", 5)]),
+    sweep([("core", 5), *((name, 80 if name in RARELY_BROKEN else 30) for name in GROUPS)], normal=[("core", 5)]),
 )
 def test_judges_that_know_the_same_say_the_same_until_a_process_has_gone_on(name: str, seeds: int) -> None:
     """A judge that forgets says what each says that knows all, after whatever trace the first knows as much."""

@@ -173,9 +173,7 @@ def test_a_leader_that_a_request_makes_leave_holds_nobody() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", ZAB)
-@pytest.mark.parametrize(
-    "bounds", [Bounds(3, 2, 1, 1, 0), Bounds(2, 2, 2, 1, 1), Bounds(2, 2, 2, UNLIMITED, UNLIMITED)], ids=Bounds.in_words
-)
+@pytest.mark.parametrize("bounds", [Bounds(3, 2, 1, 1, 0), Bounds(2, 2, 2, UNLIMITED, UNLIMITED)], ids=Bounds.in_words)
 def test_every_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str, bounds: Bounds) -> None:
     """Also those whose steps are not what the reduction is about, if it takes them for such."""
     said = [space(bounds, ABRUPT, reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
