@@ -56,7 +56,10 @@ def _read(piece: Sequence[HistoryLine]) -> list[Sequence[HistoryLine]]:
     return [piece]
 
 
-@pytest.mark.parametrize("name", [*VIOLATIONS, *RIGHT])
+EACH = [*VIOLATIONS, *RIGHT]
+
+
+@pytest.mark.parametrize("name", sweep(EACH, normal=EACH[::3]))
 def test_each_violation_is_told_in_parts_as_by_one_process(name: str, tmp_path: Path) -> None:
     written = VIOLATIONS[name][1]() if name in VIOLATIONS else RIGHT[name]()
     lines = [*written.lines, HistoryEnd(len(written.lines) - 1)]
