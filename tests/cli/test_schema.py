@@ -207,10 +207,9 @@ def test_the_same_for_schedules() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3])
-def test_what_fits_is_read_and_what_does_not_is_not_at_length(seed: int) -> None:
-    agree_on_lines(seed, EACH * 8, CHANGED * 8)
-    agree_on_schedules(seed, SCHEDULES * 8)
+def test_what_fits_is_read_and_what_does_not_is_not_at_length() -> None:
+    agree_on_lines(2, EACH * 8, CHANGED * 8)
+    agree_on_schedules(2, SCHEDULES * 8)
 
 
 @pytest.mark.parametrize("old", ["1", '"a"'])

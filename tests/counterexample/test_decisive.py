@@ -9,7 +9,6 @@ from msgspec import structs
 from invariants import Broadcast, Deliver, Event, select
 from invariants.quorums import quorums_of
 from tests.search.builders import RECORDED, simulator_of
-from tests.tiers import sweep
 from zabcheck.counterexample.decisive import Continuation, continuations, find_decisive, most_prefixes
 from zabcheck.counterexample.explain import explain
 from zabcheck.counterexample.story import Decisive
@@ -27,7 +26,7 @@ from zabcheck.simulation.schedule import Schedule
 
 PLAIN = Switches(sync="atomic", elections="together")
 EPOCH: tuple[AnyChoice, ...] = (Lead(1, (2, 3)), Settle(6))
-SAMPLE = sorted(RECORDED)[::9]
+SAMPLE = sorted(RECORDED)[::36]
 
 
 def decisive(schedule: Schedule, property_: str, most_tries: int = 2000) -> Decisive | None:
@@ -264,7 +263,7 @@ def test_a_story_tells_it_if_it_is_asked_to() -> None:
 # The claims, tried again by other means: each run from the start, as a schedule of its own.
 
 
-@pytest.mark.parametrize("name", sweep(SAMPLE, normal=SAMPLE[::4]))
+@pytest.mark.parametrize("name", SAMPLE)
 def test_the_claims_hold(name: str) -> None:
     check_claims(RECORDED[name])
 
