@@ -11,7 +11,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from zabcheck.protocols.base import ProcessId, renamed
-from zabcheck.zookeeper.model.server import Link, Outstanding, Server
+from zabcheck.zookeeper.model.server import Link, Server
 
 
 def identity(f: Server) -> tuple[Hashable, ...]:
@@ -79,5 +79,5 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         unsent=renamed(value.unsent, names),
         new_leader_acks=named(value.new_leader_acks),
         due=named(value.due),
-        outstanding=tuple(Outstanding(each.txn, named(each.acks)) for each in value.outstanding),
+        outstanding=tuple(replace(each, acks=named(each.acks)) for each in value.outstanding),
     )

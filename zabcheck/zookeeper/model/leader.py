@@ -62,7 +62,7 @@ def on_follower_info(l: Leader, sender: ProcessId, m: messages.FollowerInfo) -> 
     handler_ends(l, sender)
     l.links = {**l.links, sender: Link.ASKED}
     if l.epoch:
-        return [Send(sender, messages.LeaderInfo(l.epoch))]
+        return [Send(sender, l.leader_info())]
     l.connecting = {**l.connecting, sender: m.accepted_epoch}
     return choose_epoch(l)
 
@@ -78,14 +78,14 @@ def choose_epoch(l: Leader) -> list[Effect]:
         l.epoch = last_epoch(l) + 1
         if not l.version.waits_for_quorum:
             l.database = at(l.database, Zxid(l.epoch, 0))
-    elif not l.quorums.contains(l.connecting):
+    elif not l.settles_epoch(l.connecting):
         return []
     else:
         highest = max(l.connecting.values())
         repeats = not l.version.counts_every_epoch and highest - 1 in l.connecting.values()
         l.epoch = highest if repeats else highest + 1
     effects = learner.accept_epoch(l, l.epoch)
-    effects += [Send(follower, messages.LeaderInfo(l.epoch)) for follower in l.links]
+    effects += [Send(follower, l.leader_info()) for follower in l.links]
     l.electing = (l.id,)
     return effects + finish_election(l)
 
@@ -109,7 +109,7 @@ def on_ack_epoch(l: Leader, sender: ProcessId, m: messages.AckEpoch) -> list[Eff
 
 def finish_election(l: Leader) -> list[Effect]:
     """`Leader.waitForEpochAck` returns to everything that waits in it: the followers' handlers, and the main thread."""
-    if l.finished or not l.quorums.contains(l.electing):
+    if l.finished or not l.settles_epoch(l.electing):
         return []
     l.finished = True
     l.todo = (*l.todo, Todo(adopt_own_epoch))
@@ -137,7 +137,7 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
     """
     if l.version.compares_committed:
         l.outstanding = tuple(
-            Outstanding(each.txn, tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
+            replace(each, acks=tuple(ack for ack in each.acks if ack != follower)) for each in l.outstanding
         )
     queue = queued(l, l.peers[follower])
     first = queue.packets[0]
@@ -156,7 +156,7 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
 def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Message, ...]:
     """`Leader.startForwarding`, with NEWLEADER behind it: the messages to a follower that will be at `zxid`."""
     l.links = {**l.links, follower: Link.SYNCING}
-    return (*forwarded(l, zxid), messages.NewLeader(l.epoch))
+    return (*forwarded(l, zxid), l.new_leader())
 
 
 def send_rest(l: Leader, follower: ProcessId, begun: Unsent) -> list[Effect]:
@@ -198,7 +198,7 @@ def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
     if link is Link.SYNCING:
         l.links = {**l.links, sender: Link.SYNCED}
         if l.running:
-            return [Send(sender, messages.UpToDate())]
+            return [Send(sender, l.up_to_date())]
         if m.zxid == Zxid(l.epoch, 0):
             l.new_leader_acks = (*(each for each in l.new_leader_acks if each != sender), sender)
         elif raises(l):
@@ -210,7 +210,7 @@ def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:
 def form_quorum(l: Leader) -> list[Effect]:
     """`Leader.waitForNewLeaderAck`: with a quorum that includes itself the main thread goes on."""
     start = Todo(start_server)
-    if l.id in l.new_leader_acks and l.quorums.contains(l.new_leader_acks) and not l.running and start not in l.todo:
+    if l.id in l.new_leader_acks and l.is_adopted_by(l.new_leader_acks) and not l.running and start not in l.todo:
         l.todo = (*l.todo, start)
     return []
 
@@ -226,16 +226,17 @@ def serve(l: Leader) -> list[Effect]:
     Each follower's handler checks every 20 ms if the server serves, and then sends UPTODATE: a proposal may leave
     before it (`starts_late`).
     """
+    effects = l.starting_up()
     l.phase = Phase.BROADCAST
     l.election = in_epoch(l.election, l.epoch)
-    effects: list[Effect] = [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
+    effects += [Establish(l.id, l.incarnation, l.epoch), CommitEpoch(l.id, l.incarnation, l.epoch)]
     effects += deliver_tree(l)
     effects.append(Ready(l.id, l.incarnation, l.epoch))
     synced = tuple(each for each, link in l.links.items() if link is Link.SYNCED)
     if l.starts_late:
         l.due = synced
         return effects
-    return effects + [Send(each, messages.UpToDate()) for each in synced]
+    return effects + [Send(each, l.up_to_date()) for each in synced]
 
 
 def count_numbered(l: Leader, _: None) -> list[Effect]:
@@ -284,7 +285,7 @@ def process_ack(l: Leader, sender: ProcessId, zxid: Zxid) -> list[Effect]:
     for index, each in enumerate(l.outstanding):
         if each.txn.zxid == zxid:
             acks = each.acks if sender in each.acks else (*each.acks, sender)
-            proposal = Outstanding(each.txn, acks)
+            proposal = replace(each, acks=acks)
             l.outstanding = (*l.outstanding[:index], proposal, *l.outstanding[index + 1 :])
             return try_to_commit(l, proposal)
     return []
@@ -292,13 +293,14 @@ def process_ack(l: Leader, sender: ProcessId, zxid: Zxid) -> list[Effect]:
 
 def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
     """`Leader.tryToCommit`: with a quorum, and since 3.5 with none before it outstanding, COMMIT (l.3.2)."""
-    if not l.quorums.contains(proposal.acks):
+    if not l.is_acknowledged(proposal):
         return []
     if l.version.commits_in_order and l.outstanding[0] is not proposal:
         return []
+    before, commit = l.committing(proposal)
     l.outstanding = tuple(each for each in l.outstanding if each is not proposal)
     l.to_apply = (*l.to_apply, proposal.txn)
-    return forward(l, messages.Commit(proposal.txn.zxid))
+    return [*before, *forward(l, commit)]
 
 
 # The end of a connection.

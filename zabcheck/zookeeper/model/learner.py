@@ -46,7 +46,7 @@ def follow(f: Follower, leader: ProcessId) -> list[Effect]:
     """`Learner.connectToLeader`, `registerWithLeader`: send FOLLOWERINFO(acceptedEpoch) (step f.1.1)."""
     f.leader = leader
     f.phase = Phase.DISCOVERY
-    return [Connect(leader), Send(leader, messages.FollowerInfo(f.accepted_epoch))]
+    return [Connect(leader), Send(leader, f.follower_info())]
 
 
 def on_leader_info(f: Follower, sender: ProcessId, m: messages.LeaderInfo) -> list[Effect]:
@@ -83,13 +83,13 @@ def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
 # Synchronisation.
 
 
-def _synchronises(f: Follower, sender: ProcessId) -> bool:
+def synchronises(f: Follower, sender: ProcessId) -> bool:
     return sender == f.leader and f.phase is Phase.SYNCHRONIZATION
 
 
 def on_diff(f: Follower, sender: ProcessId, m: messages.Diff) -> list[Effect]:
     """`Learner.syncWithLeader`, DIFF: the rest of the history comes next; old versions claim to have it (2355)."""
-    if _synchronises(f, sender):
+    if synchronises(f, sender):
         f.mode = Mode.DIFF
         if f.version.diff_sets_lpz:
             f.database = at(f.database, m.zxid)
@@ -104,7 +104,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
     `RandomAccessFile.setLength` does not force it (N4). Up to 3.4.3 another object cuts the file than the one that goes
     on to write it (1489).
     """
-    if not _synchronises(f, sender):
+    if not synchronises(f, sender):
         return []
     f.mode = Mode.TRUNC
     before = load(f).tree
@@ -126,7 +126,7 @@ def on_trunc(f: Follower, sender: ProcessId, m: messages.Trunc) -> list[Effect]:
 
 def on_snap(f: Follower, sender: ProcessId, m: messages.Snap) -> list[Effect]:
     """`Learner.syncWithLeader`, SNAP: the leader's tree replaces the database in memory. The disk stays as it is."""
-    if _synchronises(f, sender):
+    if synchronises(f, sender):
         f.mode = Mode.SNAP
         f.received = m.tree
         f.database = Database(m.tree, m.zxid)
@@ -212,7 +212,7 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     The paper demands that both are durable before ACK-LD. After SNAP and TRUNC a snapshot makes the history so. After
     DIFF it depends on the version which records the log has by then, and in which order log and epoch are written.
     """
-    if not _synchronises(f, sender) or f.acknowledged:
+    if not synchronises(f, sender) or f.acknowledged:
         return []
     is_written = f.mode is not Mode.DIFF or f.version.snapshots_always
     snapshot = [Todo(snapshot_of_leader, f.mode)] if is_written else []
@@ -296,7 +296,7 @@ def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[
     A test of ZooKeeper asserts that they are there before, its code does not; so it is an error only where 3023 is
     asked for.
     """
-    if not _synchronises(f, sender) or not f.acknowledged:
+    if not synchronises(f, sender) or not f.acknowledged:
         return []
     asserted = f.switches.defects == "3023" and f.version.logs != "committed" and f.switches.grain >= "G3"
     if asserted and f.committed and raises(f):

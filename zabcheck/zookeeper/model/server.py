@@ -4,7 +4,7 @@
 writes its own epochs and log within its steps.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any
 
@@ -25,6 +25,7 @@ from zabcheck.protocols.base import (
     Write,
 )
 from zabcheck.protocols.switches import Switches, completed
+from zabcheck.zookeeper.model import messages
 from zabcheck.zookeeper.model.database import (
     FIRST,
     Database,
@@ -195,6 +196,40 @@ class Server(Struct, gc=False):
     @property
     def running(self) -> bool:
         return self.phase is Phase.BROADCAST
+
+    # What a server does otherwise where configurations change (`zabcheck.zookeeper.model.reconfiguration`).
+
+    def settles_epoch(self, servers: Collection[ProcessId]) -> bool:
+        """Return True if these servers are enough to choose an epoch, and its initial history (l.1.1, l.1.2)."""
+        return self.quorums.contains(servers)
+
+    def is_adopted_by(self, servers: Collection[ProcessId]) -> bool:
+        """Return True if the initial history is established once these servers have acknowledged NEWLEADER (l.2.2)."""
+        return self.quorums.contains(servers)
+
+    def is_acknowledged(self, proposal: Outstanding) -> bool:
+        """Return True if enough servers have acknowledged the proposal (l.3.2)."""
+        return self.quorums.contains(proposal.acks)
+
+    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message]:
+        """`Leader.tryToCommit`: return what comes before COMMIT, and COMMIT itself."""
+        return [], messages.Commit(proposal.txn.zxid)
+
+    def starting_up(self) -> list[Effect]:
+        """`Leader.startZkServer`: return what comes before `ZooKeeperServer.startup`."""
+        return []
+
+    def follower_info(self) -> Message:
+        return messages.FollowerInfo(self.accepted_epoch)
+
+    def leader_info(self) -> Message:
+        return messages.LeaderInfo(self.epoch)
+
+    def new_leader(self) -> Message:
+        return messages.NewLeader(self.epoch)
+
+    def up_to_date(self) -> Message:
+        return messages.UpToDate()
 
     # The values of the switches, looked up once.
     version: Version = Version()

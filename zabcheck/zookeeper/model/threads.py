@@ -137,7 +137,7 @@ def start_late(l: Server) -> list[Effect]:
 def notice_start(l: Server) -> list[Effect]:
     """`LearnerHandler.run`: the next handler notices that the server serves, and sends its follower UPTODATE."""
     first, l.due = l.due[0], l.due[1:]
-    return [Send(first, messages.UpToDate())]
+    return [Send(first, l.up_to_date())]
 
 
 def sleep_on(l: Server) -> list[Effect]:
