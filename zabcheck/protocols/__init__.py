@@ -21,6 +21,7 @@ _MODULES = {
     "db19": "zabcheck.protocols.db19",
     "db19-fifo": "zabcheck.protocols.db19",
     "zookeeper": "zabcheck.zookeeper.model",
+    "zookeeper-reconfiguration": "zabcheck.zookeeper.model.reconfiguration",
 }
 """The module that defines each protocol, in its `PROTOCOLS`."""
 

@@ -111,7 +111,7 @@ def _waiting(f: Server) -> dict[str, tuple[str, ...]]:
     }
 
 
-_STEPS: dict[type[Message] | type[Stimulus], Step] = {
+STEPS: dict[type[Message] | type[Stimulus], Step] = {
     Started: server.on_started,
     TakeSnapshot: snapshots.on_take_snapshot,
     TimedOut: election.on_timed_out,
@@ -137,7 +137,7 @@ ZOOKEEPER = Protocol(
     name="zookeeper",
     summary="Zab as Apache ZooKeeper implements it; the switch `version` says which release",
     source="ZooKeeper 3.3.1 to 3.9.5",
-    steps={kind: threads.with_threads(step) for kind, step in _STEPS.items()},
+    steps={kind: threads.with_threads(step) for kind, step in STEPS.items()},
     start=server.start,
     abandon=server.abandon,
     can_broadcast=leader.can_broadcast,

@@ -1,0 +1,234 @@
+"""A server whose configuration changes (`QuorumPeer`): what it knows of configurations, and which quorums it needs.
+
+ZooKeeper keeps configurations in files of their own, beside the log: the active one (`zoo.cfg.dynamic.VERSION`), and
+the one that was proposed last (`zoo.cfg.dynamic.next`). The log is never asked, and no TRUNC or SNAP touches the files.
+"""
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from zabcheck.invariants import Activate, Txn
+from zabcheck.invariants.quorums import Configuration, Quorums, configuration_of
+from zabcheck.protocols.base import Effect, Message, Notify, ProcessId, Stimulus, Write
+from zabcheck.protocols.switches import Switches, completed
+from zabcheck.zookeeper.model import server
+from zabcheck.zookeeper.model.identity import identity as identity_of_server
+from zabcheck.zookeeper.model.identity import rename as rename_server
+from zabcheck.zookeeper.model.reconfiguration.messages import (
+    CommitAndActivate,
+    FollowerInfo,
+    LeaderInfo,
+    NewLeader,
+    UpToDate,
+    Verifier,
+)
+from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
+from zabcheck.zookeeper.model.server import Outstanding, Server
+
+Required = tuple[Configuration, ...]
+
+
+class Designated(Stimulus, frozen=True):
+    """The server has left its iteration for one of `leader`, without an election (`QuorumPeer.reconfigFlag`)."""
+
+    leader: ProcessId
+
+
+class Proposed(Outstanding, frozen=True, gc=False):
+    """A proposal with the configurations that have to acknowledge it, as of its birth (`Proposal.qvAcksetPairs`)."""
+
+    required: Required = ()
+
+
+class Member(Server):
+    """The variables of one server. Its `quorums` are those of the active configuration (`quorumVerifier`)."""
+
+    # Durable: two files.
+    active: Verifier | None = None
+    """The active configuration; None only until the server has started."""
+    next: Verifier | None = None
+    """The file `.next`: the configuration that was proposed last; None: there is no such file."""
+
+    # Of the incarnation.
+    seen: Verifier | None = None
+    """The configuration that it has seen last (`lastSeenQuorumVerifier`); None only until it has started."""
+    designated: ProcessId | None = None
+    """As a leader that may not commit: the server that is to lead in its place."""
+
+    # Of the iteration.
+    named: Verifier | None = None
+    """The configuration that NEWLEADER has named (`newLeaderQV`)."""
+
+    @property
+    def acting(self) -> Verifier:
+        assert self.active is not None
+        return self.active
+
+    @property
+    def last_seen(self) -> Verifier:
+        assert self.seen is not None
+        return self.seen
+
+    @property
+    def repairs(self) -> ReconfigurationSwitches:
+        assert isinstance(self.switches, ReconfigurationSwitches)
+        return self.switches
+
+    def pairs(self) -> Required:
+        """Return the configurations that have a say: the active one, and one that is pending (`addQuorumVerifier`)."""
+        if self.last_seen.version > self.acting.version:
+            return self.acting.configuration, self.last_seen.configuration
+        return (self.acting.configuration,)
+
+    def may_lead(self) -> bool:
+        """`QuorumPeer.getInitId`: a server that is no voter of its active configuration is no candidate."""
+        return self.quorums.may_lead(self.id)
+
+    def may_change(self, to: Configuration) -> bool:
+        """`PrepRequestProcessor.pRequest2Txn`: nothing is pending, and a quorum of the new configuration is synced.
+
+        Synced is also who has yet to read what brings it up to date (`Leader.isQuorumSynced`).
+        """
+        forwarding = [each for each, link in self.links.items() if link in (server.Link.SYNCING, server.Link.SYNCED)]
+        return self.last_seen.version == self.acting.version and to.contains([self.id, *forwarding])
+
+    # What the active configuration decides elsewhere.
+
+    def settles_epoch(self, servers: Collection[ProcessId]) -> bool:
+        """`Leader.getEpochToPropose`, `waitForEpochAck`: the active configuration alone, unless repaired (R4)."""
+        asked = self.pairs() if self.repairs.epochs == "both" else (self.acting.configuration,)
+        return all(each.contains(servers) for each in asked)
+
+    def is_adopted_by(self, servers: Collection[ProcessId]) -> bool:
+        """`Leader.newLeaderProposal`: a pending configuration, too, has to acknowledge NEWLEADER."""
+        return all(each.contains(servers) for each in self.pairs())
+
+    def is_acknowledged(self, proposal: Outstanding) -> bool:
+        """`Proposal.hasAllQuorums`; a leader that is not the designated one commits no more (`allowedToCommit`)."""
+        assert isinstance(proposal, Proposed)
+        return self.designated is None and all(each.contains(proposal.acks) for each in proposal.required)
+
+    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message]:
+        """`Leader.tryToCommit`: a configuration change is activated before COMMITANDACTIVATE leaves."""
+        to = change_of(self, proposal.txn)
+        if to is None:
+            return super(Member, self).committing(proposal)  # noqa: UP008  # a class of msgspec has no cell
+        leader = designated_leader(self, proposal)
+        self.designated = None if leader == self.id else leader
+        return activate(self, to), CommitAndActivate(proposal.txn.zxid, designated=leader)
+
+    def starting_up(self) -> list[Effect]:
+        """`Leader.startZkServer`: activate the pending configuration: the leader's files name it, not its history."""
+        acknowledged = Proposed(Txn(self.last_seen.version, ""), self.new_leader_acks, self.pairs())
+        leader = designated_leader(self, acknowledged)
+        self.designated = None if leader == self.id else leader
+        return activate(self, self.last_seen)
+
+    def follower_info(self) -> Message:
+        return FollowerInfo(self.accepted_epoch, active=self.acting)
+
+    def leader_info(self) -> Message:
+        return LeaderInfo(self.epoch, active=self.acting)
+
+    def new_leader(self) -> Message:
+        active = self.acting if self.repairs.newleader == "both" else None
+        return NewLeader(self.epoch, seen=self.last_seen, active=active)
+
+    def up_to_date(self) -> Message:
+        return UpToDate(active=self.acting if self.repairs.uptodate == "active" else None)
+
+
+def start(
+    process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
+) -> Member:
+    """`QuorumPeerConfig.parse`: start with the configurations in the files; at first with that of the run."""
+    assert isinstance(quorums, Configuration), "the quorums of this protocol are those of a configuration"
+    own = completed(switches, ReconfigurationSwitches)
+    f = Member(process, incarnation, quorums, own, **{"active": Verifier(quorums), **durable})
+    f.quorums = f.acting.configuration
+    f.seen = f.next or f.active
+    return f
+
+
+def change_of(f: Member, txn: Txn) -> Verifier | None:
+    """Return the configuration that this transaction names, if it is a change."""
+    to = configuration_of(txn.value, f.quorums.size)
+    return None if to is None else Verifier(to, txn.zxid)
+
+
+def activate(f: Member, to: Verifier) -> list[Effect]:
+    """`QuorumPeer.setQuorumVerifier`: make `to` the active configuration, if it is later than the present one."""
+    if to.version <= f.acting.version:
+        return []
+    f.active, f.quorums = to, to.configuration
+    if to.version > f.last_seen.version:
+        f.seen = to
+    effects: list[Effect] = [Write(active=to), Activate(f.id, f.incarnation, to.txn)]
+    if f.last_seen.version == to.version and f.next is not None:
+        f.next = None
+        effects.append(Write(next=None))
+    return effects
+
+
+def see(f: Member, proposed: Verifier) -> list[Effect]:
+    """`QuorumPeer.setLastSeenQuorumVerifier`: keep the configuration that was proposed last, also an earlier one."""
+    if proposed.version == f.last_seen.version:
+        return []
+    f.seen = f.next = proposed
+    return [Write(next=proposed)]
+
+
+def forget_unlogged(l: Member) -> list[Effect]:
+    """Forget a pending change that the history lacks, with which the server is about to lead. No release does that."""
+    if l.last_seen.version <= l.acting.version or l.last_seen.txn in l.database.tree.after(0):
+        return []
+    l.seen, l.next = l.active, None
+    return [Write(next=None)]
+
+
+def designated_leader(l: Member, change: Outstanding) -> ProcessId:
+    """`Leader.getDesignatedLeader`: itself if it belongs to the new configuration, else the server that has most.
+
+    That is one that has acknowledged the change, and most of the proposals behind it; of several the lowest.
+    """
+    assert isinstance(change, Proposed)
+    to = change.required[-1]
+    if l.id in to.members:
+        return l.id
+    candidates = [ack for ack in sorted(change.acks) if ack in to.members]
+    leader = candidates[0]
+    for each in l.outstanding:
+        assert isinstance(each, Proposed)
+        if each.txn.zxid > change.txn.zxid:
+            voters = [set(pair.members) & set(each.acks) for pair in each.required]
+            candidates = [able for able in candidates if all(able in some for some in voters)]
+            if not candidates:
+                return leader
+            leader = candidates[0]
+    return leader
+
+
+def hand_over(leader: ProcessId) -> Notify:
+    """`QuorumPeer.updateServerState` with `reconfigFlag`: lead or follow the designated leader without an election."""
+    return Notify(Designated(leader))
+
+
+def abandon(f: Member) -> None:
+    """Forget the variables of the iteration; the files stay."""
+    server.abandon(f)
+    f.named = f.designated = None
+
+
+def identity(f: Member) -> Hashable:
+    """Return all variables that a server's further steps depend on."""
+    required = tuple(each.required for each in f.outstanding if isinstance(each, Proposed))
+    return *identity_of_server(f), f.active, f.next, f.seen, f.designated, f.named, required
+
+
+def rename(value: Any, names: Sequence[ProcessId]) -> Any:
+    """Return a server or a packet with process i called `names[i]`; under these, each configuration is what it was."""
+    if isinstance(value, Member | CommitAndActivate) and value.designated is not None:
+        value = replace(value, designated=names[value.designated])
+    return rename_server(value, names)

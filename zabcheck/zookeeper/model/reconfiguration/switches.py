@@ -1,0 +1,37 @@
+"""The switches that only `zookeeper-reconfiguration` has: repairs of what 3.5.0 to 3.9.5 do."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
+
+from zabcheck.zookeeper.model import versions
+from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
+
+_ONLY = "only of the protocol zookeeper-reconfiguration: "
+
+
+class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
+    """The switches of a run of ZooKeeper whose configuration changes; the defaults are what ZooKeeper does."""
+
+    uptodate: Literal["seen", "active"] = "seen"
+    newleader: Literal["seen", "both"] = "seen"
+    epochs: Literal["active", "both"] = "active"
+    pending: Literal["file", "history"] = "file"
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        **ZooKeeperSwitches.meanings,
+        "uptodate": _ONLY + "at UPTODATE a learner activates the configuration that NEWLEADER named, the one that its "
+        "leader has seen last (seen: 3.5.0 to 3.9.5), or the one that is active at the leader (active: a repair)",
+        "newleader": _ONLY + "NEWLEADER names the configuration that the leader has seen last (seen: 3.5.0 to 3.9.5), "
+        "or also the active one, which the learner activates at once (both: a repair)",
+        "epochs": _ONLY + "an epoch and its initial history take a quorum of the active configuration (active: 3.5.0 "
+        "to 3.9.5), or also one of the configuration that is pending (both: a repair)",
+        "pending": _ONLY + "a leader completes the change that its file names (file: 3.5.0 to 3.9.5), or only if its "
+        "history has it (history: a repair)",
+    }
+
+
+def contradiction(values: Mapping[str, Any]) -> str:
+    """Return why these values of switches cannot be meant together; "" if they can."""
+    if values.get("grain", "G0") != "G0":
+        return "grain: expected G0, as the orders in which a server writes its configurations are not modelled"
+    return versions.contradiction(values)
