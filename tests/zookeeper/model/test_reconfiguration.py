@@ -1,0 +1,259 @@
+"""Configurations of ZooKeeper: a run for each thing that they decide, and what searches find and do not find."""
+
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from invariants import Activate, Deliver, Establish, Event, Zxid
+from zabcheck.explore import Bounds, explore
+from zabcheck.invariants.quorums import quorums_of
+from zabcheck.search import swarm
+from zabcheck.search.run import Search, replay_on, schedule_of
+from zabcheck.simulation import choices
+from zabcheck.simulation.simulator import Simulator
+from zabcheck.zookeeper.model.reconfiguration import RECONFIGURATION, describe
+from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
+
+C, V = "config 1,2,3", "config 1,2,4"
+REPAIRED = {"uptodate": "active", "newleader": "both", "epochs": "both", "pending": "history", "defects": "none"}
+
+
+class Ensemble:
+    """A run of `size` servers, of which 1, 2 and 3 are the first configuration, unless another one is given."""
+
+    def __init__(self, size: int = 4, first: str = C, **values: Any) -> None:
+        self.events: list[Event] = []
+        chosen = ReconfigurationSwitches(**values)
+        quorums = quorums_of(first, size)
+        self.run = Simulator(RECONFIGURATION, size, self.events.append, quorums=quorums, switches=chosen)
+
+    def do(self, *taken: choices.Choice) -> bool:
+        """Take these choices; return True if the last one was enabled."""
+        return bool([self.run.execute(choice) for choice in taken][-1])
+
+    def lead(self, leader: int, *followers: int, rounds: int = 9) -> None:
+        self.do(choices.Lead(leader, followers), choices.Settle(rounds))
+
+    def change(self, leader: int, to: str = V) -> bool:
+        return self.do(choices.Request(leader, to))
+
+    def settle(self) -> None:
+        self.do(choices.Settle(9))
+
+    def of(self, kind: type[Event]) -> list[Any]:
+        return [event for event in self.events if type(event) is kind]
+
+    def known(self, process: int) -> tuple[str, str]:
+        """Return the configuration that is active at a server, and the one that it has seen last."""
+        shown = describe(self.run.states[process])
+        return str(shown["active"]).split("⟨")[0], str(shown["last seen"]).split("⟨")[0]
+
+    def broken(self) -> list[str]:
+        """Return the properties that the run violates."""
+        how: Any = {"quorums": self.run.quorums.name, "switches": self.run.switches}
+        schedule = schedule_of(RECONFIGURATION.name, None, len(self.run.ids), self.run.executed, **how)
+        verdicts = replay_on(RECONFIGURATION, schedule, RECONFIGURATION.properties).verdicts
+        return [verdict.property for verdict in verdicts if verdict.status == "violated"]
+
+    def epochs(self) -> list[tuple[int, int]]:
+        return [(event.process, event.epoch) for event in self.of(Establish)]
+
+
+def test_a_change_is_seen_acknowledged_by_both_quorums_and_activated_when_it_is_committed() -> None:
+    e = Ensemble()
+    e.lead(1, 2, 3)
+    assert not e.change(1, "config 3,4"), "4 is not synchronised, so there is no quorum of it"
+    e.do(choices.Elect(4, 1), choices.Settle(9), choices.Hold(4, 1, "ACK"), choices.Hold(2, 1, "ACK"))
+    assert e.change(1)
+    assert not e.change(1, C), "one change at a time"
+    e.settle()
+    assert [e.known(each) for each in (1, 2, 3, 4)] == [(C, V)] * 4, "1 and 3 are no quorum of the new configuration"
+    assert e.of(Activate) == [] == e.of(Deliver)
+    e.do(choices.Heal())
+    e.settle()
+    assert [e.known(each) for each in (1, 2, 3, 4)] == [(V, V)] * 4
+    assert {event.txn.zxid for event in e.of(Activate)} == {Zxid(1, 1)}
+    assert e.change(1, C)
+
+
+def test_what_is_proposed_while_a_change_is_pending_needs_both_quorums_for_good() -> None:
+    e = Ensemble(5)
+    e.lead(1, 2, 3, 4, 5)
+    e.do(choices.Hold(4, 1, "ACK"), choices.Hold(5, 1, "ACK"))
+    assert e.change(1, "config 1,4,5")
+    e.do(choices.Request(1), choices.Settle(9), choices.Heal(), choices.Receive(1, 4), choices.Settle(0))
+    assert e.known(1)[0] == "config 1,4,5"
+    assert [each.required for each in e.run.states[1].outstanding] == [
+        tuple(quorums_of(name, 5) for name in (C, "config 1,4,5"))
+    ]
+
+
+def test_both_configurations_are_in_files_and_outlive_a_crash() -> None:
+    e = Ensemble()
+    e.lead(1, 2, 3, 4)
+    e.do(choices.Hold(2, 1, "ACK"), choices.Hold(3, 1, "ACK"))
+    e.change(1)
+    e.settle()
+    e.do(choices.Crash(2), choices.Recover(2))
+    assert e.known(2) == (C, V)
+    e.do(choices.Heal(), choices.Settle(9), choices.Crash(4), choices.Recover(4))
+    assert e.known(4) == (V, V)
+    assert e.run.states[4].next is None
+
+
+@pytest.mark.parametrize(("epochs", "chosen"), [("active", 2), ("both", 1)])
+def test_a_leader_with_a_pending_change_chooses_an_epoch_with_the_active_configuration(
+    epochs: str, chosen: int
+) -> None:
+    """So two leaders may have one epoch (R4). NEWLEADER takes both quorums."""
+    e = Ensemble(5, epochs=epochs)
+    e.lead(1, 2, 3, 4, 5)
+    e.do(*(choices.Hold(each, 1, "ACK") for each in (2, 3, 4, 5)))
+    e.change(1, "config 2,4,5")
+    e.settle()
+    e.do(choices.Heal(), choices.Crash(1), *map(choices.Timeout, (2, 3, 4, 5)))
+    e.lead(2, 3)
+    assert e.run.states[3].accepted_epoch == chosen
+    assert e.epochs() == [(1, 1)]
+    e.do(choices.Elect(4, 2))
+    e.settle()
+    assert e.epochs() == [(1, 1), (2, 2)]
+    assert e.known(2) == e.known(4) == ("config 2,4,5", "config 2,4,5")
+
+
+def test_a_leader_outside_the_new_configuration_hands_over_without_an_election() -> None:
+    e = Ensemble()
+    e.lead(1, 2, 3, 4)
+    assert e.change(1, "config 3,4")
+    e.settle()
+    assert e.epochs() == [(1, 1), (3, 2)], "3 has acknowledged as much as 4 has, and is the lower one"
+    assert e.run.following[2] == e.run.following[4] == 3
+    assert e.do(choices.Request(1))
+    e.settle()
+    assert [event.txn.value for event in e.of(Deliver) if event.process == 1] == ["config 3,4"], "1 commits no more"
+    e.do(choices.Timeout(1))
+    assert e.run.following[1] == 3
+
+
+def test_who_elects_hears_what_is_active_and_a_leader_with_an_epoch_refuses_who_is_ahead() -> None:
+    e = Ensemble()
+    e.lead(1, 2, 3, 4)
+    e.do(choices.Cut(1, 2), choices.Cut(1, 3))
+    e.do(*(choices.Timeout(each) for each in (2, 3)), choices.Heal(), choices.Elect(2, 1), choices.Settle(9))
+    e.do(choices.Cut(1, 2))
+    assert e.change(1, "config 1,4")
+    e.settle()
+    assert e.known(4)[0] == C, "nobody of 2 and 3 has the change"
+    e.do(choices.Heal(), choices.Receive(2, 1), choices.Receive(1, 2), choices.Cut(1, 2))
+    e.settle()
+    assert [e.known(each)[0] for each in (2, 4)] == [C, "config 1,4"]
+    e.do(choices.Heal(), choices.Timeout(4), choices.Timeout(2))
+    e.lead(2, 3)
+    assert e.run.states[2].epoch == 2
+    e.do(choices.Elect(4, 2))
+    e.settle()
+    assert e.known(2)[0] == C, "follower is ahead of the leader"
+    e.do(choices.Timeout(2), choices.Timeout(4))
+    e.lead(2, 4, rounds=1)
+    assert e.known(2)[0] == "config 1,4"
+    assert e.run.following[2] == 0, "it is no candidate there"
+
+
+@pytest.mark.parametrize(("uptodate", "active"), [("seen", C), ("active", V)])
+def test_a_change_committed_behind_a_write_while_a_server_is_synchronised_is_passed_over(
+    uptodate: str, active: str
+) -> None:
+    """Of what NEWLEADER has left to do, only the first proposal is looked at (R6)."""
+    e = Ensemble(uptodate=uptodate)
+    e.lead(1, 2, 3)
+    e.do(choices.Elect(4, 1), choices.Hold(4, 1, "ACK"))
+    e.settle()
+    e.do(choices.Request(1), choices.Request(1, V), choices.Settle(9), choices.Heal(), choices.Settle(9))
+    assert e.known(2)[0] == V
+    assert e.known(4) == (active, V)
+
+
+@pytest.mark.parametrize(("pending", "active"), [("file", "config 2,3"), ("history", "config 1,2,4")])
+def test_a_leader_completes_the_change_that_its_file_names_although_no_log_has_it(pending: str, active: str) -> None:
+    """A proposal that comes while a server is synchronised is in `.next` before it is in the log."""
+    e = Ensemble(first="config 1,2,4", pending=pending)
+    e.lead(1, 2, 3, 4)
+    e.do(*(choices.Hold(1, each, "PROPOSAL") for each in (2, 3, 4)))
+    assert e.change(1, "config 2,3")
+    e.do(choices.Timeout(2), choices.Heal(), choices.Cut(1, 3), choices.Cut(1, 4), choices.Hold(1, 2, "NEWLEADER"))
+    e.do(choices.Elect(2, 1), choices.Settle(9), choices.Crash(1), *map(choices.Timeout, (2, 3, 4)), choices.Heal())
+    assert e.known(2) == ("config 1,2,4", "config 2,3")
+    assert e.run.states[2].log == ()
+    e.lead(2, 3, 4)
+    assert e.epochs() == [(1, 1), (2, 2)]
+    assert e.known(2) == (active, active)
+
+
+def test_two_leaders_take_one_epoch_where_a_pending_change_does_not_have_to_promise() -> None:
+    """R4: 2 leads on in {1,2,3}, where the change to {2,4,5} is pending, while 5 and 4 have it active."""
+    broken: dict[str, list[str]] = {}
+    for epochs in ("active", "both"):
+        e = Ensemble(5, **{**REPAIRED, "epochs": epochs})
+        e.lead(1, 2, 3, 4, 5)
+        e.do(choices.Hold(1, 3, "PROPOSAL"))
+        assert e.change(1, "config 2,4,5")
+        e.do(*(choices.Receive(each, 1) for each in (2, 4, 5)))
+        e.do(choices.Request(1), choices.Receive(2, 1), *(choices.Receive(1, each) for each in (2, 4, 5)))
+        e.do(choices.Timeout(5), choices.Elect(5, 1), choices.Receive(1, 5), choices.Receive(5, 1), choices.Crash(1))
+        assert [e.known(each)[0] for each in (2, 4, 5)] == [C, C, "config 2,4,5"]
+        e.do(*map(choices.Timeout, (2, 3, 4, 5)), choices.Heal(), choices.Cut(4, 2))
+        e.lead(2, 3, 4)
+        assert e.epochs() == [(1, 1)]
+        e.do(choices.Timeout(4), choices.Heal())
+        e.lead(5, 4)
+        e.do(choices.Request(5), choices.Crash(5), *map(choices.Timeout, (2, 3, 4)))
+        e.lead(2, 4)
+        broken[epochs] = e.broken()
+    assert broken == {"active": ["primary integrity"], "both": []}
+
+
+def test_a_configuration_that_two_servers_have_passed_over_goes_on_beside_theirs() -> None:
+    """R2: 1 and 2 are synchronised while {3,4,5} becomes active, and see the change after that one."""
+    broken: dict[str, list[str]] = {}
+    for newleader in ("seen", "both"):
+        e = Ensemble(5, **{**REPAIRED, "newleader": newleader})
+        e.lead(3, 1, 2, 4, 5)
+        e.do(choices.Hold(3, 2, "PROPOSAL"))
+        assert e.change(3, "config 3,4,5")
+        e.do(*(choices.Receive(each, 3) for each in (1, 4, 5)), choices.Receive(3, 1), choices.Heal())
+        for each in (1, 2):
+            e.do(choices.Timeout(each), choices.Elect(each, 3), choices.Receive(3, each), choices.Receive(each, 3))
+        e.do(choices.Receive(3, 4), choices.Receive(3, 5), choices.Receive(4, 3), choices.Receive(5, 3))
+        assert [e.known(each)[0] for each in (1, 2, 3, 4, 5)] == [C, C, *["config 3,4,5"] * 3]
+        e.do(choices.Receive(3, 2))
+        assert e.change(3, C)
+        e.do(choices.Hold(3, 4, "PROPOSAL"), choices.Hold(3, 5, "PROPOSAL"), choices.Receive(3, 1))
+        e.do(*(choices.Receive(each, 3) for each in (1, 1, 1, 2, 2, 2)), choices.Crash(3))
+        e.do(*map(choices.Timeout, (1, 2, 4, 5)), choices.Heal())
+        e.lead(1, 2)
+        e.lead(4, 5)
+        e.do(choices.Request(1), choices.Request(4))
+        e.settle()
+        broken[newleader] = e.broken()
+    assert broken == {"seen": ["agreement", "chosen", "epoch uniqueness", "zxid uniqueness"], "both": []}
+
+
+BOUNDS = Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=("config 1,2",))
+
+
+def test_explore_finds_a_pending_change_that_is_activated() -> None:
+    """R1: no fault is needed, and with the repair nothing breaks within the same bounds."""
+    chosen = ReconfigurationSwitches(sync="atomic", closing="abrupt")
+    judged: Any = {"bounds": BOUNDS, "quorums": C, "properties": ("activation",)}
+    found = explore(RECONFIGURATION, switches=chosen, **judged)
+    assert (found.broken, found.steps) == ("activation", 18)
+    repaired = explore(RECONFIGURATION, switches=structs.replace(chosen, uptodate="active"), **judged)
+    assert repaired.whole
+    assert "activation" in repaired.exercised
+
+
+def test_nothing_breaks_with_all_repairs_and_a_grain_is_refused() -> None:
+    search = Search(RECONFIGURATION, None, RECONFIGURATION.properties, 60, 200, 1, fixed=REPAIRED)
+    assert swarm.find(search) is None
+    assert "expected G0" in RECONFIGURATION.contradiction({"grain": "G2"})
