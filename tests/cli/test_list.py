@@ -15,7 +15,7 @@ from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.search.goals import GOALS
 from zabcheck.search.settings import Settings
-from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
+from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES
 
 LISTED: dict[str, Iterable[str]] = {
@@ -25,7 +25,7 @@ LISTED: dict[str, Iterable[str]] = {
     "groups": GROUPS,
     "goals": GOALS,
     "scenarios": SCENARIOS,
-    "switches": dict.fromkeys((*ZabSwitches.__struct_fields__, *ZooKeeperSwitches.__struct_fields__)),
+    "switches": dict.fromkeys((*ZabSwitches.__struct_fields__, *ReconfigurationSwitches.__struct_fields__)),
     "clients": CLIENT_PROPERTIES,
     "search": Settings.__struct_fields__,
 }

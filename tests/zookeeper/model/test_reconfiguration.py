@@ -231,9 +231,9 @@ def test_a_configuration_that_two_servers_have_passed_over_goes_on_beside_theirs
         e.do(choices.Hold(3, 4, "PROPOSAL"), choices.Hold(3, 5, "PROPOSAL"), choices.Receive(3, 1))
         e.do(*(choices.Receive(each, 3) for each in (1, 1, 1, 2, 2, 2)), choices.Crash(3))
         e.do(*map(choices.Timeout, (1, 2, 4, 5)), choices.Heal())
-        e.lead(1, 2)
-        e.lead(4, 5)
-        e.do(choices.Request(1), choices.Request(4))
+        e.lead(2, 1)
+        e.lead(5, 4)
+        e.do(choices.Request(2), choices.Request(5))
         e.settle()
         broken[newleader] = e.broken()
     assert broken == {"seen": ["agreement", "chosen", "epoch uniqueness", "zxid uniqueness"], "both": []}

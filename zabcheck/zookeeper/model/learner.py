@@ -84,6 +84,7 @@ def accept_epoch(f: Follower, epoch: int) -> list[Effect]:
 
 
 def synchronises(f: Follower, sender: ProcessId) -> bool:
+    """Return True if the follower is being synchronised by this leader."""
     return sender == f.leader and f.phase is Phase.SYNCHRONIZATION
 
 
