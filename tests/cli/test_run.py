@@ -238,7 +238,7 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
             "closing, outstanding, commits",
         ),
-        ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`"),
+        ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`, `zookeeper-reconfiguration`"),
         (
             "elections=oracle",
             "--switch: elections=oracle: expected `apart` or `together`, the processes of `zab` do not vote",
