@@ -23,6 +23,7 @@ from zabcheck.simulation.choices import (
     Pause,
     Receive,
     Recover,
+    Request,
     Reset,
     Run,
     Settle,
@@ -194,7 +195,9 @@ def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
         network=True,
     )
     walk = Walk(simulator, 1)
-    turns = [Run(process, thread) for process in simulator.ids for thread in protocol.threads(simulator.switches)]
+    turns: list[Choice] = [Run(p, thread) for p in simulator.ids for thread in protocol.threads(simulator.switches)]
+    if protocol.environment.configurations:
+        turns += [Request(process, "config 1,2,3") for process in simulator.ids]
     for _ in range(4000):
         walk.step()
         for turn in turns:

@@ -3,6 +3,7 @@
 import pytest
 
 from invariants import Deliver, Event, Quiescent
+from invariants.quorums import Configuration
 from tests.search.walk import Walk
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.switches import LETTER, Switches
@@ -28,7 +29,9 @@ LED: tuple[Choice, ...] = (Lead(1, (2, 3)), Settle(8))
 
 def zab(*choices: Choice, switches: Switches = LETTER, protocol: str = "zab") -> tuple[Simulator, list[Event]]:
     events: list[Event] = []
-    simulator = Simulator(PROTOCOLS[protocol], 3, events.append, switches=switches)
+    checked = PROTOCOLS[protocol]
+    quorums = Configuration(3, (1, 2, 3)) if checked.environment.configurations else None
+    simulator = Simulator(checked, 3, events.append, quorums=quorums, switches=switches)
     for choice in choices:
         simulator.execute(choice)
     return simulator, events
