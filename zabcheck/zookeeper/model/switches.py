@@ -84,10 +84,10 @@ class ZooKeeperSwitches(Switches, frozen=True):
 
     meanings: ClassVar[Mapping[str, str]] = {
         **Switches.meanings,
-        "version": "only of the protocol zookeeper: the release",
-        "defects": "only of the protocol zookeeper: which of the release's known defects it has",
-        "window": "only of the protocol zookeeper: how many transactions a server keeps in memory for synchronising "
-        "others (committedLog)",
+        "version": "only of zookeeper and zookeeper-reconfiguration: the release",
+        "defects": "only of zookeeper and zookeeper-reconfiguration: which of the release's known defects it has",
+        "window": "only of zookeeper and zookeeper-reconfiguration: how many transactions a server keeps in "
+        "memory for synchronising others (committedLog)",
         "grain": "only of the protocol zookeeper: which threads are choices of their own: none (G0), the main thread's "
         "writes (G1), also the logging (G2), the applying (G3), and those that outlive an iteration (G4); with what "
         "only recordings of real servers need (G5)",
