@@ -48,6 +48,7 @@ from zabcheck.mutants.reconfiguration_steps import (
     propose_second_change,
     propose_to_joiner_that_waits,
 )
+from zabcheck.mutants.relay_steps import accept_before_newleader, accept_past_a_hole, rebuild_without_resending
 from zabcheck.mutants.running_epoch_steps import (
     SomebodyCameBack,
     Stragglers,
@@ -120,6 +121,8 @@ def _named(properties: str) -> tuple[str, ...]:
 
 
 _WITHOUT_COMMITS = "derived from LADIS 2008, 4.1: the followers broadcast the ACKs to each other"
+_ALONG_A_PATH = "derived from DSN 2011, VII: a broadcast tree or chain replication"
+_RELAYING = Environment(switches={"dissemination": ((50, "chain"), (50, "tree"))})
 _COUNTING = Environment(switches={"commits": ((100, "acks"),)})
 
 CATALOGUE: dict[str, Mutant] = {
@@ -538,6 +541,36 @@ CATALOGUE: dict[str, Mutant] = {
             "a change of leader, and a late joiner",
             {ladis.Ack: deliver_own_log_at_acks},
             {"environment": _COUNTING},
+        ),
+        Mutant(
+            "accept-past-a-hole",
+            "zab",
+            "along a chain or a tree, a follower accepts a PROPOSE that leaves a hole in h_f (step T.4)",
+            _ALONG_A_PATH,
+            _named("total order"),
+            "a late joiner",
+            {Propose: accept_past_a_hole},
+            {"environment": _RELAYING},
+        ),
+        Mutant(
+            "accept-before-newleader",
+            "zab",
+            "along a chain or a tree, a follower accepts a PROPOSE that has overtaken its NEWLEADER (step T.4)",
+            _ALONG_A_PATH,
+            _named("total order"),
+            "a late joiner",
+            {Propose: accept_before_newleader},
+            {"environment": _RELAYING},
+        ),
+        Mutant(
+            "rebuild-without-resending",
+            "zab",
+            "a leader whose relay is gone does not send again what may be lost with it (step T.6)",
+            _ALONG_A_PATH,
+            _named("convergence"),
+            "a follower that goes away",
+            {Lost: rebuild_without_resending},
+            {"environment": _RELAYING},
         ),
         Mutant(
             "change-by-new-only",

@@ -83,8 +83,8 @@ LETTER = Switches()
 """The letter of the paper."""
 
 
-class ZabSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The switches of Zab, as DSN 2011 and as LADIS 2008 describe it: the common ones, and its own."""
+class LadisSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The switches of Zab as LADIS 2008 describes it: the common ones, and its own."""
 
     outstanding: Annotated[int, Meta(ge=1, le=COUNTER_LIMIT)] = COUNTER_LIMIT
     commits: Literal["leader", "acks"] = "leader"
@@ -115,6 +115,28 @@ class ZabSwitches(Switches, frozen=True, forbid_unknown_fields=True, omit_defaul
     def described(self, waiting: tuple[str, ...]) -> dict[str, str | tuple[str, ...]]:
         """Return the variable with the requests that wait, which is there only where some may have to."""
         return {"waiting": " ".join(waiting) or "⊥"} if self.is_bounded else {}
+
+
+class ZabSwitches(LadisSwitches, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The switches of Zab as DSN 2011 describes it: those of LADIS 2008, and its own."""
+
+    dissemination: Literal["star", "chain", "tree"] = "star"
+
+    meanings: ClassVar[Mapping[str, str]] = {
+        **LadisSwitches.meanings,
+        "dissemination": "only of zab: the leader sends PROPOSE and COMMIT to each follower (star), or followers pass "
+        "them on, one to the next (chain) or each to two (tree: DSN 2011, VII)",
+    }
+    set_back: ClassVar[tuple[str, ...]] = (*LadisSwitches.set_back, "dissemination")
+
+    @property
+    def sends_outside(self) -> bool:
+        return self.relays or super().sends_outside
+
+    @property
+    def relays(self) -> bool:
+        """True if followers pass on what the leader sends."""
+        return self.dissemination != "star"
 
 
 Own = TypeVar("Own", bound=Switches)

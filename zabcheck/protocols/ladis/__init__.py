@@ -20,7 +20,7 @@ from zabcheck.protocols.base import (
     TimedOut,
 )
 from zabcheck.protocols.ladis import broadcast, letter, messages, process, recovery
-from zabcheck.protocols.switches import ZabSwitches
+from zabcheck.protocols.switches import LadisSwitches
 
 KINDS: dict[type[Message], str] = {
     messages.FollowerInfo: "FOLLOWERINFO",
@@ -136,7 +136,7 @@ LADIS = Protocol(
     commutes=True,
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
-    switches=ZabSwitches,
+    switches=LadisSwitches,
 )
 
 LADIS_2008 = Protocol(
@@ -167,7 +167,7 @@ LADIS_2008 = Protocol(
     commutes=True,
     notices_at_once=process.has_taken_over,
     highest_epoch=process.highest_epoch,
-    switches=ZabSwitches,
+    switches=LadisSwitches,
     contradiction=counts_what_only_it_hears,
 )
 

@@ -27,7 +27,7 @@ from zabcheck.protocols.base import (
     renamed,
 )
 from zabcheck.protocols.ladis.messages import FollowerInfo
-from zabcheck.protocols.switches import Switches, ZabSwitches, completed
+from zabcheck.protocols.switches import LadisSwitches, Switches, completed
 
 COUNTER_BITS = 32
 """4.2: the lower 32 bits of a zxid are a simple counter, the higher ones are the epoch."""
@@ -47,7 +47,7 @@ class Server(Struct, gc=False):
     id: ProcessId
     incarnation: int
     quorums: Quorums
-    switches: ZabSwitches = ZabSwitches()
+    switches: LadisSwitches = LadisSwitches()
 
     # On the disk.
     history: Chain = EMPTY
@@ -121,7 +121,7 @@ def start(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Server:
     """Return a server as it starts: with what is on its disk, everything else empty."""
-    return Server(process, incarnation, quorums, completed(switches, ZabSwitches), **durable)
+    return Server(process, incarnation, quorums, completed(switches, LadisSwitches), **durable)
 
 
 def on_started(f: Server, sender: ProcessId, m: Started) -> list[Effect]:

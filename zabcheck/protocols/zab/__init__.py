@@ -3,7 +3,21 @@
 Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup systems", sections IV and V.
 """
 
-from zabcheck.protocols.base import Activity, Elected, Lost, Message, Protocol, Request, Started, TakeSnapshot, TimedOut
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from zabcheck.protocols.base import (
+    Activity,
+    Elected,
+    Lost,
+    Message,
+    ProcessId,
+    Protocol,
+    Request,
+    Started,
+    TakeSnapshot,
+    TimedOut,
+)
 from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.protocols.zab import follower, leader, messages, process
 from zabcheck.protocols.zab.histories import Carried, Missing
@@ -31,12 +45,19 @@ def show(message: Message) -> tuple[str, str]:
         case messages.NewLeader():
             carries = f"{message.epoch}, {_carried(message.history)}"
         case messages.Propose():
-            carries = f"{message.txn}"
-        case messages.AckLd() | messages.CommitLd() | messages.Ack() | messages.Commit():
+            carries = f"{message.txn}{_route(message.route)}"
+        case messages.Commit():
+            carries = f"{message.zxid}{_route(message.route)}"
+        case messages.AckLd() | messages.CommitLd() | messages.Ack():
             carries = f"{message.zxid}"
         case _:
             raise TypeError(f"not a message of Zab: {message!r}")
     return KINDS[type(message)], carries
+
+
+def _route(route: Sequence[ProcessId]) -> str:
+    """Return the followers to which a message is passed on as text, or nothing."""
+    return f", for {' '.join(f'p{each}' for each in route)}" if route else ""
 
 
 def _carried(history: Carried) -> str:
@@ -55,8 +76,22 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
         "f.a": str(f.current_epoch or "⊥"),
         "h_f": tuple(map(str, f.history)),
         **f.switches.described(f.waiting),
+        **(_on_the_path(f) if f.switches.relays else {}),
         **f.added.described(),
     }
+
+
+def _on_the_path(f: process.Process) -> dict[str, str | tuple[str, ...]]:
+    """Return the variables of a process that passes on what its leader sends."""
+    return {"path": " ".join(f"p{each}" for each in f.path) or "⊥", "aside": tuple(str(each.txn) for each in f.aside)}
+
+
+def contradiction(values: Mapping[str, Any]) -> str:
+    """Say that followers either pass on COMMITs or count ACKs, where both are wanted."""
+    way = values.get("dissemination", "star")
+    if way == "star" or values.get("commits", "leader") == "leader":
+        return ""
+    return f"dissemination={way}: expected commits=leader, followers that count ACKs themselves need no COMMITs"
 
 
 ZAB = Protocol(
@@ -100,6 +135,7 @@ ZAB = Protocol(
     commutes=True,
     settled=process.is_settled,
     switches=ZabSwitches,
+    contradiction=contradiction,
 )
 
 PROTOCOLS = (ZAB,)

@@ -4,6 +4,8 @@ The follower trusts its channel (FIFO, one iteration): it drops duplicates, igno
 and has no other guard. Sanity checks that stop the process (LADIS 2008, 3) would hide the bugs they guard against.
 """
 
+from collections.abc import Callable, Collection
+
 from zabcheck.invariants import (
     EMPTY,
     NO_ZXID,
@@ -45,6 +47,7 @@ from zabcheck.protocols.zab.messages import (
     Propose,
 )
 from zabcheck.protocols.zab.process import Follower, Phase, abandon
+from zabcheck.protocols.zab.relays import in_order, is_of_this_iteration, keep_commit, pass_on
 
 # Phase 1: discovery.
 
@@ -125,6 +128,8 @@ def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Ef
     A snapshot that comes with it, because the leader's log was cut below it, is written with it.
     """
     old, f.history, f.current_epoch = f.history, history, m.epoch
+    if f.switches.relays:
+        f.known = NO_ZXID
     effects: list[Effect] = [Persist(current_epoch=m.epoch, history=history)]
     base = base_of(old, f.base, m.history, history)
     if base != f.base:
@@ -159,6 +164,7 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
         effects.append(Restore(f.id, f.incarnation, f.base.zxid, f.base.length, f.base.hash))
     effects += deliver_up_to(f, m.zxid)
     effects += deliver_acknowledged(f)
+    effects += deliver_known(f)
     if f.leads:
         f.instance = m.epoch
         effects.append(Ready(f.id, f.incarnation, m.epoch))
@@ -173,6 +179,8 @@ def on_propose(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
 
     A follower that was sent NEWLEADER gets proposals even before COMMIT-LD, and accepts them.
     """
+    if f.switches.relays:
+        return on_propose_of_path(f, m)
     if sender != f.leader or m.txn.zxid <= f.history.zxid:
         return []  # a duplicate
     return accept_proposal(f, sender, m)
@@ -195,6 +203,8 @@ def on_commit(f: Follower, sender: ProcessId, m: Commit) -> list[Effect]:
     The history includes writes that this follower has not synced. That is safe: a quorum has synced them, and a
     snapshot comes behind them in the write order.
     """
+    if f.switches.relays:
+        return on_commit_of_path(f, m)
     if sender != f.leader or f.phase is not Phase.BROADCAST:
         return []
     return deliver_up_to(f, m.zxid)
@@ -210,6 +220,42 @@ def deliver_up_to(f: Follower, zxid: Zxid) -> list[Effect]:
         return []
     f.delivered = target
     return [Deliver(f.id, f.incarnation, txn) for txn in target.after(done)]
+
+
+# Broadcast along a chain or a tree (DSN 2011, VII): the steps of `relays`.
+
+
+def on_propose_of_path(
+    f: Follower,
+    m: Propose,
+    accepted: Callable[[Follower, Propose], Collection[Propose]] = in_order,
+    is_expected: Callable[[Follower, Propose], bool] = is_of_this_iteration,
+) -> list[Effect]:
+    """Step f.3.2 with relays: pass a proposal on (T.3), and accept what continues h_f (T.4). (Mutants accept more.)
+
+    Each ACK goes straight to the leader.
+    """
+    if not is_expected(f, m):
+        return []
+    assert f.leader is not None
+    effects = [Changed(), *pass_on(f, m)]
+    for each in accepted(f, m):
+        effects += accept_proposal(f, f.leader, each)
+    return [*effects, *deliver_known(f)]
+
+
+def on_commit_of_path(f: Follower, m: Commit) -> list[Effect]:
+    """Step f.3.3 with relays: pass a COMMIT on (T.3), and deliver up to it as soon as that is possible (T.5)."""
+    if not is_of_this_iteration(f, m):
+        return []
+    return [*pass_on(f, m), *keep_commit(f, m), *deliver_known(f)]
+
+
+def deliver_known(f: Follower) -> list[Effect]:
+    """Deliver, after COMMIT-LD, what is known to be committed by a COMMIT, as far as this follower has it (T.5)."""
+    if f.known is None or f.phase is not Phase.BROADCAST:
+        return []
+    return deliver_up_to(f, min(f.known, f.history.zxid))
 
 
 # Broadcast without COMMITs (LADIS 2008, 4.1): each follower sends its ACKs to all, and each process counts for itself.

@@ -23,6 +23,7 @@ from zabcheck.protocols.zab.messages import (
     Propose,
 )
 from zabcheck.protocols.zab.process import Leader, Link
+from zabcheck.protocols.zab.relays import disseminate, given_a_place, rebuild
 
 # Phase 1: discovery.
 
@@ -48,7 +49,7 @@ def on_cepoch(
     l.links = {**l.links, sender: Link.ASKED}
     l.lasts = {**l.lasts, sender: m.lasts}
     if l.new_epoch:
-        effects: list[Effect] = [Send(sender, NewEpoch(l.new_epoch, lasts(l)))]
+        effects: list[Effect] = [*rebuild(l, sender), Send(sender, NewEpoch(l.new_epoch, lasts(l)))]
         if l.proposed is not None:
             effects += propose_history(l, [sender])
         return effects
@@ -130,6 +131,7 @@ def on_ack_ld(l: Leader, sender: ProcessId, m: AckLd, others: Acks = NO_ACKS) ->
     commits = commit_acknowledged(l, l.is_accepted, others) if l.established else []
     l.links = {**l.links, sender: Link.SYNCED}
     l.brought = brought_by(l, sender, m)
+    l.path = given_a_place(l, sender)
     if l.established:
         return [*commits, Send(sender, CommitLd(l.new_epoch, l.committed))]
     if not l.is_quorum([*l.acks, *others]):
@@ -211,12 +213,9 @@ def broadcast(l: Leader, value: str, counter: int | None = None) -> list[Effect]
         return [OVERFLOW]
     txn = Txn(Zxid(l.new_epoch, counter), value)
     l.proposed = l.proposed.append(txn)
-    proposal = Propose(l.new_epoch, txn)
-    effects: list[Effect] = [Broadcast(l.id, l.incarnation, l.new_epoch, txn)]
-    for follower, link in l.links.items():
-        if link is Link.PROPOSED or link is Link.SYNCED:
-            effects.append(Send(follower, proposal))
-    return effects
+    proposal = Propose(l.new_epoch, txn, last if l.switches.relays else None)
+    proposed = [each for each, link in l.links.items() if link is Link.PROPOSED or link is Link.SYNCED]
+    return [Broadcast(l.id, l.incarnation, l.new_epoch, txn), *disseminate(l, proposal, proposed)]
 
 
 def on_ack(
@@ -251,8 +250,7 @@ def commit_acknowledged(l: Leader, is_accepted: Accepted, others: Acks = NO_ACKS
             break
         if is_accepted(acks, zxid):
             l.committed = zxid
-            commit = Commit(l.new_epoch, zxid)
-            commits = [Send(each, commit) for each in those_to_tell(l)]
+            commits = disseminate(l, Commit(l.new_epoch, zxid), those_to_tell(l))
             l.brought = {each: last for each, last in l.brought.items() if last > zxid}
             return [*commits, *broadcast_waiting(l)]
     return []
@@ -278,4 +276,4 @@ def on_lost(l: Leader, sender: ProcessId, m: Lost) -> list[Effect]:
     l.brought = {each: last for each, last in l.brought.items() if each != m.peer}
     if l.new_epoch and not l.is_quorum(l.links):
         return [GiveUp("no quorum of followers is left")]
-    return []
+    return rebuild(l, m.peer)

@@ -1,7 +1,11 @@
-"""The messages of Zab (DSN 2011, IV), in the order of the phases."""
+"""The messages of Zab (DSN 2011, IV), in the order of the phases.
+
+Where followers pass on what the leader sends (`relays`), PROPOSE and COMMIT name in `route` the followers that are to
+get them from their receiver, and PROPOSE the zxid `after` which it comes.
+"""
 
 from zabcheck.invariants import Txn, Zxid
-from zabcheck.protocols.base import Message
+from zabcheck.protocols.base import Message, ProcessId
 from zabcheck.protocols.zab.histories import Carried
 
 
@@ -59,6 +63,8 @@ class Propose(Message, frozen=True):
 
     epoch: int
     txn: Txn
+    after: Zxid | None = None
+    route: tuple[ProcessId, ...] = ()
 
 
 class Ack(Message, frozen=True):
@@ -73,3 +79,4 @@ class Commit(Message, frozen=True):
 
     epoch: int
     zxid: Zxid
+    route: tuple[ProcessId, ...] = ()

@@ -27,7 +27,7 @@ from zabcheck.protocols.base import (
     renamed,
 )
 from zabcheck.protocols.switches import Switches, ZabSwitches, completed
-from zabcheck.protocols.zab.messages import Ack, AckE
+from zabcheck.protocols.zab.messages import Ack, AckE, Commit, Propose
 
 
 class Phase(Enum):
@@ -77,6 +77,10 @@ class Process(Struct, gc=False):
     leader: ProcessId | None = None
     heard: Mapping[ProcessId, Ack] = {}
     """Without COMMITs: the last ACK that came from each process in this iteration."""
+    known: Zxid | None = None
+    """With relays: the highest zxid that is known to be committed; None before NEWLEADER is accepted."""
+    aside: tuple[Propose, ...] = ()
+    """With relays: the proposals that would leave a hole in h_f, in the order of their zxids."""
 
     # Of the iteration, as a leader.
     new_epoch: int = 0
@@ -102,6 +106,8 @@ class Process(Struct, gc=False):
     """The highest zxid that this leader committed."""
     brought: Mapping[ProcessId, Zxid] = {}
     """Without COMMITs: the last zxid in the NEWLEADER of each late joiner, as long as that is not committed."""
+    path: tuple[ProcessId, ...] = ()
+    """With relays: the followers in the chain or tree, in the order in which they came."""
     waiting: tuple[str, ...] = ()
     """The requests that wait until fewer proposals are outstanding, the first one first."""
 
@@ -181,6 +187,8 @@ def abandon(f: Process) -> None:
     f.phase = Phase.ELECTION
     f.leader = None
     f.heard = {}
+    f.known = None
+    f.aside = ()
     f.new_epoch = 0
     f.promises = {}
     f.acks_e = {}
@@ -193,6 +201,7 @@ def abandon(f: Process) -> None:
     f.established = False
     f.committed = NO_ZXID
     f.brought = {}
+    f.path = ()
     f.waiting = ()
     f.instance = 0
     f.added = f.added.abandoned()
@@ -244,6 +253,9 @@ def identity(f: Process) -> Hashable:
         f.committed,
         frozenset(f.brought.items()),
         frozenset(item for item in f.heard.items() if _may_count(f, item[1])),
+        f.known,
+        f.aside,
+        f.path,
         f.waiting,
         f.instance,
         f.added.identity(f),
@@ -257,7 +269,9 @@ def _may_count(f: Process, ack: Ack) -> bool:
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
-    """Return a process or a message with process i called `names[i]`; no message of Zab names a process."""
+    """Return a process or a message with process i called `names[i]`; a message names processes only in a route."""
+    if isinstance(value, (Propose, Commit)) and value.route:
+        return replace(value, route=tuple(names[each] for each in value.route))
     if not isinstance(value, Process):
         return value
     return replace(
@@ -271,5 +285,6 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         acks=renamed(value.acks, names),
         heard=renamed(value.heard, names),
         brought=renamed(value.brought, names),
+        path=tuple(names[each] for each in value.path),
         added=value.added.renamed(names),
     )
