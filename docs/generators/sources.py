@@ -268,6 +268,14 @@ DSN_2011 = (
         Checked("evaluate --servers 3,7 --disk none --history none --operations 500"),
     ),
     Claim(
+        "VII",
+        "… as followers pass PROPOSE and COMMIT on (steps T.1 to T.3, our decisions)",
+        Checked("run --switch dissemination=tree --runs 300 --seed 1"),
+    ),
+    Claim("VII", "… none accepts what another path has brought too soon (T.4, T.5)", Bug("accept-past-a-hole")),
+    Claim("VII", "… and the tree is built anew when a relay fails (T.6)", Played("dsn-chain-relay-fails")),
+    Claim("VII", "… with what may be lost sent again (T.6)", Bug("rebuild-without-resending")),
+    Claim(
         "VIII, Paxos",
         "In Paxos a new leader selects the value of each sequence number independently",
         Played("paxos-figure-1"),

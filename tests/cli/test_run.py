@@ -236,7 +236,7 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         (
             "x=1",
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
-            "closing, outstanding, commits",
+            "closing, outstanding, commits, dissemination",
         ),
         ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`, `zookeeper-reconfiguration`"),
         (

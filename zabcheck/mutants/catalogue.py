@@ -48,7 +48,7 @@ from zabcheck.mutants.reconfiguration_steps import (
     propose_second_change,
     propose_to_joiner_that_waits,
 )
-from zabcheck.mutants.relay_steps import accept_before_newleader, accept_past_a_hole, rebuild_without_resending
+from zabcheck.mutants.relay_steps import accept_past_a_hole, rebuild_without_resending
 from zabcheck.mutants.running_epoch_steps import (
     SomebodyCameBack,
     Stragglers,
@@ -547,19 +547,9 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "along a chain or a tree, a follower accepts a PROPOSE that leaves a hole in h_f (step T.4)",
             _ALONG_A_PATH,
-            _named("total order"),
+            _named("chosen, total order, agreement, local primary order, po causal order, prefix"),
             "a late joiner",
             {Propose: accept_past_a_hole},
-            {"environment": _RELAYING},
-        ),
-        Mutant(
-            "accept-before-newleader",
-            "zab",
-            "along a chain or a tree, a follower accepts a PROPOSE that has overtaken its NEWLEADER (step T.4)",
-            _ALONG_A_PATH,
-            _named("total order"),
-            "a late joiner",
-            {Propose: accept_before_newleader},
             {"environment": _RELAYING},
         ),
         Mutant(
@@ -567,10 +557,11 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "a leader whose relay is gone does not send again what may be lost with it (step T.6)",
             _ALONG_A_PATH,
-            _named("convergence"),
+            ("epoch progress",),
             "a follower that goes away",
             {Lost: rebuild_without_resending},
             {"environment": _RELAYING},
+            within=("late-ack-ld-unanswered", "ignore-closed-connection"),
         ),
         Mutant(
             "change-by-new-only",

@@ -1,11 +1,12 @@
 """DSN 2011, III-B: primary order and causal order compared. Neither implies the other.
 
 The figures are drawn after their captions and what the section says of them. Then Zab and a causal broadcast make the
-choices of figure 3.
+choices of figure 3. The last ones are about a chain in place of the star (VII).
 """
 
 from zabcheck.invariants import Broadcast, Deliver, Event, Txn, Zxid
 from zabcheck.papers.scenarios.base import Outcome, Scenario, Written, scheduled
+from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
 
@@ -56,6 +57,37 @@ _LOSSY: tuple[AnyChoice, ...] = (
     choices.Run(2, "arrives"),  # c
 )
 """p1 sends a, b and c in an iteration and d in the next one; the link reorders, loses and repeats."""
+_CHAIN = ZabSwitches(dissemination="chain")
+_RELAY_FAILS: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2, 3, 4)),
+    choices.Settle(9),
+    choices.Request(1, "v"),
+    choices.Sync(1),
+    choices.Crash(2),
+    choices.Notice(1, 2),
+    choices.Settle(9),
+)
+"""p2, the first of the chain p2, p3, p4, fails with the only copy of v that is not at the leader."""
+_OVERTAKEN: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Settle(9),
+    choices.Elect(3, 1),
+    choices.Receive(1, 3),  # CEPOCH
+    choices.Request(1, "v"),
+    choices.Sync(1),
+    choices.Receive(3, 1),  # NEWEPOCH
+    choices.Sync(3),
+    choices.Receive(3, 1),  # NEWLEADER
+    choices.Sync(3),
+    choices.Drain(1, 3),
+    choices.Request(1, "v'"),
+    choices.Sync(1),
+    choices.Drain(2, 1),
+    choices.Sync(2),
+    choices.Hear(3, 2),  # PROPOSE(v'); PROPOSE(v) is in transit from the leader
+    choices.Settle(9),
+)
+"""p3 joins late. v comes to it from the leader, v', for which p3 has its place behind p2, from p2, and sooner."""
 _COMPARED = ("total order", "causality", "full causal order")
 
 
@@ -158,6 +190,45 @@ SCENARIOS = (
             holds=("total order", "po causal order", "full causal order"),
             judged_by=_COMPARED,
             delivered=dict.fromkeys((1, 2, 3), "v'⟨2,1⟩ v⟨1,1⟩ v''⟨4,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-chain-relay-fails",
+        "a relay that fails with a proposal that others wait for",
+        "DSN 2011, VII; steps T.1 to T.6 are ours",
+        "Followers pass proposals on along a chain, p2 to p3 to p4. p2 fails before it passes v on. The leader notices "
+        "it by its own connection to p2, closes the ranks, and sends to p3 and p4 what they have not acknowledged.",
+        scheduled("zab", 4, *_RELAY_FAILS, switches=_CHAIN),
+        Outcome(
+            holds=("agreement",),
+            judged_by=("core",),
+            delivered=dict.fromkeys((1, 3, 4), "v⟨1,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-chain-overtaken",
+        "a proposal that overtakes the one before it, on another path",
+        "DSN 2011, VII; step T.4 is ours",
+        "Along one path messages keep their order, across two they do not. p3 joins late: v comes to it from the "
+        "leader, and v' from p2, sooner. p3 keeps v' aside, as to acknowledge it would say that it has v, too.",
+        scheduled("zab", 3, *_OVERTAKEN, switches=_CHAIN),
+        Outcome(
+            holds=("total order",),
+            judged_by=("core",),
+            delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩ v'⟨1,2⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-chain-overtaken-accepted",
+        "the same, if it is accepted",
+        "DSN 2011, VII; step T.4 is ours",
+        "The schedule of dsn-chain-overtaken, but p3 accepts v' as it comes. Its history has a hole for ever, as v is "
+        "older than its end then. It delivers v' without v.",
+        scheduled("zab", 3, *_OVERTAKEN, mutant="accept-past-a-hole", switches=_CHAIN),
+        Outcome(
+            violated="total order",
+            judged_by=("total order",),
+            delivered={1: "v⟨1,1⟩ v'⟨1,2⟩", 2: "v⟨1,1⟩ v'⟨1,2⟩", 3: "v'⟨1,2⟩"},
         ),
     ),
 )

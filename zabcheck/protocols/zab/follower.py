@@ -226,16 +226,13 @@ def deliver_up_to(f: Follower, zxid: Zxid) -> list[Effect]:
 
 
 def on_propose_of_path(
-    f: Follower,
-    m: Propose,
-    accepted: Callable[[Follower, Propose], Collection[Propose]] = in_order,
-    is_expected: Callable[[Follower, Propose], bool] = is_of_this_iteration,
+    f: Follower, m: Propose, accepted: Callable[[Follower, Propose], Collection[Propose]] = in_order
 ) -> list[Effect]:
-    """Step f.3.2 with relays: pass a proposal on (T.3), and accept what continues h_f (T.4). (Mutants accept more.)
+    """Step f.3.2 with relays: pass a proposal on (T.3), and accept what continues h_f (T.4). (A mutant accepts more.)
 
     Each ACK goes straight to the leader.
     """
-    if not is_expected(f, m):
+    if not is_of_this_iteration(f, m):
         return []
     assert f.leader is not None
     effects = [Changed(), *pass_on(f, m)]
