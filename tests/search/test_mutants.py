@@ -166,6 +166,7 @@ def test_a_mutant_says_whether_its_moves_commute() -> None:
         "stale-proposal-accepted",
         "ignore-closed-connection",
         "keep-waiting-requests",
+        "rebuild-without-resending",
         "send-again-as-new",
     ]
 
