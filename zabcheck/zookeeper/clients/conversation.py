@@ -250,7 +250,7 @@ def _hex(session: int) -> str:
 
 
 def _names(reader: Reader) -> tuple[str, ...]:
-    return tuple(reader.string("a name") or "" for _ in range(max(0, reader.length("a list"))))
+    return tuple(reader.strings("a list of names"))
 
 
 def _paths(reader: Reader) -> tuple[str, ...]:

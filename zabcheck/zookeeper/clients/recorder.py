@@ -8,7 +8,8 @@ closes. All nodes are below one node that is created for the history, and delete
 import select
 import socket
 from collections.abc import Callable, Iterable, Sequence
-from itertools import count
+from contextlib import suppress
+from itertools import accumulate, count
 from random import Random
 from time import monotonic
 from typing import NamedTuple
@@ -70,6 +71,7 @@ class _Session:
         self._recorder = recorder
         self._socket: socket.socket | None = None
         self._received = bytearray()
+        self._unsent = bytearray()
         self._talk: Conversation | None = None
         self._xids = count(1)
         self._asked: dict[int, Request] = {}
@@ -99,12 +101,12 @@ class _Session:
 
     @property
     def is_silent(self) -> bool:
-        return monotonic() < self.silent_until
+        return self.silent_until > 0 and monotonic() < self.silent_until
 
     @property
     def is_able(self) -> bool:
         """Return True if it may connect, or ask for more."""
-        return not self.is_silent and (not self.is_connected or (self.is_ready and self.open < WINDOW))
+        return (self._socket is None or (len(self._asked) < WINDOW and self.is_ready)) and not self.is_silent
 
     @property
     def open(self) -> int:
@@ -149,33 +151,38 @@ class _Session:
             self.former.lose()
         former = self.former = _Session(self.number, self._recorder)
         former._socket, former._talk, former._is_answered = self._socket, self._talk, self._is_answered
-        former._received, former._asked = self._received, self._asked
+        former._received, former._asked, former._unsent = self._received, self._asked, self._unsent
         former._xids = self._xids  # servers take two requests of a session with one number for the same
         former._last_sent = former._last_heard = monotonic()
         self._socket = self._talk = None
         self._is_answered = False
-        self._received, self._asked = bytearray(), {}
+        self._received, self._asked, self._unsent = bytearray(), {}, bytearray()
         self.dial(target)
 
     def _send_message(self, message: bytes) -> HistoryLine | None:
-        assert self._socket is not None
         assert self._talk is not None
         sent = self._talk.sent(message[4:])
         self._last_sent = monotonic()
-        self._socket.sendall(message)
+        self._unsent += message
+        self._recorder.hold(self)
         return sent
 
+    def flush(self) -> None:
+        """Hand over what is to be sent; the connection is given up if that fails."""
+        if self._socket is not None:
+            message, self._unsent = self._unsent, bytearray()
+            try:
+                self._socket.sendall(message)
+            except OSError:
+                self.lose()
+
     def send(self, part: wire.Part, xid: int | None = None) -> int:
-        """Send a request; the connection is given up if that fails. Return its number, 0 if it was not sent."""
+        """Send a request, with those that follow at once. Return its number, 0 if there is no connection."""
         if self._socket is None:
             return 0
         if xid is None:
             xid = next(self._xids)
-        try:
-            sent = self._send_message(wire.request(xid, part))
-        except OSError:
-            self.lose()
-            return 0
+        sent = self._send_message(wire.request(xid, part))
         if isinstance(sent, Request):
             self._asked[xid] = sent
         return xid
@@ -194,6 +201,7 @@ class _Session:
         """Read until it is so. Return False, with the connection given up, if it is not in time."""
         until = monotonic() + PATIENCE
         while not condition():
+            self._recorder.flush()
             if self._socket is None:
                 return False
             if select.select([self], [], [], min(_TURN, max(0.0, until - monotonic())))[0]:
@@ -315,12 +323,15 @@ class _Session:
             self.former.lose(why)
             self.former = None
         if self._socket is not None:
+            with suppress(OSError):
+                self._socket.sendall(self._unsent)
             self._socket.close()
         if self._talk is not None:
             self._talk.lost(why)
         self._socket = self._talk = None
         self._is_answered = self.is_ending = False
         self._received.clear()
+        self._unsent.clear()
         self._asked.clear()
 
 
@@ -354,6 +365,25 @@ class Recorder:
         """The writes, by client and number, of which another session is told when they are done."""
         self._passing: list[str] = []
         """Nodes that nobody deletes again: of sessions, containers, and those with a time to live."""
+        self._holding: dict[_Session, None] = {}
+        """The connections that have something to send."""
+        draws: dict[Callable[[_Session], Iterable[wire.Part]], int] = {
+            self._draw_set: 20,
+            self._draw_get: 20,
+            self._draw_exists: 8,
+            self._draw_children: 8,
+            self._draw_child: 10,
+            self._draw_numbered: 8,
+            self._draw_own: 4,
+            self._draw_container: 2,
+            self._draw_with_ttl: 1,
+            self._draw_multi: 8,
+            self._draw_multi_read: 3,
+            self._draw_sync: 6,
+            self._draw_watch: 5,
+            self._draw_permissions: 1,
+        }
+        self._draws, self._shares = [*draws], [*accumulate(draws.values())]
         self._sessions = [_Session(number, self) for number in range(1, 2 * len(targets) + 3)]
 
     def conversation(self, client: int, target: Target) -> Conversation:
@@ -367,6 +397,15 @@ class Recorder:
             self._write(line)
         else:
             self._before.append(line)
+
+    def hold(self, session: _Session) -> None:
+        """Note that a session has something to send."""
+        self._holding[session] = None
+
+    def flush(self) -> None:
+        """Send all that is to be sent."""
+        while self._holding:
+            self._holding.popitem()[0].flush()
 
     def learn(self, session: _Session, asked: Request, answer: Answer) -> None:
         """Note what an answer tells of a node."""
@@ -411,6 +450,7 @@ class Recorder:
 
     def _read(self, seconds: float) -> None:
         """Take in what has come for any session, and keep those that are not silent alive."""
+        self.flush()
         connected = [each for each in self._sessions if each.is_connected and not each.is_silent]
         connected += [each.former for each in connected if each.former is not None and each.former.is_connected]
         if not connected:
@@ -419,6 +459,7 @@ class Recorder:
         for each in select.select(connected, [], [], seconds)[0]:
             if each.is_connected:
                 each.read()
+                self.flush()
         for each in connected:
             if each.is_connected:
                 each.give_up_if_overdue()
@@ -527,23 +568,7 @@ class Recorder:
 
     def _draw(self, session: _Session) -> Iterable[wire.Part]:
         """Draw a request, or two that belong together."""
-        draws: dict[Callable[[_Session], Iterable[wire.Part]], int] = {
-            self._draw_set: 20,
-            self._draw_get: 20,
-            self._draw_exists: 8,
-            self._draw_children: 8,
-            self._draw_child: 10,
-            self._draw_numbered: 8,
-            self._draw_own: 4,
-            self._draw_container: 2,
-            self._draw_with_ttl: 1,
-            self._draw_multi: 8,
-            self._draw_multi_read: 3,
-            self._draw_sync: 6,
-            self._draw_watch: 5,
-            self._draw_permissions: 1,
-        }
-        [draw] = self._random.choices([*draws], [*draws.values()])
+        [draw] = self._random.choices(self._draws, cum_weights=self._shares)
         return draw(session)
 
     def _draw_set(self, session: _Session) -> Iterable[wire.Part]:

@@ -5,6 +5,7 @@ an int, their length, where -1 stands for null. A record is its fields in a row,
 are declared in ZooKeeper's zookeeper.jute (module org.apache.zookeeper.txn for transactions).
 """
 
+import struct
 from enum import IntEnum
 from struct import Struct
 from typing import NamedTuple
@@ -136,6 +137,27 @@ class Reader:
             return None if data is None else data.decode()
         except UnicodeDecodeError as error:
             raise JuteError(start, f"{field} is no UTF-8: {error.reason}") from None
+
+    def strings(self, field: str = "a vector of strings") -> list[str]:
+        """Read the next vector of strings; a null is empty."""
+        found: list[str] = []
+        data, end, count = self._data, self._end, self.length(field)
+        at = self.offset
+        try:
+            for _ in range(count):
+                [length] = _INT.unpack_from(data, at)
+                at += 4
+                if length > 0:
+                    found.append(str(data[at : at + length], "utf-8"))
+                    at += length
+                else:
+                    found.append("")
+                if length < NULL or at > end:
+                    raise JuteError(self.offset, f"the strings of {field} end after {end} bytes")
+        except (struct.error, UnicodeDecodeError):
+            raise JuteError(self.offset, f"{field} has what is no string") from None
+        self.offset = at
+        return found
 
 
 class LoggedTxn(msgspec.Struct, frozen=True, omit_defaults=True):
