@@ -5,12 +5,12 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from shutil import copyfileobj, which
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from time import process_time
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
@@ -29,7 +29,7 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.text.files import write_all
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn, forms
-from zabcheck.zookeeper.clients.disturbance import Disturbance
+from zabcheck.zookeeper.clients.disturbance import Command
 from zabcheck.zookeeper.clients.exchange import Exchange, read
 from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, HistoryLine, InitialNode, Record, dump, load
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
@@ -44,7 +44,11 @@ from zabcheck.zookeeper.report.clients import Shown, listed, page, render, told_
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen import Gathering  # loads numpy, which not every command needs
+    from zabcheck.zookeeper.run.disturbed import Disturbed  # loads kazoo, an extra
+    from zabcheck.zookeeper.run.ensemble import Ensemble
 
+_PATIENCE = 60.0
+"""Seconds that servers of one's own may take to start."""
 _AS_THEY_ARE: Mapping[str, str] = {}
 """Renamed functions by default: none, as all have their names in Jepsen."""
 
@@ -217,7 +221,15 @@ Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is wr
 
 @command_of(clients)
 def record(
-    connect: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")],
+    connect: Annotated[str | None, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")] = None,
+    classpath: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATHS",
+            help="Start three servers of ZooKeeper with these jars instead, or `pyspark`, and hold them back, stop and "
+            "kill them meanwhile.",
+        ),
+    ] = None,
     out: Annotated[
         Path, typer.Option(metavar="FILE", help="Where the history is written; as Parquet if it ends in .parquet.")
     ] = Path("history.jsonl"),
@@ -232,13 +244,24 @@ def record(
     format: Formats = Format.text,
 ) -> int:
     """Record sessions of its own at a service, which exercise each promise, and judge their history."""
-    targets = _addresses("--connect", connect)
+    if (connect is None) == (classpath is None):
+        raise BadInput("expected --connect, the servers of a service, or --classpath, and one of them")
+    if classpath is not None and disturb is not None:
+        raise BadInput("--disturb: the servers of --classpath are not yours; see --faults")
+    targets = [] if connect is None else _addresses("--connect", connect)
     check_file("--out", out)
     dump = _writer(out)
-    disturbance = None if disturb is None else _disturbance(disturb)
-    with bad_path("--out", out), TemporaryFile() as target:
+    command = None if disturb is None else _command(disturb)
+    own: Disturbed | None = None
+    with ExitStack() as stack:
+        if classpath is not None:
+            ensemble = stack.enter_context(_own_servers(classpath))
+            targets = [Target("127.0.0.1", ensemble.client_port(number)) for number in ensemble.servers]
+            own = _disturbed(ensemble) if faults else None
+        stack.enter_context(bad_path("--out", out))
+        target = stack.enter_context(TemporaryFile())
         history = HistoryFile(target)
-        recorder = Recorder(targets, seed, history.write, faults=faults, disturbance=disturbance)
+        recorder = Recorder(targets, seed, history.write, faults=faults, disturbance=command or own)
         with bad_input_for(NotServed, "--connect: "):
             recorder.begin()
         with suppress(KeyboardInterrupt):
@@ -249,21 +272,56 @@ def record(
         with out.open("wb") as file:
             dump(target, file)
     disturbed: dict[str, Any] | None = None
-    if disturbance is not None:
-        disturbed = {"command": disturb, "times": disturbance.times, "failed": disturbance.failed}
+    if command is not None:
+        disturbed = {"command": disturb, "times": command.times, "failed": command.failed}
         if format is Format.text:
-            times, failed = counted(disturbance.times, "time", "times"), f", and failed {disturbance.failed}"
-            print_path(make_console(), f"`{disturb}` ran {times}{failed if disturbance.failed else ''}")
+            times, failed = counted(command.times, "time", "times"), f", and failed {command.failed}"
+            print_path(make_console(), f"`{disturb}` ran {times}{failed if command.failed else ''}")
+    if own is not None:
+        disturbed = {"command": None, "times": own.times, "failed": 0}
+        if format is Format.text:
+            times = counted(own.times, "time", "times")
+            print_path(
+                make_console(),
+                f"a server was held back, two were stopped, and the leader was killed {times}, "
+                f"{own.with_multis} of them with multis open",
+            )
     return _tell("clients record", [_judged(str(out), ())], out.parent, format, disturbed=disturbed)
 
 
-def _disturbance(text: str) -> Disturbance:
-    """Return the disturbance that a command is. BadInput."""
+@contextmanager
+def _own_servers(classpath: str) -> "Iterator[Ensemble]":
+    """Start three servers that serve clients, and stop them in the end. BadInput."""
+    from zabcheck.cli.zookeeper.builds import found_distribution
+    from zabcheck.zookeeper.run.ensemble import EnsembleError
+
+    distribution = found_distribution(None, None, classpath)
+    from zabcheck.zookeeper.run.disturbed import OPTIONS
+    from zabcheck.zookeeper.run.processes import ProcessEnsemble
+
+    with bad_input_for(EnsembleError, "--classpath: "), TemporaryDirectory() as folder:
+        distribution = distribution._replace(options=OPTIONS)
+        with ProcessEnsemble(3, distribution, Path(folder), lambda _: None, deliveries=False) as ensemble:
+            for number in ensemble.servers:
+                ensemble.start(number)
+            if not ensemble.await_all(_PATIENCE, lambda: all(map(ensemble.served, ensemble.servers))):
+                raise EnsembleError(f"three servers do not serve clients within {_PATIENCE:g} s")
+            yield ensemble
+
+
+def _disturbed(ensemble: "Ensemble") -> "Disturbed":
+    from zabcheck.zookeeper.run.disturbed import Disturbed
+
+    return Disturbed(ensemble)
+
+
+def _command(text: str) -> Command:
+    """Return the command that disturbs servers. BadInput."""
     with bad_input_for(ValueError, "--disturb: "):
         command = shlex.split(text)
     if not command or which(command[0]) is None:
         raise BadInput(f"--disturb: expected a command, found no program `{command[0] if command else ''}`")
-    return Disturbance(command)
+    return Command(command)
 
 
 def _writer(out: Path) -> Callable[[BinaryIO, BinaryIO], None]:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from threading import Event, Thread
-from time import monotonic
 
 import pytest
 
@@ -18,7 +17,7 @@ from tests.zookeeper.clients.faults import FAULTS, Fault
 from tests.zookeeper.clients.served import Served
 from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients import disturbance, recorder
-from zabcheck.zookeeper.clients.disturbance import Disturbance
+from zabcheck.zookeeper.clients.disturbance import Command
 from zabcheck.zookeeper.clients.exchange import read
 from zabcheck.zookeeper.clients.history import Answer, Connect, Connected, HistoryEnd, HistoryLine, Lost, Request
 from zabcheck.zookeeper.clients.judge import PROMISES, judge, judge_columns
@@ -26,16 +25,6 @@ from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.wire import client as wire
-
-UNEXERCISED = {"event order", "one order", "timeliness"}
-"""The promises that 3.8.0 need not exercise: its events tell no zxids, or there is no such case where answers do;
-timeliness needs a bound."""
-LOOKS_OFTEN = (
-    "-Dzookeeper.extendedTypesEnabled=true",
-    "-Dznode.container.checkIntervalMs=200",
-    "-Dznode.container.maxNeverUsedIntervalMs=1000",
-)
-"""Have servers create nodes with a time to live, and look every 200 ms, not every minute, for those to be deleted."""
 
 
 @pytest.fixture
@@ -189,7 +178,7 @@ def test_servers_are_disturbed_again_and_again_and_mended_in_the_end(
     """The command opens a file when it begins, and writes to it when it ends."""
     monkeypatch.setattr(disturbance, "PAUSE", 0.0)
     does = f"import pathlib, time; f = pathlib.Path({str(tmp_path)!r}, str(time.time_ns())).open('w'); f.write('x')"
-    command = Disturbance([sys.executable, "-c", does])
+    command = Command([sys.executable, "-c", does])
     lines: list[HistoryLine] = []
     clients = Recorder(targets(served.ports), 1, lines.append, disturbance=command)
     clients.begin()
@@ -205,9 +194,9 @@ def test_a_disturbance_that_fails_or_does_not_end_is_counted(monkeypatch: pytest
     monkeypatch.setattr(disturbance, "PAUSE", 0.0)
     monkeypatch.setattr(disturbance, "PATIENCE", 0.1)
     for does in ("raise SystemExit(3)", "import time; time.sleep(60)"):
-        command = Disturbance([sys.executable, "-c", does])
-        command.go_on()
-        command.go_on()  # one at a time
+        command = Command([sys.executable, "-c", does])
+        command.go_on(0)
+        command.go_on(0)  # one at a time
         command.finish()
         assert (command.times, command.failed) == (1, 1)
 
@@ -275,73 +264,3 @@ def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_
     refused = judged.breach.witness[-1]
     assert isinstance(refused, Answer)
     assert (refused.error, refused.zxid) == ("NoAuth", 0)
-
-
-class Harm(Disturbance):
-    """Hold back one of three servers, stop it and the leader, kill the leader, and start it again."""
-
-    def __init__(self, ensemble: ProcessEnsemble) -> None:
-        self._ensemble = ensemble
-        self._pauses = self._steps()
-        self._until = 0.0
-        self.is_over = False
-
-    def go_on(self) -> None:
-        if monotonic() >= self._until:
-            pause = next(self._pauses, None)
-            self.is_over = pause is None
-            self._until = monotonic() + (pause or 0.0)
-
-    def finish(self) -> None:
-        while not self.is_over:
-            self.go_on()
-        assert self._ensemble.await_all(60.0, lambda: all(map(self._ensemble.served, self._ensemble.servers)))
-
-    def _steps(self) -> Iterator[float]:
-        """Yield the seconds until the next thing is done."""
-        ensemble, leader = self._ensemble, self._ensemble.leader()
-        assert leader is not None
-        follower = next(each for each in ensemble.servers if each != leader)
-        ensemble.proxy.hold(leader, follower, "COMMIT")
-        yield 0.5
-        ensemble.proxy.release(leader, follower)
-        for number in (follower, leader):
-            yield 0.2
-            ensemble.servers[number].pause()
-            yield 0.2
-            ensemble.servers[number].resume()
-        yield 0.2
-        ensemble.servers[leader].kill()
-        yield 0.2
-        ensemble.start(leader)
-
-
-@pytest.mark.zookeeper
-def test_3_8_0_keeps_all_but_what_is_known_of_it(tmp_path: Path) -> None:
-    """ZOOKEEPER-4466, a watch of one kind ends one of another; syncs at the leader, which may be stale; and what
-    follows on a refused write of a session that has moved is answered, and that is not.
-
-    Servers start again from snapshots. Costs 7 CPU s, for the four starts of a server.
-    """
-    distribution = debian()._replace(options=(*LOOKS_OFTEN, "-Dzookeeper.snapCount=500"))
-    with ProcessEnsemble(3, distribution, tmp_path, [].append) as ensemble:
-        for number in ensemble.servers:
-            ensemble.start(number)
-        assert ensemble.await_all(60.0, lambda: all(map(ensemble.served, ensemble.servers)))
-        lines: list[HistoryLine] = []
-        harm = Harm(ensemble)
-        ports = [ensemble.client_port(number) for number in ensemble.servers]
-        clients = Recorder(targets(ports), 1, lines.append, disturbance=harm)
-        clients.begin()
-        while not harm.is_over or clients.requests < 3000:
-            clients.run(clients.requests + 100, 60.0)
-        clients.finish()
-        assert any(each.data.glob("version-2/snapshot.[1-9a-f]*") for each in ensemble.servers.values())
-    lines.append(HistoryEnd(count=len(lines) - 1))
-    given = {each.connection for each in lines if isinstance(each, Connected)}
-    assert [each for each in lines if isinstance(each, Connect) and each.seen and each.connection not in given]
-    judged = judge(read(lines, "history"))
-    found = {each.promise.name for each in judged if each.breach is not None}
-    assert "persistent watches" in found
-    assert found <= {"persistent watches", "watch fires", "sync", "answer order"}
-    assert {each.promise.name for each in judged if not each.judged} <= UNEXERCISED

@@ -1,8 +1,9 @@
-"""Something that is done to the servers of a service while its clients are recorded: a command of the user's."""
+"""Something that is done to the servers of a service while its clients are recorded."""
 
 import subprocess
 from collections.abc import Sequence
 from time import monotonic
+from typing import Protocol
 
 PAUSE = 1.0
 """Seconds from the end of a disturbance to the next one."""
@@ -10,8 +11,18 @@ PATIENCE = 60.0
 """Seconds that the last one is waited for, so that it can mend what it has done."""
 
 
-class Disturbance:
-    """A command that runs again and again, one at a time; it reads nothing, and what it prints is not shown."""
+class Disturbance(Protocol):
+    """A disturbance of servers, which goes on whenever it is asked to, and waits for nothing."""
+
+    def go_on(self, multis: int) -> None:
+        """Do what is due, while so many multis are not answered."""
+
+    def finish(self) -> None:
+        """Mend what was done."""
+
+
+class Command(Disturbance):
+    """A command of the user's, again and again, one at a time; it reads nothing, and what it prints is not shown."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = command
@@ -22,7 +33,7 @@ class Disturbance:
         self.failed = 0
         """The number of times it ended with another exit code than 0, or was not over in time."""
 
-    def go_on(self) -> None:
+    def go_on(self, multis: int) -> None:
         """Begin it if the last one is over for long enough. OSError if it cannot be begun."""
         if self._running is not None:
             if self._running.poll() is None:

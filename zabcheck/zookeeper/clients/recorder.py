@@ -113,6 +113,11 @@ class _Session:
         """Count the requests that wait for an answer."""
         return len(self._asked)
 
+    @property
+    def open_multis(self) -> int:
+        """Count the multis that wait for an answer."""
+        return sum(each.op == "multi" for each in self._asked.values())
+
     def fileno(self) -> int:
         assert self._socket is not None
         return self._socket.fileno()
@@ -442,7 +447,7 @@ class Recorder:
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
             if self._disturbance is not None:
-                self._disturbance.go_on()
+                self._disturbance.go_on(sum(each.open_multis for each in self._sessions))
             able = [each for each in self._sessions if each.is_able]
             if able:
                 self._go_on(self._random.choice(able))
