@@ -69,8 +69,8 @@ def test_a_screen_reader_is_told_what_there_is(opened: Opened) -> None:
         steps = page.get_by_role("region", name="Space-time diagram").get_by_role("listitem")
         assert steps.count() == len(story.moments)
         table = page.get_by_role("group", name="State after it").get_by_role("table")
-        assert table.get_by_role("columnheader").count() == story.processes
-        assert table.get_by_role("rowheader").count() == len(story.initial[1])
+        assert table.get_by_role("rowheader").count() == story.processes
+        assert table.get_by_role("columnheader").count() == len(story.initial[1])
         assert page.get_by_role("list", name="Witness").get_by_role("listitem").count() > 1
 
 

@@ -158,6 +158,22 @@ CUT = """
 })
 """
 """The widths of the panel with the state, and of the table in it, beyond what is seen of them."""
+BROKEN_WORDS = """
+() => {
+  const state = document.querySelector("#state"), broken = [];
+  const texts = document.createTreeWalker(state, NodeFilter.SHOW_TEXT), range = document.createRange();
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/[a-z]+/gi)) {
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      const tops = [...range.getClientRects()].map((each) => Math.round(each.top));
+      if (new Set(tops).size > 1 && word[0].length < 20) broken.push(word[0]);
+    }
+  }
+  return broken;
+}
+"""
+"""The words in the table of the state that are broken over lines; what is longer is no word."""
 
 
 @each_explained

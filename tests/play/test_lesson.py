@@ -32,7 +32,7 @@ def test_what_is_taken_away_is_the_run_with_a_text_for_each_choice() -> None:
 def test_the_text_of_a_step_is_shown_where_it_leads_and_nowhere_else() -> None:
     session = lessons.begun(lessons.load(SAVED, "x"), PROTOCOL, SAVED, "x")
     texts = ("Elect.", "", "Ask <p1>.")
-    desk = Desk(session, Exercise("A title", "", "", "", "", lambda _: False, "", "", steps=texts))
+    desk = Desk(session, Exercise("A title", "", "", "", "", lambda _: (), "", "", steps=texts))
     for number, said in enumerate(("", "Step 1 of 3: Elect.", "", "Step 3 of 3: Ask &lt;p1&gt;.")):
         session.go(number)
         shown = regions(desk)["exercise"]

@@ -56,7 +56,7 @@ from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chance
 from zabcheck.play.desk import Desk, Exercise, Layer
 from zabcheck.play.lesson import LessonError
 from zabcheck.play.link import LinkError, is_link, link_of, linked
-from zabcheck.play.naming import named_at, told, typed
+from zabcheck.play.naming import ROUND, named_at, told, typed
 from zabcheck.play.session import NotPossible, Option, Position, Session
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
@@ -74,7 +74,9 @@ if TYPE_CHECKING:
 HELP = (
     ("Enter", "the next step of the known run, or else the first that is possible"),
     ("a number", "that choice, of those that are listed"),
-    ("crash 2, lead 1 2 3, settle 9, …", "any choice of a schedule, with its fields"),
+    ("crash 2, cut 1 3, …", "any choice of a schedule, with its fields"),
+    ("lead 1 2, elect 3 1", "p1 leads, and of the others only p2 follows; p3 follows p1, which goes on"),
+    ("settle 9", f"at most nine rounds, until nothing is left to be done: {ROUND}"),
     ("o", "every choice, also where many of one kind are shown as one"),
     ("w", "the messages that are under way and cannot be handled yet, and why"),
     ("b, f", "back, and forward again"),
@@ -333,12 +335,13 @@ def lesson_of(name: str, properties: Sequence[str] | None) -> tuple[Session, Exe
         lesson.introduction,
         lesson.question,
         lesson.task.sentence,
-        lambda position: _does(lesson, position),
+        lambda position: _left(lesson, position),
         lesson.solution.why,
         "That was the last lesson." if following is None else f"next: zabcheck play --lesson {following}",
         name,
         lesson.solution.choices,
         following=None if following is None else lambda: desk_of(*lesson_of(following, properties)),
+        needs=lesson.needs,
     )
     return Session.of(named_by(lesson.given), lesson.given, properties), exercise
 
@@ -365,7 +368,7 @@ def _from_file(
         lesson.introduction,
         lesson.question,
         lesson.task,
-        lambda position: lesson.breaks is not None and lesson.breaks in position.broken,
+        lambda position: () if lesson.breaks in position.broken else (f"{lesson.breaks} has to be violated",),
         "",
         "",
         file,
@@ -403,6 +406,8 @@ class _Play:
         self._lesson = lesson
         self._layer = layer
         self._options: list[Option] = []
+        self._left = () if lesson is None else lesson.left(session.here)
+        """What was still to do when it was told last, or at the beginning."""
 
     def go_on(self) -> None:
         if self._lesson is not None:
@@ -465,7 +470,7 @@ class _Play:
         session = self._session
         match words:
             case ["o"]:
-                self._list(self._options, len(self._options))
+                self._list(self._options, everything=True)
             case ["w"]:
                 waits = self._waiting()
                 for offer in waits:
@@ -505,13 +510,18 @@ class _Play:
         return True
 
     def _tell_if_done(self) -> None:
-        """Say that the task of the lesson is done, if the last choice did it, and name the next lesson."""
+        """Say that the task of the lesson is done, if the last choice did it, or what is left, if that is new."""
         lesson, here = self._lesson, self._session.here
-        if lesson is None or not lesson.is_done(here) or (here.before is not None and lesson.is_done(here.before)):
+        if lesson is None or not lesson.task:
             return
-        self._console.print(Text("Done.", "bold green"), lesson.why)
-        if lesson.after:
-            self._say(lesson.after)
+        told, self._left = self._left, lesson.left(here)
+        if self._left:
+            if self._left != told:
+                self._say(f"Still to do: {'; '.join(self._left)}.")
+        elif here.before is None or not lesson.is_done(here.before):
+            self._console.print(Text("Done.", "bold green"), lesson.why)
+            if lesson.after:
+                self._say(lesson.after)
 
     def _tell_chances(self, property_: str) -> None:
         session = self._session
@@ -545,7 +555,7 @@ class _Play:
             for line in layer.said_at(session.here):
                 self._say(f"{layer.title}: {line}")
         self._options = session.options()
-        self._list(self._options, MOST_ALIKE)
+        self._list(self._options)
         if waits := len(self._waiting()):
             messages = counted(waits, "message", "messages")
             self._say(f"  {messages} under way cannot be handled yet (w lists {'it' if waits == 1 else 'them'})")
@@ -553,20 +563,26 @@ class _Play:
     def _waiting(self) -> list[Offer]:
         return waiting(self._session, self._options, flights_of(_shown(self._session.here)))
 
-    def _list(self, options: Sequence[Option], most: int) -> None:
-        """List the options, of more than `most` of one kind the first and the last."""
+    def _list(self, options: Sequence[Option], everything: bool = False) -> None:
+        """List the options: of many of one kind the first and the last, and of faults those that a lesson needs."""
+        most, lesson = len(options) if everything else MOST_ALIKE, None if everything else self._lesson
         flights = {flight.number: flight for flight in flights_of(_shown(self._session.here))}
         if options:
             self._say("what can happen next:")
         for title, group in _groups(options):
             texts = []
-            for _, same in groupby(group, lambda each: type(each[1].choice)):
+            listed = group
+            if title == "faults" and lesson is not None:
+                listed = [each for each in group if lesson.is_needed(each[1].choice)]
+            for _, same in groupby(listed, lambda each: type(each[1].choice)):
                 alike = [(number, told(option, flights)) for number, option in same]
                 if len(alike) > most:
                     (first, words), (last, others) = alike[0], alike[-1]
                     texts.append(f"{first} to {last} {words} … {others} (o lists them)")
                 else:
                     texts += [f"{number} {words}" for number, words in alike]
+            if more := len(group) - len(listed):
+                texts.append(f"o lists {more} more")
             self._say(f"  {title}")
             cleaned = [Text("    " + clean(text, self._console.options.ascii_only)) for text in texts]
             self._console.print(Columns(cleaned, padding=(0, 2), column_first=True))
@@ -575,8 +591,8 @@ class _Play:
         print_path(self._console, text)
 
 
-def _does(lesson: Lesson, position: Position) -> bool:
-    return lesson.task.is_done((event for each in position.path for event in each.events), position.broken)
+def _left(lesson: Lesson, position: Position) -> tuple[str, ...]:
+    return lesson.task.left((event for each in position.path for event in each.events), position.broken)
 
 
 def _following(name: str) -> str | None:
@@ -601,8 +617,8 @@ def _render_lesson(lesson: Exercise) -> RenderableType:
         yield Text()
         first = "Enter takes the next step of the run. " if lesson.steps else ""
         yield pen.write(
-            f"{first}Type the number of a choice, or a choice: lead 1 2 (p1 leads p2), request 1, settle 9 (what is "
-            f"under way, for at most nine rounds), …{' h tells a way to do it.' if lesson.hint else ''}"
+            f"{first}Type the number of a choice, or a choice: lead 1 2 (p1 leads p2), request 1, settle 9 (at most "
+            f"nine rounds, of which ? tells), …{' h tells a way to do it.' if lesson.hint else ''}"
         )
 
     return Drawing(draw)

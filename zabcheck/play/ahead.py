@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from zabcheck.counterexample.explain import explain_end
 from zabcheck.counterexample.story import Flight, Next, Story
 from zabcheck.invariants import Event, Receive
-from zabcheck.play.naming import LEAVE_ALONE, told
+from zabcheck.play.naming import LEAVE_ALONE, ROUND, told
 from zabcheck.play.possible import obstacle, why_it_waits
 from zabcheck.play.session import Option, Position, Session
 from zabcheck.protocols.base import Variables
@@ -26,11 +26,12 @@ OVER = "the protocol's own code raised an exception, so the run is over"
 
 
 class Offer(Struct, frozen=True):
-    """A choice in words. `why_not` says why it cannot be made here; "" if it can."""
+    """A choice in words. `why_not` says why it cannot be made here; "" if it can. `more` explains what it does."""
 
     choice: Choice
     words: str
     why_not: str = ""
+    more: str = ""
 
 
 class Ahead(Struct, frozen=True):
@@ -173,9 +174,13 @@ def _is_under_way(flight: Flight) -> bool:
 def _at(session: Session, process: int, offers: Sequence[Offer]) -> Iterator[Offer]:
     """Yield the elections and the faults of a process, then those that there are but not here, with the reason."""
     mine = [offer for offer in offers if _is_at(offer.choice, process)]
-    yield from (offer for offer in mine if not isinstance(offer.choice, _OWN))
     simulator = session.simulator
     others = tuple(each for each in simulator.ids if each != process and simulator.is_up(each))
+    yield from (offer for offer in mine if isinstance(offer.choice, choices.Lead))
+    for join in (choices.Elect(process, other) for other in others):
+        if not session.why_not(join):
+            yield Offer(join, f"p{process} {join.words((), '')}")
+    yield from (offer for offer in mine if not isinstance(offer.choice, (*_OWN, choices.Lead)))
     usual: tuple[Choice, ...] = (
         choices.Request(process),
         choices.Lead(process, others),
@@ -206,13 +211,14 @@ def _between(process: int, offers: Sequence[Offer]) -> Iterator[Offer]:
 
 
 def _whole(session: Session, offers: Sequence[Offer]) -> Iterator[Offer]:
-    whole: tuple[tuple[Choice, str], ...] = (
-        (choices.Heal(), "heal every link"),
-        (choices.Quiesce(), LEAVE_ALONE),
+    whole: tuple[tuple[Choice, str, str], ...] = (
+        (choices.Heal(), "heal every link", ""),
+        (choices.Settle(1), "let one round happen", f"settle 1: {ROUND}"),
+        (choices.Quiesce(), LEAVE_ALONE, ""),
     )
-    for choice, words in whole:
-        is_offered = any(offer.choice == choice for offer in offers)
-        yield Offer(choice, words) if is_offered else _impossible(session, choice, words)
+    for choice, words, more in whole:
+        is_possible = any(offer.choice == choice for offer in offers) or not session.why_not(choice)
+        yield Offer(choice, words, more=more) if is_possible else _impossible(session, choice, words)
 
 
 def _impossible(session: Session, choice: Choice, words: str) -> Offer:

@@ -23,7 +23,7 @@ from zabcheck.play.standalone import standalone
 from zabcheck.protocols.base import StepRaised
 from zabcheck.search.run import MAX_STEPS
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.text.nodes import option_of
 from zabcheck.text.words import counted
 
@@ -116,10 +116,11 @@ Answer = Curve | Said | Beside
 
 
 class Exercise(Struct, frozen=True):
-    """Texts to read, a question, and a task. If `is_done` at a position, `why` is told, and what comes `after`.
+    """Texts to read, a question, and a task. If it `is_done` at a position, `why` is told, and what comes `after`.
 
-    `hint` does the task. `steps` has a text for the position of each number from 1. Any text may be "". `following`
-    makes the desk of the next lesson.
+    `left` says in words what of the task is still to do at a position. `hint` does the task. `steps` has a text for
+    the position of each number from 1. Any text may be "". `following` makes the desk of the next lesson. `needs` are
+    the kinds of the choices that are offered first; None: all.
     """
 
     title: str
@@ -127,13 +128,22 @@ class Exercise(Struct, frozen=True):
     teaches: str
     question: str
     task: str
-    is_done: Callable[[Position], bool]
+    left: Callable[[Position], tuple[str, ...]]
     why: str
     after: str
     name: str = ""
     hint: tuple[AnyChoice, ...] = ()
     steps: tuple[str, ...] = ()
     following: "Callable[[], Desk] | None" = None
+    needs: frozenset[type[Choice]] | None = None
+
+    def is_done(self, position: Position) -> bool:
+        """Tell whether there is a task, and it is done at a position."""
+        return bool(self.task) and not self.left(position)
+
+    def is_needed(self, choice: Choice) -> bool:
+        """Tell whether a choice is of a kind that is offered first."""
+        return self.needs is None or type(choice) in self.needs
 
     def said_at(self, position: Position) -> str:
         """Return the text of the step that led to a position, with its number; "" if it has none."""

@@ -8,6 +8,11 @@ from zabcheck.counterexample.story import Flight, flights_of, handled_in
 from zabcheck.play.session import Option, Position
 from zabcheck.simulation.choices import Choice, Quiesce
 
+ROUND = (
+    "in a round each process handles the messages that wait for it when the round begins, then each syncs its disk; "
+    "what is sent meanwhile waits for the next round"
+)
+"""One round of the choice `settle`."""
 LEAVE_ALONE = "leave it alone until nothing is left to be done"
 
 

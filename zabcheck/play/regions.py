@@ -14,7 +14,7 @@ import msgspec
 from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.lanes import Lanes
-from zabcheck.counterexample.forms.page import measures, signs, step_row, verdict
+from zabcheck.counterexample.forms.page import measures, signs, state_table, step_row, verdict
 from zabcheck.counterexample.pieces import DELIVERED, labels_by_step, meanings
 from zabcheck.counterexample.story import Story, states_after
 from zabcheck.invariants import Deliver, Verdict
@@ -39,9 +39,10 @@ from zabcheck.play.desk import (
     parting,
 )
 from zabcheck.play.holdings import delivered_at, on_disk
-from zabcheck.play.naming import named_at, typed
+from zabcheck.play.naming import ROUND, named_at, typed
 from zabcheck.play.session import Position, Session
 from zabcheck.search.recording import variables_of
+from zabcheck.simulation.choices import Choice, Lead, Settle
 from zabcheck.text.html import text
 from zabcheck.text.words import counted, cut, name
 
@@ -70,7 +71,7 @@ def regions(desk: Desk) -> dict[str, str]:
         "bar": _bar(session),
         "picture": _picture(here, desk.layer),
         "servers": "" if desk.layer is None else _layer(desk.layer, session.here),
-        "menus": _menus(here),
+        "menus": _menus(here, desk.exercise),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
         "state": state(story, on_disk(session, session.here), delivered_at(session, session.here)),
         "properties": properties(story.verdicts, session.here.breaks),
@@ -94,17 +95,18 @@ def _button(offer: Offer, more: str = "") -> str:
             f'<button type="button" aria-disabled="true"{more}>{text(offer.words)} '
             f"<small>{text(offer.why_not)}</small></button>\n"
         )
-    return f'<button type="button"{act_of(Do(offer.choice))}{more}>{text(offer.words)}</button>\n'
+    title = f' title="{text(offer.more)}"' if offer.more else ""
+    return f'<button type="button"{act_of(Do(offer.choice))}{title}{more}>{text(offer.words)}</button>\n'
 
 
 def _exercise(exercise: Exercise, here: Position) -> str:
-    done = ""
+    done = "" if not exercise.task else f"<p>Still to do: {text('; '.join(exercise.left(here)))}.</p>"
     if exercise.is_done(here):
         button = f'<button type="button" id="next-lesson"{act_of(Continue())}>Next lesson</button>'
         after = text(exercise.after) if exercise.following is None else button
         done = f"<p><strong>Done.</strong> {text(exercise.why)} {after}</p>"
-    way = ", ".join(typed(choice) for choice in exercise.hint)
-    hint = f"<details><summary>A way to do it</summary><p>{text(way, len(way))}</p></details>" if way else ""
+    way = "".join(_way(choice, number) for number, choice in enumerate(exercise.hint))
+    hint = f'<details id="way"><summary>A way to do it</summary><ol>{way}</ol></details>' if way else ""
     return f"""<section aria-labelledby="exercise-title" class="exercise">
 <h2 id="exercise-title" tabindex="-1">{text(exercise.title)}</h2>
 {_paragraph("<small>", exercise.source, "</small>")}{_paragraph("", exercise.teaches)}
@@ -112,6 +114,12 @@ def _exercise(exercise: Exercise, here: Position) -> str:
 {hint}
 <div role="status" aria-label="The step">{_paragraph("Step ", exercise.said_at(here))}</div>
 <div role="status" aria-label="The task">{done}</div></section>"""
+
+
+def _way(choice: Choice, number: int) -> str:
+    offer = Offer(choice, typed(choice), more=ROUND if isinstance(choice, Settle) else "")
+    id = f' id="way-{number}"'
+    return f"<li>{_button(offer, id)}</li>"
 
 
 def _paragraph(before: str, words: str, after: str = "") -> str:
@@ -276,22 +284,40 @@ def _heads(lanes: Lanes) -> str:
     return "".join((*menus, *links))
 
 
-def _menus(here: Here) -> str:
-    return "".join(
-        [
-            *(_menu(f"at-{process}", name(process), offers) for process, offers in here.ahead.at.items()),
-            *(
-                _menu(f"between-{process}", f"links between p{process} and p{process + 1}", offers)
-                for process, offers in here.ahead.between.items()
-            ),
-        ]
-    )
+def _menus(here: Here, exercise: Exercise | None) -> str:
+    menus = {f"at-{process}": (name(process), offers) for process, offers in here.ahead.at.items()}
+    for process, offers in here.ahead.between.items():
+        menus[f"between-{process}"] = (f"links between p{process} and p{process + 1}", offers)
+    return "".join(_menu(id, title, offers, exercise) for id, (title, offers) in menus.items())
 
 
-def _menu(id: str, title: str, offers: Sequence[Offer]) -> str:
-    groups = (list(group) for _, group in groupby(offers, lambda offer: type(offer.choice)))
-    items = "".join(map(_offered, groups)) or "<li>nothing</li>"
+def _menu(id: str, title: str, offers: Sequence[Offer], exercise: Exercise | None) -> str:
+    """Draw a menu; in a lesson, what it does not need is behind one line."""
+    first = [offer for offer in offers if exercise is None or exercise.is_needed(offer.choice)]
+    items = _grouped(first)
+    if rest := [offer for offer in offers if offer not in first]:
+        items += f"<li><details><summary>all choices</summary><ul>{_grouped(rest)}</ul></details></li>"
+    items = items or "<li>nothing</li>"
     return f'<div popover="auto" id="{id}" class="menu"><h3>{text(title)}</h3><ul>{items}</ul></div>\n'
+
+
+def _grouped(offers: Sequence[Offer]) -> str:
+    groups = [list(group) for _, group in groupby(offers, lambda offer: type(offer.choice))]
+    return "".join(_offered(group) + _followers(group[0]) for group in groups)
+
+
+def _followers(offer: Offer) -> str:
+    """Draw the choice of those who follow a leader; "" unless it is an election that others can be left out of."""
+    if not isinstance(offer.choice, Lead) or offer.why_not or not offer.choice.followers:
+        return ""
+    leader = offer.choice.leader
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{each}"/> {name(each)}</label>\n' for each in offer.choice.followers
+    )
+    return (
+        f"<li><fieldset><legend>or only some follow p{leader}</legend>{boxes}"
+        f'<button type="button" data-lead="{leader}">p{leader} leads these</button></fieldset></li>'
+    )
 
 
 def _offered(offers: Sequence[Offer]) -> str:
@@ -308,9 +334,9 @@ def state(
     kept: Mapping[int, Mapping[str, str | tuple[str, ...]]] = MappingProxyType({}),
     deliveries: Mapping[int, tuple[str, ...]] = MappingProxyType({}),
 ) -> str:
-    """Draw the table of the variables, a row each and a column a process; what the last step changed is marked.
+    """Draw the table of the variables of each process; what the last step changed is marked.
 
-    `kept` has the values on the disk where they are others, and `deliveries` the transactions of a row of their own.
+    `kept` has the values on the disk where they are others, and `deliveries` what each process has delivered.
     """
     last = len(story.moments) - 1
     states = states_after(story, last)
@@ -335,19 +361,13 @@ def _table(
     kept: Mapping[int, Mapping[str, str | tuple[str, ...]]],
 ) -> str:
     variables = list(dict.fromkeys(variable for state in states.values() for variable in state))
-    heads = "".join(f'<th scope="col">{name(process)}</th>' for process in states)
-    rows = "".join(
-        f'<tr><th scope="row">{text(variable) or "does"}</th>'
-        + "".join(
-            f"<td{_changed((process, variable) in marked)}>{_value(state.get(variable, ''))}"
-            f"{_disk(kept[process][variable]) if variable in kept.get(process, ()) else ''}</td>"
-            for process, state in states.items()
-        )
-        + "</tr>\n"
-        for variable in variables
-    )
-    columns = f'style="--columns: {len(states)}"'
-    return f"<table {columns}><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table>"
+
+    def cell(process: int, variable: str) -> str:
+        on_disk = _disk(kept[process][variable]) if variable in kept.get(process, ()) else ""
+        changed = _changed((process, variable) in marked)
+        return f"<td{changed}>{_value(states[process].get(variable, ''))}{on_disk}</td>"
+
+    return state_table([*states], variables, cell, f' style="--columns: {len(states)}"')
 
 
 def _disk(value: str | tuple[str, ...]) -> str:

@@ -1004,9 +1004,10 @@ class Drain(CoarseChoice, frozen=True):
 
 
 class Settle(CoarseChoice, frozen=True):
-    """`rounds` times: each process handles what waits for it at the start of the round, then, with `sync`, syncs.
+    """At most `rounds` rounds, until nothing is left to be done.
 
-    With `sync` its threads do all that they have to do, too.
+    In a round each process handles the messages that wait for it when the round begins; then, with `sync`, each syncs
+    its disk, and its threads do all that they have to do. What is sent meanwhile waits for the next round.
     """
 
     rounds: _Count

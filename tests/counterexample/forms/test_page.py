@@ -129,8 +129,8 @@ def test_whatever_a_user_wrote_is_shown_escaped_everywhere() -> None:
         assert [term for term in terms if shown not in said[term]] == []
     for tag in (f"{SVG}title", "label", "li", "p"):
         assert any(shown in words(element) for element in parsed("hostile").iter(tag)), tag
-    variables = [row.attrib["data-variable"] for row in by_id("hostile", "state").iter("tr") if row.attrib]
-    assert f"a{clean(EVIL)}" in variables
+    cells = [cell.attrib["data-of"] for cell in by_id("hostile", "state").iter("td") if cell.attrib]
+    assert f"1 a{clean(EVIL)}" in cells
     assert any(IMAGE in text for text in parsed("own").itertext())
 
 

@@ -72,16 +72,8 @@
     }
   }
 
-  // The table: a row a variable, a column a process.
-  /** @type {Map<string, HTMLTableCellElement>} */
-  const cells = new Map();
-  const rows = [.../** @type {HTMLTableElement} */ (byId("state")).tBodies[0].rows];
-  for (const [process, variables] of data.initial) {
-    for (const [variable] of variables) {
-      const row = rows.find((each) => each.dataset.variable === variable);
-      if (row) cells.set(`${process} ${variable}`, row.cells[data.initial.findIndex(([each]) => each === process) + 1]);
-    }
-  }
+  // The table: a cell for each process and variable.
+  const cells = new Map([...all(byId("state"), "[data-of]")].map((cell) => [cell.dataset.of, cell]));
 
   // What is marked now, and the points of each step: to look for them in a long diagram takes too long.
   /** @type {{item: HTMLElement | null, points: HTMLElement[]}} */

@@ -6,7 +6,7 @@ and fits a phone. Every text is cleaned and escaped. The same story gives the sa
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -38,6 +38,8 @@ from zabcheck.text.html import document, text
 from zabcheck.text.nodes import command_of, option_of
 from zabcheck.text.words import LONGEST, clean, counted, cut, name, sentence
 
+MOST_COLUMNS = 6
+"""The most variables of which each has a column in the table of the states."""
 PHONE_LANES = 132
 """The width that the lanes take on a phone, in pixels, where they are squeezed to leave room for the texts."""
 STANDS_STILL = (
@@ -418,18 +420,35 @@ def step_row(moment: Moment, labels: Labels, is_decided: bool, more: str = "", b
 
 
 def _state(story: Story) -> str:
-    """Draw an empty table, a row for each variable and a column for each process; the script fills it in."""
+    """Draw an empty table of the states; the script fills it in."""
     variables = list(dict.fromkeys(variable for state in states_of(story).values() for variable in state))
-    heads = "".join(f'<th scope="col">{name(process)}</th>' for process in story.initial)
-    rows = "".join(
-        f'<tr data-variable="{text(clean(variable))}"><th scope="row">{text(variable) or "does"}</th>'
-        f"{'<td></td>' * len(story.initial)}</tr>\n"
-        for variable in variables
-    )
-    return (
-        '<div class="scroll" role="group" aria-labelledby="after" tabindex="0"><table id="state"><thead><tr><td></td>'
-        f"{heads}</tr></thead>\n<tbody>\n{rows}</tbody></table></div>"
-    )
+
+    def cell(process: int, variable: str) -> str:
+        return f'<td data-of="{process} {text(clean(variable))}"></td>'
+
+    table = state_table([*story.initial], variables, cell, ' id="state"')
+    return f'<div class="scroll" role="group" aria-labelledby="after" tabindex="0">{table}</div>'
+
+
+def state_table(
+    processes: Sequence[int], variables: Sequence[str], cell: Callable[[int, str], str], more: str = ""
+) -> str:
+    """Draw a table of states: of few variables with a row for each process, of many with a row for each variable.
+
+    `cell` draws a cell, and `more` are further attributes of the table.
+    """
+    names = [(each, text(each) or "does") for each in variables]
+    ids = [(each, name(each)) for each in processes]
+    is_turned = len(variables) <= MOST_COLUMNS
+    columns: Sequence[tuple[int | str, str]] = names if is_turned else ids
+    heads = "".join(f'<th scope="col">{head}</th>' for _, head in columns)
+    if is_turned:
+        rows = [(head, [cell(process, variable) for variable in variables]) for process, head in ids]
+    else:
+        rows = [(head, [cell(process, variable) for process in processes]) for variable, head in names]
+    body = "".join(f'<tr><th scope="row">{head}</th>{"".join(cells)}</tr>\n' for head, cells in rows)
+    turned = ' class="turned"' if is_turned else ""
+    return f"<table{more}{turned}><thead><tr><td></td>{heads}</tr></thead>\n<tbody>\n{body}</tbody></table>"
 
 
 # What comes before what, what was delivered, and how to do it again.

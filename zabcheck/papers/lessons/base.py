@@ -3,9 +3,15 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from zabcheck.invariants import Event, Local
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.invariants import Deliver, Event, Local, Promise, Ready
+from zabcheck.simulation.choices import AnyChoice, Choice, Cut, Mend
 from zabcheck.simulation.schedule import Schedule
+
+_TO_DO: dict[type[Event], str] = {
+    Promise: "has to promise an epoch",
+    Ready: "has to be established as a leader",
+    Deliver: "has to deliver a transaction",
+}
 
 
 @dataclass(frozen=True)
@@ -23,9 +29,17 @@ class Task:
 
     def is_done(self, events: Iterable[Event], broken: Iterable[str]) -> bool:
         """Tell whether a run with these events, in which these properties are violated, does the task."""
-        missing = set(self.events) - {(type(event), event.process) for event in events if isinstance(event, Local)}
-        broken = set(broken)
-        return not missing and (self.breaks is None or self.breaks in broken) and broken.isdisjoint(self.unless)
+        return not self.left(events, broken)
+
+    def left(self, events: Iterable[Event], broken: Iterable[str]) -> tuple[str, ...]:
+        """Return, in words, what is still to do after a run with these events that violates these properties."""
+        seen, broken = {(type(event), event.process) for event in events if isinstance(event, Local)}, {*broken}
+        left = [f"p{process} {_TO_DO[kind]}" for kind, process in self.events if (kind, process) not in seen]
+        if self.breaks is not None and self.breaks not in broken:
+            left.append(f"{self.breaks} has to be violated")
+        if too_much := [each for each in self.unless if each in broken]:
+            left.append(f"{', '.join(too_much)} must not be violated: go back")
+        return tuple(left)
 
 
 @dataclass(frozen=True)
@@ -60,6 +74,12 @@ class Lesson:
         """The text `teaches`, and whether the run has steps for the disk."""
         at_once = " In this run each write is on the disk at once." if self.given.switches.sync == "atomic" else ""
         return f"{self.teaches}{at_once}"
+
+    @property
+    def needs(self) -> frozenset[type[Choice]]:
+        """The kinds of the choices of its ways, and those that undo a cut."""
+        kinds = {type(choice) for way in self.ways for choice in way.choices}
+        return frozenset(kinds | ({Mend} if Cut in kinds else set()))
 
     @property
     def solution(self) -> Way:

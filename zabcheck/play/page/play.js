@@ -43,8 +43,10 @@ function show(shown) {
   for (const [id, html] of Object.entries(shown.regions)) {
     const region = byId(id);
     if (region.dataset.shown === html) continue;
+    const open = [...region.querySelectorAll("details[open][id]")].map((each) => each.id);
     region.dataset.shown = html;
     region.innerHTML = html;
+    for (const each of open) document.getElementById(each)?.setAttribute("open", "");
   }
   const diagram = byId("diagram");
   const rows = diagram.querySelectorAll(".steps:not(.nexts) > li");
@@ -153,7 +155,11 @@ document.addEventListener("click", (event) => {
   if (point) return void document.getElementById(`s${point.getAttribute("data-s")}`)?.querySelector("button")?.click();
   if (!(button instanceof HTMLElement) || button.getAttribute("aria-disabled") === "true") return;
   if (button.dataset.act) void send(JSON.parse(button.dataset.act));
-  else if (button.dataset.ask) {
+  else if (button.dataset.lead) {
+    const chosen = button.closest("fieldset")?.querySelectorAll("input:checked") || [];
+    const followers = [.../** @type {Iterable<HTMLInputElement>} */ (chosen)].map((each) => Number(each.value));
+    void send({ act: "do", choice: { choice: "lead", leader: Number(button.dataset.lead), followers } });
+  } else if (button.dataset.ask) {
     const chosen = /** @type {HTMLSelectElement} */ (byId(button.dataset.with || ""));
     void send({ act: "ask", question: button.dataset.ask, name: chosen.value });
   } else if (button.dataset.take) void take(button.dataset.take);
@@ -167,8 +173,11 @@ document.addEventListener("toggle", (event) => {
   if (!menu.matches?.(".menu:popover-open")) return;
   const place = document.querySelector(`[popovertarget="${menu.id}"]`)?.getBoundingClientRect();
   if (!place) return;
-  menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - menu.offsetWidth - 8))}px`;
-  menu.style.top = `${Math.max(8, Math.min(place.bottom + 4, innerHeight - menu.offsetHeight - 8))}px`;
+  // On a very wide screen the page is larger: see play.css.
+  const zoom = Number(getComputedStyle(document.body).zoom) || 1;
+  const { width, height } = menu.getBoundingClientRect();
+  menu.style.left = `${Math.max(8, Math.min(place.left, innerWidth - width - 8)) / zoom}px`;
+  menu.style.top = `${Math.max(8, Math.min(place.bottom + 4, innerHeight - height - 8)) / zoom}px`;
   /** @type {HTMLElement | null} */ (menu.querySelector("button, summary"))?.focus();
 }, true);
 
