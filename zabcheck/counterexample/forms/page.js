@@ -73,7 +73,7 @@
   }
 
   // The table: a cell for each process and variable.
-  const cells = new Map([...all(byId("state"), "[data-of]")].map((cell) => [cell.dataset.of, cell]));
+  const cells = new Map([...all(byId("state"), "[data-of]")].map((cell) => [cell.dataset.of || "", cell]));
 
   // What is marked now, and the points of each step: to look for them in a long diagram takes too long.
   /** @type {{item: HTMLElement | null, points: HTMLElement[]}} */
