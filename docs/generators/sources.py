@@ -366,6 +366,15 @@ LADIS_2008 = (
     Claim("4.2", "Two leaders do not take one epoch: not so by the letter", Played("ladis-epoch-twice")),
     Claim("4.2", "The number of outstanding proposals is bounded; further requests wait", Played("ladis-outstanding")),
     Claim("4.2", "… and a leader that is deposed drops those (our decision)", Bug("keep-waiting-requests")),
+    Claim(
+        "4.2",
+        "… in 17 steps, of which there is no shorter run",
+        Checked(
+            "explore --protocol ladis --mutant keep-waiting-requests --processes 2 --switch outstanding=1 --epochs 2 "
+            "--txns 2 --timeouts 2 --crashes 0",
+            "primary integrity",
+        ),
+    ),
 )
 ATC_2012 = (
     Claim(
