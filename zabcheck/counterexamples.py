@@ -13,7 +13,6 @@ a test suite, driven by Hypothesis.
 """
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,7 +116,7 @@ class Counterexample:
         return terminal.render(self.story)
 
     def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{escape(self.html())}" style="width: 100%; height: 40em; border: 0"></iframe>'
+        return page.framed(self.story)
 
 
 def search(

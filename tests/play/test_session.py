@@ -71,6 +71,16 @@ def test_a_long_run_keeps_fewer_states(monkeypatch: pytest.MonkeyPatch) -> None:
     assert session.go(3).choice == choices.Request(1)
 
 
+def test_a_notebook_shows_the_run_up_to_where_the_session_is() -> None:
+    session = led()
+    before = session._repr_html_()
+    assert before.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;')
+    session.do(choices.Sync(1))
+    assert "chosen is violated" in session._repr_html_()
+    session.undo()
+    assert session._repr_html_() == before
+
+
 def test_what_was_tried_stays_as_a_tree() -> None:
     session = led()
     parting = session.here

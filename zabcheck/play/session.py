@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from zabcheck.counterexample.explain import explain_replay
+from zabcheck.counterexample.forms.page import framed
 from zabcheck.counterexample.story import Story
 from zabcheck.invariants import End, Event, Judge, Verdict, select
 from zabcheck.invariants.quorums import MAJORITY, Configuration, quorums_of
@@ -350,6 +351,10 @@ class Session:
     def story(self, at: Position | None = None) -> Story:
         """Tell the run up to here, or to a position. ValueError if the protocol is not deterministic. O(events)."""
         return explain_replay(self.replay(at))
+
+    def _repr_html_(self) -> str:
+        """Show the run up to here in a notebook, as a page to step through."""
+        return framed(self.story())
 
     def with_protocol(self, protocol: Protocol) -> "Session":
         """Return a session in which `protocol` is given the choices that led here, as far as they are possible.

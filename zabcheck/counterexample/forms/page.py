@@ -94,6 +94,11 @@ def page(
     return document(title, styles, body, resource("page.js") if story.moments or story.schedule else "")
 
 
+def framed(story: Story) -> str:
+    """Return the page in a frame, as a notebook shows it: its styles and scripts touch nothing else there."""
+    return f'<iframe srcdoc="{escape(page(story))}" style="width: 100%; height: 40em; border: 0"></iframe>'
+
+
 def heading(story: Story) -> str:
     """Return what the story is about, in a few words."""
     if story.argument is not None:
