@@ -146,6 +146,7 @@ LIVENESS = [
     "late-cepoch-unanswered",
     "ignore-closed-connection",
     "no-acks-after-return",
+    "rebuild-without-resending",
 ]
 """Known bugs that do nothing that is not allowed: they do not do enough."""
 NO_INSTANCE = {
@@ -165,6 +166,7 @@ NO_INSTANCE = {
     "non-fifo-link": ("total order", "f.3.2", 11, "accepted is a prefix", 11, 13, 14),
     "count-acks-not-senders": ("total order", "l.3.2", 23, "committed by a quorum", 23, 23, 47),
     "propose-to-acked-only": ("total order", "f.3.2", 15, "accepted is a prefix", 15, 16, 17),
+    "accept-past-a-hole": ("chosen", "f.3.2", 26, "accepted is a prefix", 26, 27, 27),
     "duplicate-proposal": ("primary integrity", "f.1.2", 28, "initial history accepted", 32, 28, 35),
     "commit-ld-zxid": ("total order", "l.3.2", 23, "committed by a quorum", 23, 23, 29),
     "ignore-digest": ("integrity", "f.1.2", 9, "not choosable", 9, 9, 9),

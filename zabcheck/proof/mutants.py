@@ -179,6 +179,7 @@ MUTANTS = {
     "no-truncation": Mutant(steps.adopt, adopt_keeping),
     "non-fifo-link": Mutant(steps.accept, accept_with_gap),
     "propose-to-acked-only": Mutant(steps.accept, accept_with_gap),
+    "accept-past-a-hole": Mutant(steps.accept, accept_with_gap),
     "commit-ld-zxid": Mutant(steps.deliver, deliver_uncommitted),
     "deliver-initial-history-last": Mutant(steps.deliver, deliver_named),
     "redeliver-with-gap": Mutant(steps.deliver, deliver_named),
@@ -197,6 +198,7 @@ KNOWN = {**MUTANTS, **RELEASES}
 OUTSIDE = {
     "duplicate-proposal": "a history is a set here, so what is accepted twice is there once",
     "ignore-digest": "a disk that alters what it holds is outside: each value is what was broadcast",
+    "rebuild-without-resending": "it breaks liveness alone, by a relay, of which the abstraction has none",
     **{name: "it breaks liveness alone: prove it with --liveness" for name in liveness.MUTANTS if name not in MUTANTS},
 }
 """The mutants that the abstraction cannot express, each with the reason."""

@@ -72,7 +72,7 @@ def configured_schedule(rng: Random) -> dict[str, Any]:
         "choices": rng.choice([calm, choices, calm + choices, broken["choices"]]),
     }
     if document["choices"] is broken["choices"]:
-        document |= {"processes": broken["processes"], "mutant": broken["mutant"]}
+        document |= {name: broken[name] for name in ("processes", "mutant", "switches")}
     if rng.random() < 0.4:
         document["mutant"] = rng.choice([*CATALOGUE, *CATALOGUE, None, "x"])
     if rng.random() < 0.5:
