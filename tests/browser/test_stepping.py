@@ -36,7 +36,7 @@ const table = () => document.querySelector("#state.turned") ? turned(lines()) : 
 const where = () => document.getElementById("where").textContent;
 const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
 """
-"""What the table says, a row for each variable, without what was there before."""
+"""Reads the table: a row for each variable, without the values of before."""
 
 
 def tables(page: "Page", keys: list[str]) -> list[tuple[str, list[list[str]]]]:

@@ -272,21 +272,28 @@ def record(
         with out.open("wb") as file:
             dump(target, file)
     disturbed: dict[str, Any] | None = None
+    said = ""
     if command is not None:
         disturbed = {"command": disturb, "times": command.times, "failed": command.failed}
-        if format is Format.text:
-            times, failed = counted(command.times, "time", "times"), f", and failed {command.failed}"
-            print_path(make_console(), f"`{disturb}` ran {times}{failed if command.failed else ''}")
-    if own is not None:
+        said = _of_command(str(disturb), command)
+    elif own is not None:
         disturbed = {"command": None, "times": own.times, "failed": 0}
-        if format is Format.text:
-            times = counted(own.times, "time", "times")
-            print_path(
-                make_console(),
-                f"a server was held back, two were stopped, and the leader was killed {times}, "
-                f"{own.with_multis} of them with multis open",
-            )
+        said = _of_own_servers(own)
+    if said and format is Format.text:
+        print_path(make_console(), said)
     return _tell("clients record", [_judged(str(out), ())], out.parent, format, disturbed=disturbed)
+
+
+def _of_command(text: str, command: Command) -> str:
+    failed = f", and failed {command.failed}" if command.failed else ""
+    return f"`{text}` ran {counted(command.times, 'time', 'times')}{failed}"
+
+
+def _of_own_servers(own: "Disturbed") -> str:
+    return (
+        f"a server was held back, two were stopped, and the leader was killed {counted(own.times, 'time', 'times')}, "
+        f"{own.with_multis} of them with multis open"
+    )
 
 
 @contextmanager

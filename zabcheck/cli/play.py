@@ -407,7 +407,7 @@ class _Play:
         self._layer = layer
         self._options: list[Option] = []
         self._left = () if lesson is None else lesson.left(session.here)
-        """What was still to do when it was told last, or at the beginning."""
+        """The part of the task that was left when it was told last, or at the beginning."""
 
     def go_on(self) -> None:
         if self._lesson is not None:

@@ -164,7 +164,7 @@ def test_who_elects_hears_what_is_active_and_a_leader_with_an_epoch_refuses_who_
 def test_a_change_committed_behind_a_write_while_a_server_is_synchronised_is_passed_over(
     uptodate: str, active: str
 ) -> None:
-    """Of what NEWLEADER has left to do, only the first proposal is looked at (R6)."""
+    """Only the first proposal that NEWLEADER has left to do is looked at (R6)."""
     e = Ensemble(uptodate=uptodate)
     e.lead(1, 2, 3)
     e.do(choices.Elect(4, 1), choices.Hold(4, 1, "ACK"))

@@ -197,7 +197,7 @@ class Server(Struct, gc=False):
     def running(self) -> bool:
         return self.phase is Phase.BROADCAST
 
-    # What a server does otherwise where configurations change (`zabcheck.zookeeper.model.reconfiguration`).
+    # Overridden where configurations change (`zabcheck.zookeeper.model.reconfiguration`).
 
     def settles_epoch(self, servers: Collection[ProcessId]) -> bool:
         """Return True if these servers are enough to choose an epoch, and its initial history (l.1.1, l.1.2)."""

@@ -66,7 +66,7 @@ class _Rest(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
 
 
 class _OfRequest(_Rest):
-    """Those of a request that is not taken as a line."""
+    """The columns of a request that is not taken as a line."""
 
     parts: tuple[Part, ...] = ()
     ttl: Count = 0

@@ -94,7 +94,7 @@ class Member(Server):
         forwarding = [each for each, link in self.links.items() if link in (server.Link.SYNCING, server.Link.SYNCED)]
         return self.last_seen.version == self.acting.version and to.contains([self.id, *forwarding])
 
-    # What the active configuration decides elsewhere.
+    # Decisions that the other model takes by a fixed configuration.
 
     def settles_epoch(self, servers: Collection[ProcessId]) -> bool:
         """`Leader.getEpochToPropose`, `waitForEpochAck`: the active configuration alone, unless repaired (R4)."""
