@@ -26,7 +26,7 @@ from zabcheck.zookeeper.simulated.pool import simulated
 
 pytestmark = pytest.mark.slow
 
-RUNS = ("--runs", "2400", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
+RUNS = ("--runs", "1200", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
 PARTS = 16
 WAITING = f"zabcheck: no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core\n"
 LONG = 240
@@ -137,7 +137,7 @@ def campaign(cluster: Cluster, folder: Path, *arguments: str, variables: Mapping
 def assert_found(result: Result) -> None:
     """It came to its end, found what was planted, and said nothing else."""
     assert (result.code, result.err.replace(WAITING, "")) == (1, "")
-    assert "\n2,400 runs, " in result.out
+    assert "\n1,200 runs, " in result.out
     assert "the one planted was found" in result.out
     assert "\nwrote out\n" in result.out
     assert result.out.splitlines()[-1].endswith("; next: zabcheck campaign report out")
@@ -231,7 +231,7 @@ def test_a_master_that_comes_late_and_goes_early(tmp_path: Path) -> None:
         cluster.stop()
     assert 2 <= len(finished(driver.out)) < PARTS
     for name in finished(driver.out):
-        assert pq.read_table(driver.out / "runs" / name).num_rows == 2400 // PARTS
+        assert pq.read_table(driver.out / "runs" / name).num_rows == 1200 // PARTS
 
 
 def test_a_server_of_connect_that_dies_ends_the_campaign(connect: Cluster, tmp_path: Path) -> None:

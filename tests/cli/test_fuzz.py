@@ -37,22 +37,22 @@ NUMBERS = {
 CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 3900,
-    "merge": 2500,
-    "replay": 3000,
-    "explain": 1000,
-    "play": 100,
-    "recording": 1000,
-    "configuration": 4000,
-    "gate": 1000,
-    "arguments": 3000,
-    "plan": 500,
-    "disk": 2000,
-    "campaign": 500,
-    "checkpoint": 500,
-    "certificate": 500,
-    "jar": 500,
-    "columns": 1000,
+    "check": 1950,
+    "merge": 1250,
+    "replay": 1500,
+    "explain": 400,
+    "play": 50,
+    "recording": 300,
+    "configuration": 1600,
+    "gate": 500,
+    "arguments": 800,
+    "plan": 200,
+    "disk": 500,
+    "campaign": 200,
+    "checkpoint": 150,
+    "certificate": 200,
+    "jar": 150,
+    "columns": 250,
 }
 BLOCKS = [
     (kind, range(first, min(first + BLOCK, LONG[kind]))) for kind in KINDS for first in range(0, LONG[kind], BLOCK)
@@ -78,8 +78,8 @@ def test_there_is_an_answer_at_length(kind: str, numbers: range, tmp_path: Path)
     fuzz(kind, numbers, tmp_path)
 
 
-def test_these_are_twenty_five_thousand_cases() -> None:
-    assert sum(len(numbers) for _, numbers in BLOCKS) == 25_000
+def test_these_are_ten_thousand_cases() -> None:
+    assert sum(len(numbers) for _, numbers in BLOCKS) == 10_000
 
 
 DONE: dict[str, tuple[Callable[[], object], str | None]] = {

@@ -61,8 +61,8 @@ def view_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         [
             ("hypothesis", 0, 20),
             ("swarm", 0, 60),
-            ("swarm", 1, 1500),
-            ("hypothesis", 1, 500),
+            ("swarm", 1, 600),
+            ("hypothesis", 1, 250),
         ],
         [("hypothesis", 0, 20), ("swarm", 0, 60)],
     ),
@@ -80,11 +80,11 @@ def test_viewstamped_replication_is_silent_and_exercises_everything(
 def test_viewstamped_replication_is_silent_with_any_number_of_replicas(
     view_changes: Callable[[str], Protocol],
 ) -> None:
-    assert find_by(Engine.swarm, Search(view_changes("viewstamped"), properties=PROPERTIES, runs=1500, rng=1)) is None
+    assert find_by(Engine.swarm, Search(view_changes("viewstamped"), properties=PROPERTIES, runs=600, rng=1)) is None
 
 
 @pytest.mark.parametrize("engine", ["hypothesis", "swarm"])
-@pytest.mark.parametrize("seed", sweep(range(5), [0]))
+@pytest.mark.parametrize("seed", sweep(range(3), [0]))
 def test_the_longest_log_is_found_wrong_with_every_seed(
     view_changes: Callable[[str], Protocol], engine: str, seed: int
 ) -> None:

@@ -35,7 +35,7 @@ SHORT, LONG = ("commit-on-own-ack", "agreement"), ("no-truncation", "total order
 
 @pytest.mark.parametrize(
     ("mutant", "property_", "seed"),
-    [(*SHORT, 3), *((*LONG, seed) for seed in (1, 2, 3))],
+    [(*SHORT, 3), *((*LONG, seed) for seed in (1, 2))],
 )
 @pytest.mark.slow
 def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: str, seed: int) -> None:
@@ -49,10 +49,10 @@ def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: st
 @pytest.mark.slow
 def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
     """From whatever run: the shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
-    schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (1, 2, 3, 4)]
+    schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (1, 2)]
     lengths = [steps(minimised(each, "primary integrity"), "primary integrity") for each in schedules]
     assert max(lengths) > 20
-    assert [steps(shortened(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 4
+    assert [steps(shortened(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 2
 
 
 @pytest.mark.slow

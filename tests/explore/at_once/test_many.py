@@ -120,13 +120,13 @@ def test_from_which_level_on_many_are_expanded_at_once_makes_no_difference(monke
     for large in (1, 1000):
         monkeypatch.setattr(portions_module, "LARGE", large)
         switches = replace(ORACLE, version="3.9.5", defects="none")
-        explored = by_vote(Bounds(3, 2, 2, 1, 1), switches, forgetful=True).explore()
+        explored = by_vote(Bounds(3, 2, 1, 1, 1), switches, forgetful=True).explore()
         found.append((explored.whole, explored.states, explored.transitions))
-    assert found[0] == found[1] == (True, 537_938, 1_321_031)
+    assert found[0] == found[1] == (True, 97_748, 234_331)
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("mutant", sweep(ZAB, normal=("commit-on-own-ack",)))
+@pytest.mark.parametrize("mutant", sweep(ZAB[1::2], normal=("commit-on-own-ack",)))
 def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     at_once = everything(space(bounds, ABRUPT, mutant))

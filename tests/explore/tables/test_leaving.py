@@ -1,5 +1,6 @@
 """A search that forgets of iterations what nobody comes back to says the same, or searches again."""
 
+from itertools import cycle
 from typing import Any
 
 import pytest
@@ -68,11 +69,12 @@ GO_ON = ("reuse-highest-epoch", "broadcast-before-established")
 
 
 @pytest.mark.parametrize(
-    "bounds",
-    [Bounds(2, 2, 2, 1, 1), pytest.param(Bounds(3, 2, 2, 1, 0), marks=pytest.mark.slow)],
-    ids=Bounds.in_words,
+    ("mutant", "bounds"),
+    sweep(
+        list(zip(ZAB, cycle((Bounds(2, 2, 2, 1, 1), Bounds(3, 2, 2, 1, 0))))), normal=[(ZAB[0], Bounds(2, 2, 2, 1, 1))]
+    ),
+    ids=lambda value: value.in_words() if isinstance(value, Bounds) else value,
 )
-@pytest.mark.parametrize("mutant", sweep(ZAB, normal=["duplicate-proposal"]))
 def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
     _, said = searched(bounds, ABRUPT, forgetful=False, protocol=mutated("zab", mutant))
     try:

@@ -32,7 +32,7 @@ def test_dumps_are_those_of_the_reference() -> None:
 
 @pytest.mark.slow
 def test_many_dumps_are_those_of_the_reference() -> None:
-    assert [case for case in range(150, 1500) if not same(case)] == []
+    assert [case for case in range(150, 700) if not same(case)] == []
 
 
 def test_the_dump_byte_by_byte() -> None:
