@@ -82,6 +82,7 @@ def test_a_schedule_stays_unless_a_better_one_is_found() -> None:
     assert better.schedule.quorums == "majority"
 
 
+@pytest.mark.slow
 def test_a_schedule_that_breaks_nothing_any_more_does_not_stay() -> None:
     whole = structs.replace(of(EARLY.name)["chosen"], choices=())
     of_another = of("no-truncation")["chosen"]

@@ -187,6 +187,7 @@ def test_code_that_raises_is_an_error_and_the_last_line_says_so(
     assert last.startswith("ERROR: the protocol's own code raised in 20 of 20 runs; nothing is judged there; next: ")
 
 
+@pytest.mark.slow
 def test_an_error_of_the_code_that_is_modelled_is_a_failure_and_the_last_line_says_so(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +202,7 @@ def test_an_error_of_the_code_that_is_modelled_is_a_failure_and_the_last_line_sa
     assert re.search(r"as it is: 40 runs, \d+ of them end with an error of the code that is modelled", result.out)
 
 
+@pytest.mark.slow
 def test_resume_where_nothing_was_written_yet_begins(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_progress_goes_from_nothing_to_all(finished: tuple[Store, list[Progress]
         assert before.finished <= after.finished
 
 
+@pytest.mark.slow
 def test_runs_of_parts_that_are_under_way_count(
     without_spark: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,6 +43,7 @@ def found(store: Store, failing: list[FailingRun]) -> list[Minimised]:
     return read(store, pieces_of(failing))
 
 
+@pytest.mark.slow
 def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], failing: list[FailingRun]) -> None:
     assert [each.failing for each in found] == failing
     assert len(found) > 10

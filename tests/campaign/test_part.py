@@ -120,6 +120,7 @@ def test_a_run_in_which_the_protocol_raises_is_told_and_not_judged(tmp_path: Pat
         assert lines[-1] == End(len(lines) - 2, complete=False)
 
 
+@pytest.mark.slow
 def test_a_run_that_an_error_of_the_modelled_code_ends_is_a_failing_one(tmp_path: Path) -> None:
     switches = {"version": "3.8.0", "defects": "4394", "errors": "raised"}
     plan = plan_of(60, protocol="zookeeper", switches=switches, properties=("integrity",), steps=200, processes=None)

@@ -207,6 +207,7 @@ def test_in_a_long_trace_what_happens_to_many_transactions_is_told_at_once(
     assert len(told.splitlines()) < 60 if folded else len(told.splitlines()) > count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["deliveries swapped", "restore", "ready epoch"])
 def test_a_large_trace_is_told_as_a_small_one(
     name: str, tmp_path: Path, zabcheck: Command, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def test_what_is_proved_is_said_with_the_bounds(zabcheck: Command) -> None:
     assert "two states are taken for one only if two histories of them have one hash of 63 bits" in said
 
 
+@pytest.mark.slow
 def test_a_proof_says_what_its_bounds_leave_out(zabcheck: Command) -> None:
     """The bug needs a crash that loses a write; without it the line is true, and says why."""
     few = ("explore", "--mutant", "ack-before-sync", "--processes", "2", "--property", "core", "--property", "chosen")
@@ -121,6 +122,7 @@ def test_a_goal_that_needs_events_which_a_protocol_does_not_show_cannot_be_seen(
     assert zabcheck(*PROVED, "--format", "json").json["unseen"] == {}
 
 
+@pytest.mark.slow
 def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(space, "_LOOK", 500)
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")
@@ -282,6 +284,7 @@ def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
     assert not whole["interrupted"]
 
 
+@pytest.mark.slow
 def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:
     """Each of the two leads on alone; the other one never delivers."""
     properties = ("--property", "integrity", "--property", "convergence", "--property", "reliable delivery")

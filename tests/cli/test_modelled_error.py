@@ -52,6 +52,7 @@ def test_replay_and_explain_tell_of_it(zabcheck: Command) -> None:
         assert (told.code, told.json["raised"]) == (1, RAISED)
 
 
+@pytest.mark.slow
 def test_explore_finds_the_shortest_run_and_certifies_it(zabcheck: Command) -> None:
     found = zabcheck("explore", *OF_4394, *SMALL)
     least = "no shorter run within the bounds has an error, or violates any property that was judged"

@@ -206,6 +206,7 @@ def test_after_ctrl_c_a_search_is_to_be_made_again(zabcheck: Command, ctrl_c_in_
     assert call(zabcheck, step).code == 0
 
 
+@pytest.mark.slow
 def test_after_ctrl_c_the_hunts_are_to_be_fewer(zabcheck: Command, ctrl_c_in_run: Callable[[int], None]) -> None:
     ctrl_c_in_run(3)
     step = then(zabcheck("mutants", "--mutant", "commit-on-own-ack", "--seeds", "3", "--runs", "40"))

@@ -184,6 +184,7 @@ PRINTING = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @PRINTING
 def test_what_nobody_reads_is_no_verdict_and_no_traceback(arguments: list[str], tmp_path: Path) -> None:
     reader, writer = os.pipe()

@@ -84,6 +84,7 @@ def test_a_run_is_saved_and_played_again(zabcheck: Command, tmp_path: Path) -> N
     assert zabcheck("replay", "mine.json").code == 1
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_from_a_link_with_the_same_trace(zabcheck: Command) -> None:
     link, told = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nrequest 1\nsync 1\nl\nq\n").out.splitlines()[-4:-2]
     for written in (link, f"http://127.0.0.1:1/#{link}"):

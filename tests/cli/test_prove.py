@@ -89,6 +89,7 @@ def test_a_known_bug_is_refused_with_a_drawing(zabcheck: Command) -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_is_refused_is_drawn_as_a_page_too(zabcheck: Command, tmp_path: Path) -> None:
     done = zabcheck(*MUTANT, "--out", "drawn")
     assert "wrote drawn/refused.html" in done.out.splitlines()

@@ -178,6 +178,7 @@ def test_a_number_of_processes_that_is_given_is_the_only_one(zabcheck: Command) 
 # Quorum systems and switches.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "quorums",
     sweep(("sets 1+2,2+3,1+3", "weights 2,1,1", "weights 1,0,0"), normal=("sets 1+2,2+3,1+3",)),
@@ -205,6 +206,7 @@ def test_a_family_that_is_no_quorum_system_is_refused(quorums: str, message: str
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
 
 
+@pytest.mark.slow
 def test_disks_are_replaced_only_if_that_is_asked_for(zabcheck: Command) -> None:
     search = "run", "--seed", "1", "--runs", "60", "--property", "agreement", "--processes", "3"
     assert zabcheck(*search).code == 0
@@ -250,6 +252,7 @@ def test_a_switch_that_there_is_not_is_refused(switch: str, message: str, zabche
     assert (result.code, result.out, result.err) == (2, "", f"zabcheck: {message}\n")
 
 
+@pytest.mark.slow
 def test_a_search_says_what_a_fixed_switch_keeps_out(zabcheck: Command) -> None:
     few = ("run", "--seed", "1", "--runs", "60", "--property", "integrity")
     assert "left out" not in zabcheck(*few).out

@@ -58,6 +58,7 @@ def believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifier.Verifier, "check", check)
 
 
+@pytest.mark.slow
 def test_a_part_is_verified_by_both_solvers_and_is_no_proof(zabcheck: Command, folder: Path) -> None:
     done = zabcheck("verify", "proof")
     assert done.code == 3
@@ -135,6 +136,7 @@ def test_a_refutation_or_a_model_that_is_wrong_is_refused(
     assert done.err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("believed")
 def test_a_proof_of_a_mutant_is_none_of_zab(zabcheck: Command, tmp_path: Path) -> None:
     written(tmp_path / "proof", Subject("quorum-off-by-one"), [])

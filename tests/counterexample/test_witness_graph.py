@@ -189,6 +189,7 @@ def shape(graph: nx.DiGraph) -> tuple[list[str], list[tuple[str, str, str, str |
     return sorted(text(graph, node) for node in graph), sorted(edges, key=str)
 
 
+@pytest.mark.slow
 def test_it_looks_the_same_however_the_logs_were_merged() -> None:
     compared = 0
     for seed in range(150):

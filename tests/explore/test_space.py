@@ -238,6 +238,7 @@ def test_a_fault_without_a_bound_needs_no_counter() -> None:
 LIMITED = (Bounds(2, 2, 1, 0, 1), Bounds(2, 1, 1, 0, 0, 1), Bounds(2, 2, 2, 1, 0), Bounds(2, 9, 0, 1, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bounds", "reduction"),
     sweep(

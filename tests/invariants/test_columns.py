@@ -231,6 +231,7 @@ def test_runs_of_the_reference_protocol_are_judged_by_counting() -> None:
     assert all(found.judged[name] for name in (*GROUPS["core"], *GROUPS["causality"], *GROUPS["ladis"]))
 
 
+@pytest.mark.slow
 def test_runs_of_the_reference_protocol_in_json_lines_are_judged_by_counting_with_all_their_events() -> None:
     for lines in searched():
         assert by_lines(lines, 5000) == check(lines)
@@ -312,6 +313,7 @@ def test_with_protocol_events_short_runs_in_parquet_are_left_to_a_judge() -> Non
     assert found.by_a_judge == 5
 
 
+@pytest.mark.slow
 def test_the_saved_counterexamples_are_judged_as_by_a_judge() -> None:
     schedules = [load(file.read_bytes(), file.name) for file in sorted(SCHEDULES.glob("*.json"))[::4]]
     traces = [replay(schedule).events for schedule in schedules]

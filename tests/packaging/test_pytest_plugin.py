@@ -39,6 +39,7 @@ def saved(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_the_report_is_shown_and_no_python(folder: Path) -> None:
     out = printed(folder)
     assert "agreement is violated\np" in out

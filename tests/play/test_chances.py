@@ -13,6 +13,7 @@ from zabcheck.simulation import choices, schedule
 LED = (choices.Lead(1, (2, 3)), choices.Settle(9), choices.Request(1))
 
 
+@pytest.mark.slow
 def test_the_share_grows_to_all_as_the_bug_of_a_saved_run_happens() -> None:
     saved = schedule.load((ROOT / "reports/gallery/no-truncation.schedule.json").read_bytes(), "saved")
     session = Session.of(mutated("zab", saved.mutant), saved)
@@ -45,6 +46,7 @@ def test_nothing_breaks_zab_as_it_is() -> None:
     assert break_from_here(session, session.properties, tries=100) is None
 
 
+@pytest.mark.slow
 def test_a_violation_from_here_has_no_choice_that_is_not_needed() -> None:
     session = Session(mutated("zab", "commit-on-own-ack"), 3)
     session.follow(LED[:2])

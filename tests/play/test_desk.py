@@ -107,6 +107,7 @@ def test_two_runs_are_laid_side_by_side_where_they_part() -> None:
     assert regions(desk)["compared"] == ""
 
 
+@pytest.mark.slow
 def test_the_questions_are_answered() -> None:
     desk = Desk(led())
     act(desk, act="ask", question="violation")

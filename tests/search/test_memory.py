@@ -71,6 +71,7 @@ def test_the_next_run_tries_it_first_and_nothing_else(
     assert "kept:   in Hypothesis' database by an earlier run, and tried first; nothing else was tried\n" in said
 
 
+@pytest.mark.slow
 def test_it_is_forgotten_when_it_fails_no_more(
     machine: type[Machine], database: InMemoryExampleDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -94,6 +95,7 @@ def test_what_is_no_schedule_is_forgotten(
     assert kept not in set(database.fetch(memory.key))
 
 
+@pytest.mark.slow
 def test_with_a_seed_nothing_is_tried_or_kept(
     machine: type[Machine], database: InMemoryExampleDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

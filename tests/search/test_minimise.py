@@ -147,6 +147,7 @@ def test_a_violation_that_passes_is_none() -> None:
     assert failure_of(passing, "agreement") is None
 
 
+@pytest.mark.slow
 def test_a_violation_is_found_although_an_earlier_one_passed() -> None:
     lasting = schedule_of("zab", "no-truncation", 3, (*PASSING, Split((1,)), Request(2, "w"), Settle(9)))
     assert broken(lasting, ["agreement"]) == ["agreement"]

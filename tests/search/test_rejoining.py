@@ -103,6 +103,7 @@ def test_elections_requests_returns_and_interruptions_all_occur(kind: type[Choic
     assert any(type(each) is kind for seed in range(4) for each, _ in executed(Random(seed)))
 
 
+@pytest.mark.slow
 def test_a_run_has_its_habits() -> None:
     def how_many(kind: type[Choice], habits: Habits) -> int:
         return sum(type(each) is kind for seed in range(20) for each, _ in executed(Random(seed), habits=habits))

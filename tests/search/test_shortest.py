@@ -69,6 +69,7 @@ def test_without_time_the_schedule_comes_back_as_it_was_executed() -> None:
     assert breaks_alone(shortened(schedule, "total order", seconds=0.0))
 
 
+@pytest.mark.slow
 def test_no_other_run_is_made_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
     schedule = found("no-truncation", 1, "total order")
     driven: list[object] = []

@@ -56,6 +56,7 @@ def test_the_first_run_of_a_search_has_the_search_s_own_seed() -> None:
     assert all(0 <= run_seed(2**64 - 1, index) < 2**64 for index in range(10))
 
 
+@pytest.mark.slow
 def test_the_seed_of_the_run_that_broke_something_makes_that_run_first() -> None:
     mutant = mutated("zab", "history-by-zxid-only")
     first = find(Search(mutant, rng=3))

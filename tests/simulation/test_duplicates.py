@@ -116,11 +116,13 @@ def searched(own: type[zabcheck.Process], runs: int = 100) -> PropertyBroken | N
     return find(Search(protocol, 5, ("epoch uniqueness",), runs=runs, rng=1, quorums=Quorums(5)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("own", [Careful, CountingOnce])
 def test_nothing_breaks_without_the_bug_or_without_duplicates(own: type[zabcheck.Process]) -> None:
     assert searched(own) is None
 
 
+@pytest.mark.slow
 def test_a_leader_that_counts_an_acknowledgement_twice_is_found_and_shown() -> None:
     broken = searched(Counting)
     assert broken is not None

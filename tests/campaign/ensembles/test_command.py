@@ -75,6 +75,7 @@ def test_what_is_wrong_is_exit_code_1_and_tables_by_version_bug_and_fault(zabche
     assert msgspec.json.decode(schedule.read_bytes())["finds"] == "durability"
 
 
+@pytest.mark.slow
 def test_a_campaign_that_was_stopped_goes_on_where_it_was(zabcheck: Command, tmp_path: Path) -> None:
     whole = rows(made(tmp_path / "whole"))
     store = made(tmp_path / "stopped")

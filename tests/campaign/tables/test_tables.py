@@ -227,6 +227,7 @@ def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, row
     assert not [value for _, value in drawn if "separate" in value or "4294967295" in value or value == "moves"]
 
 
+@pytest.mark.slow
 def test_without_a_violation_new_states_are_compared(sound: Store) -> None:
     found = configurations_table(in_process(stored_runs(sound)), [None])
     assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}

@@ -54,6 +54,7 @@ def test_all_stands_for_all_goals_and_mutants(gate: Gate) -> None:
     assert [name for name in named if name in OF_ZAB] == OF_ZAB
 
 
+@pytest.mark.slow
 def test_a_goal_that_cannot_be_seen_and_followers_that_deliver_nothing_are_no_pass(gate: Gate) -> None:
     alone = 'protocols = ["tests.protocols.own.alone:Alone"]\nruns = 40\ngoals = ["late joiner", "three epochs"]'
     result = gate(alone)
@@ -128,6 +129,7 @@ def test_code_that_raises_is_an_error_and_no_violation(gate: Gate, tmp_path: Pat
     assert schedule.name in str(error.text)
 
 
+@pytest.mark.slow
 def test_a_step_that_never_returns_is_an_error_and_does_not_use_up_the_time(gate: Gate) -> None:
     result = gate('protocols = ["mine_here:Stuck"]\ntime-limit = 0.3\nseeds = [1]')
     assert (result.code, result.err) == (2, "")

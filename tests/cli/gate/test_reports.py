@@ -11,6 +11,7 @@ from tests.cli.gate.configurations import FOUND_TWICE, OWN, PASSES, SURVIVES, Ga
 from zabcheck.gate import checks
 
 
+@pytest.mark.slow
 def test_a_counterexample_that_two_seeds_lead_to_is_named_once(gate: Gate) -> None:
     wrote = [line for line in gate(FOUND_TWICE).out.splitlines() if line.startswith("wrote ")]
     assert len(wrote) == len(set(wrote)) == 4

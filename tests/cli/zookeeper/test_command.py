@@ -119,6 +119,7 @@ def test_no_client(zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert zabcheck("zookeeper", "judge", "run").code == 0, "a recording is judged without it"
 
 
+@pytest.mark.slow
 def test_an_ensemble_that_never_comes_up(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck("zookeeper", "--seed", "7", "--runs", "9", "--out", "kept", *fake(tmp_path, "exits"))
     assert (result.code, result.err) == (3, "")
@@ -138,6 +139,7 @@ def test_an_ensemble_that_never_comes_up(zabcheck: Command, tmp_path: Path) -> N
     assert told["error"].endswith("Address already in use")
 
 
+@pytest.mark.slow
 def test_runs_beside_each_other_are_told_in_the_order_of_their_seeds(zabcheck: Command, tmp_path: Path) -> None:
     options = ("--seed", "7", "--runs", "5", "--jobs", "2", "--out", "kept", "--format", "json")
     told = zabcheck("zookeeper", *options, *fake(tmp_path, "exits")).json
@@ -147,6 +149,7 @@ def test_runs_beside_each_other_are_told_in_the_order_of_their_seeds(zabcheck: C
     assert groups_of(str(tmp_path)) == set()
 
 
+@pytest.mark.slow
 def test_a_replay_of_an_ensemble_that_fails(zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text(SCHEDULE)
     arguments = ("replay", "s.json", "--times", "2", "--trace", "t.jsonl", *fake(tmp_path, "exits"))
@@ -246,6 +249,7 @@ def test_the_report_of_a_run_without_a_violation_shows_the_run(zabcheck: Command
     assert "zabcheck replay" not in told + (tmp_path / "run/report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_history_of_sessions_has_the_same_verdict(zabcheck: Command, tmp_path: Path) -> None:
     """A set that was done, and a get of the same session after it that finds what was there before."""
     shutil.copytree(HEALTHY, tmp_path / "run")

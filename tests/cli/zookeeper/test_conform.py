@@ -13,6 +13,7 @@ LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
 HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
 
 
+@pytest.mark.slow
 def test_a_recording_that_conforms_and_the_run_of_the_model_replayed(zabcheck: Command, tmp_path: Path) -> None:
     recording = Path(shutil.copytree(LOST_WRITE, tmp_path / "recording"))
     result = zabcheck("zookeeper", "conform", recording, "--write")

@@ -54,6 +54,7 @@ SHORT = ROOT / "tests/zookeeper/model/schedules/4712c.schedule.json"
 """A run of the model that is short already."""
 
 
+@pytest.mark.slow
 def test_a_drawn_run_is_made_short_in_the_model_and_servers_do_the_same(
     recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,6 +170,7 @@ def test_a_known_bug_that_is_not_let_pass(
     assert f"; catalogue, ZOOKEEPER-4712: {why}" in result.out
 
 
+@pytest.mark.slow
 def test_a_repair_that_works(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
     recorded += [HEALTHY, HEALTHY]
     told = zabcheck(*GATE, "--repairs", "4712", *fake(tmp_path), "--format", "json").json

@@ -53,6 +53,7 @@ def png() -> bytes:
     return to_png(broken(3), labels_by_step(broken(3)))
 
 
+@pytest.mark.slow
 def test_it_is_a_png_of_twice_the_size_of_the_diagram(png: bytes) -> None:
     width, height = size(broken(3), labels_by_step(broken(3)))
     root = svg(broken(3))

@@ -153,6 +153,7 @@ def test_only_states_in_which_something_breaks_are_expanded_one_by_one(monkeypat
     assert not whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(1, NEVER), (NEVER, 1)], ids=["at once first", "one by one first"])
 def test_either_goes_on_from_a_checkpoint_of_the_other(
     order: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

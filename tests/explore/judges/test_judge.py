@@ -2,6 +2,8 @@
 
 from itertools import product
 
+import pytest
+
 from invariants import Judge, Local, select
 from invariants.quorums import Quorums
 from tests.invariants.protocol_traces import random_protocol_trace
@@ -9,6 +11,7 @@ from tests.invariants.traces import random_trace
 from zabcheck.explore.judges import MonitorJudge
 
 
+@pytest.mark.slow
 def test_it_says_the_same_and_keeps_no_record_that_nobody_reads() -> None:
     kinds, sparing = select(None), set[str]()
     for seed, make in product(range(20), (random_trace, random_protocol_trace)):

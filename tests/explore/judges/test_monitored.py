@@ -80,6 +80,7 @@ def test_a_property_of_ones_own_is_proved() -> None:
     assert (found.whole, found.broken, found.exercised) == (True, None, {"ascending": True})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutant", ["quorum-off-by-one", "duplicate-proposal", "deliver-initial-history-last"])
 @pytest.mark.parametrize("symmetry", sweep((True, False), normal=(True,)))
 def test_a_bug_that_breaks_a_property_of_ones_own_is_found_by_a_real_run(symmetry: bool, mutant: str) -> None:

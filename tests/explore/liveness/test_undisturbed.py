@@ -359,6 +359,7 @@ def test_a_leader_that_takes_many_rounds_gets_on() -> None:
     assert found.checked
 
 
+@pytest.mark.slow
 def test_what_has_no_end_decides_nothing() -> None:
     """Each answer makes for another one, and none is like the one before: nobody knows what comes of it."""
     case = Case(Bounds(2, 1, 0, 0, 0), ON_AND_ON)

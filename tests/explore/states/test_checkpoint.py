@@ -195,6 +195,7 @@ def test_ctrl_c_without_a_checkpoint_leaves_the_figures_so_far() -> None:
     assert ended.states > 1
 
 
+@pytest.mark.slow
 def test_progress_is_told_before_the_tables_are_filled_again(made: Path) -> None:
     searched = space(None, A_TIMEOUT)
 
@@ -369,6 +370,7 @@ def test_every_mutant_has_steps_of_its_own() -> None:
     assert len({steps_of(mutated("zab", mutant)) for mutant in (None, *mutants)}) == len(mutants) + 1
 
 
+@pytest.mark.slow
 def test_what_cannot_be_written_leaves_the_one_before(
     made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def test_what_a_search_leaves_is_old_so_that_it_is_not_looked_through_at_once() 
     assert gc.get_freeze_count() == 0
 
 
+@pytest.mark.slow
 def test_what_was_frozen_before_stays_so() -> None:
     gc.set_threshold(700, 10, 10)
     kept = [[number] for number in range(20_000)]

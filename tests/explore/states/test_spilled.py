@@ -81,6 +81,7 @@ def test_progress_tells_what_is_in_files(tmp_path: Path) -> None:
         assert each.on_disk >= each.states * (8 + 4 + 2 + 1 + 8)  # a key is in its column and in a run
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("soon")
 def test_states_in_files_are_in_the_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Memory ends again, and now nothing helps: the search goes on from there later."""

@@ -136,6 +136,7 @@ def delivering_when_elected() -> Protocol:
     return replace(zab, name="delivers-when-elected", commutes=False, steps={**zab.steps, Elected: elected})
 
 
+@pytest.mark.slow
 def test_where_a_process_goes_on_with_what_it_left_all_is_searched_again() -> None:
     bounds = Bounds(2, 2, 1, 1, 1)
     with pytest.raises(WentOn):

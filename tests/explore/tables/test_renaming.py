@@ -40,6 +40,7 @@ def test_each_way_to_look_at_a_name_is_seen() -> None:
         LookedAt((0, 1))[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "searched",
     [space(Bounds(3, 1, 1, 1, 0), ABRUPT), by_vote(Bounds(3, 1, 1, 0, 1), ORACLE)],

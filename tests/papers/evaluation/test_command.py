@@ -52,6 +52,7 @@ def test_the_files_are_plots_and_what_was_measured(zabcheck: Command, tmp_path: 
     assert msgspec.convert(written, Evaluation).runs == 32
 
 
+@pytest.mark.slow
 def test_only_what_is_asked_for_is_measured(zabcheck: Command, tmp_path: Path) -> None:
     options = ("--servers", "3", "--disk", "no-cache, none", "--history", "none", "--out", ".", "--format", "json")
     result = zabcheck(*SHORT[:5], *options)

@@ -40,6 +40,7 @@ def test_a_logarithmic_axis_has_powers_of_ten() -> None:
     assert {"10", "100", "1,000", "1"} <= {*shown}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("points", [((3, 7),), ((3, 0),), ((0, 0),), ((1, 1e-3), (2, 1e9)), ((1, 1), (2, 1))])
 def test_whatever_the_numbers_are_there_is_a_plot(points: tuple[tuple[float, float], ...]) -> None:
     drawn = svg(Plot("t", "x", "y", (Line("the line", points),)))

@@ -188,6 +188,7 @@ def test_a_node_that_does_something_else_each_time_is_told(what: str) -> None:
     assert again.place == run.raised.place
 
 
+@pytest.mark.slow
 def test_twins_leave_no_more_and_more_processes_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "TWIN_EVERY", 1)
     started = []

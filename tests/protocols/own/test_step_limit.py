@@ -69,6 +69,7 @@ def test_a_step_that_waits_is_not_stopped() -> None:
     assert replayed(Waiting).raised is None
 
 
+@pytest.mark.slow
 def test_what_a_search_finds_is_made_short() -> None:
     with pytest.raises(ProtocolRaised) as stopped:
         find(Search(register(Stuck), 3, ("core",), 100, 100, 1))

@@ -62,6 +62,7 @@ def test_each_order_of_primaries_breaks_by_itself(property_: str) -> None:
     assert search("paxos", property_)[0] is not None
 
 
+@pytest.mark.slow
 def test_zab_has_no_such_run_within_the_same_bounds() -> None:
     assert is_silent("zab", *CURED, "primary integrity")
 
@@ -71,6 +72,7 @@ def test_whatever_kind_of_paxos_it_is_processes_agree(protocol: str) -> None:
     assert is_silent(protocol, *PROMISED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", sweep(CURES, normal=("paxos-one-outstanding",)))
 def test_with_a_cure_the_orders_of_primaries_hold(protocol: str) -> None:
     assert is_silent(protocol, *CURED)
@@ -78,6 +80,7 @@ def test_with_a_cure_the_orders_of_primaries_hold(protocol: str) -> None:
     assert broken is not None
 
 
+@pytest.mark.slow
 def test_with_a_barrier_all_properties_hold() -> None:
     assert is_silent("paxos-barrier", *CURED, "primary integrity")
 
@@ -100,6 +103,7 @@ def test_a_proposer_that_is_alone_in_all_ballots_is_not_enough() -> None:
     assert broken is not None
 
 
+@pytest.mark.slow
 def test_a_search_sees_what_makes_it_hard() -> None:
     """Silence means something only if there were several primaries, at once, with several proposals under way."""
     _, tally = search("paxos", *PROMISED)

@@ -60,6 +60,7 @@ def test_where_the_columns_do_not_fit_each_mutant_names_its_properties() -> None
     assert cells(text(EVERYTHING, 200), "mutant") == ["found", *(code(name) for name in caught(EVERYTHING, PROPERTIES))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [NARROW, 100, 120, WIDE])
 def test_nothing_is_cut_off(width: int) -> None:
     out = text(EVERYTHING, width)

@@ -277,6 +277,7 @@ def test_each_packet_has_to_be_there_once_and_in_its_epoch(
     assert found.verdict == "differs", found.undecided
 
 
+@pytest.mark.slow
 def test_a_write_that_was_lost_cannot_be_read(tmp_path: Path) -> None:
     """Server 1 lost ⟨1,4⟩, which 3.8.0 does; to have it again at the end is something else."""
 

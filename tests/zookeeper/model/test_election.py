@@ -257,6 +257,7 @@ def test_hypothesis_finds_with_elections_by_messages() -> None:
     assert search("3.5.5", "3911", 100, 1, machine, grain="G0", elections="fle")[0] is not None
 
 
+@pytest.mark.slow
 def test_with_elections_by_messages_and_without_defects_nothing_is_found() -> None:
     found, tally = search("3.9.5", "none", 60, 1, elections="fle")
     assert found is None

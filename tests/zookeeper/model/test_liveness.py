@@ -57,9 +57,10 @@ BY_ID = planted("vote-by-id", vote=lambda f: (f.id,))
 EXITING = planted("exits", steps={messages.NewLeader: with_threads(reading(exit_with_a_log))})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "grain"),
-    [(NEVER_SENT, "G0"), pytest.param(NEVER_SENT, "G3", marks=pytest.mark.slow), (BY_ID, "G0")],
+    [(NEVER_SENT, "G0"), (NEVER_SENT, "G3"), (BY_ID, "G0")],
 )
 def test_a_bug_of_liveness_alone_is_found_by_runs(bug: Protocol, grain: str) -> None:
     search = Search(bug, 3, ZOOKEEPER.properties, 100, 200, 1, fixed={"defects": "none", "grain": grain})
@@ -70,6 +71,7 @@ def test_a_bug_of_liveness_alone_is_found_by_runs(bug: Protocol, grain: str) -> 
     assert swarm.find(structs.replace(search, protocol=ZOOKEEPER)) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "bounds", "broken", "trap"),
     [

@@ -279,6 +279,7 @@ def test_the_swarm_finds_by_any_seed(defects: str, seed: int) -> None:
     assert search(version, defects, 10_000, seed, grain=grain)[0] is not None
 
 
+@pytest.mark.slow
 def test_hypothesis_finds() -> None:
     assert search("3.9.5", "n2", 300, 1, machine, grain="G0")[0] is not None
 

@@ -64,6 +64,7 @@ def test_the_fifth_server_may_start_last() -> None:
     assert instead == PLANS["three to five, the fifth last"][0]
 
 
+@pytest.mark.slow
 def test_settings_change_only_if_they_have_to() -> None:
     for name, changed in (
         ("three to five at once", {}),

@@ -573,6 +573,7 @@ def test_a_jvm_that_dies_is_told(build: Distribution, tmp_path: Path) -> None:
         execute(EnsembleSchedule(2, "zookeeper", 3, ()), other, tmp_path / "run", ThreadOrder())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deaths", [1, 2])
 def test_the_run_of_a_jvm_that_dies_is_repeated_once(
     build: Distribution, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaths: int
