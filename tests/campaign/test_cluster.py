@@ -24,7 +24,7 @@ from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.search import attempt
 from zabcheck.zookeeper.simulated.pool import simulated
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
 RUNS = ("--runs", "1200", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
 PARTS = 16
@@ -49,10 +49,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         cluster.stop()
 
 
-@pytest.fixture
-def connect(tmp_path: Path) -> Iterator[Cluster]:
-    """A server of Spark Connect, with the machine's own Java, if there is one."""
-    cluster = Cluster(tmp_path, java_home())
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A server of Spark Connect, with the machine's own Java, if there is one; the last test stops it."""
+    cluster = Cluster(tmp_path_factory.mktemp("connect"), java_home())
     try:
         cluster.start_connect()
         yield cluster

@@ -37,7 +37,13 @@ SPACES = {
 }
 PROTOCOLS = ("ladis", "ladis-2008", "paxos", "paxos-one-outstanding", "paxos-batches", "paxos-barrier")
 LARGE = {("ladis", "three processes, a crash"), ("paxos-barrier", "three processes, a crash")}
-EACH = [(protocol, name) for protocol in PROTOCOLS for name in SPACES if (protocol, name) not in LARGE]
+EACH = [
+    (protocol, name)
+    for place, protocol in enumerate(PROTOCOLS)
+    for number, name in enumerate(SPACES)
+    if (place + number) % 2 == 1 and (protocol, name) not in LARGE
+]
+"""Each protocol in every other space, so each space is one of every other protocol."""
 EACH.append(("causal", "a cut"))
 
 

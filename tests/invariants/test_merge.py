@@ -62,7 +62,7 @@ def test_the_verdicts_are_those_of_the_one_file(seeds: range) -> None:
 def test_the_verdicts_of_what_was_recorded_are_those_of_the_one_file(name: str) -> None:
     events = RECORDED[name]()
     expected = findings(events)
-    for order in islice(permutations(split(events).values()), 120):
+    for order in islice(permutations(split(events).values()), 30):
         assert findings(merged(order, replace(HEADER, processes=PROCESSES[name]))) == expected
 
 

@@ -215,7 +215,7 @@ def test_the_swarm_finds_an_error(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", DISTINCT)
 def test_without_known_defects_no_error_is_found(version: Release) -> None:
-    assert search(version, "none", 150, 1, errors="raised")[0] is None
+    assert search(version, "none", 60, 1, errors="raised")[0] is None
 
 
 def test_an_error_is_told_as_one_of_the_code_that_is_modelled() -> None:
@@ -293,13 +293,13 @@ def test_without_known_defects_nothing_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", DISTINCT)
 def test_without_known_defects_nothing_is_found_in_many_runs(version: Release) -> None:
-    assert search(version, "none", 250, 1)[0] is None
+    assert search(version, "none", 100, 1)[0] is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defects", REPAIRED)
 def test_the_release_with_the_repair_survives(defects: str) -> None:
-    assert search(REPAIRED[defects], defects, 250, 1)[0] is None
+    assert search(REPAIRED[defects], defects, 100, 1)[0] is None
 
 
 def test_an_explanation_shows_the_files_and_the_packets() -> None:
