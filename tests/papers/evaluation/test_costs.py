@@ -25,8 +25,9 @@ def test_the_cap_is_what_one_card_can_send_to_all_others() -> None:
     ("message", "size"),
     [
         (Propose(1, TXNS[0]), 60 + 1024),
+        (Propose(1, TXNS[1], Zxid(1, 1), (3, 4)), 60 + 1024 + 8 + 2),
         (Ack(1, Zxid(1, 1)), 60),
-        (Commit(1, Zxid(1, 1)), 60),
+        (Commit(1, Zxid(1, 1), (3,)), 60 + 1),
         (CEpoch(1), 60),
         (CEpoch(1, (Zxid(2, 9), Zxid(1, 5))), 60 + 2 * 8),
         (AckE(1, Whole(FIVE)), 60 + 5 * (60 + 1024)),

@@ -49,10 +49,13 @@ def test_a_single_operation_with_and_without_commits_by_hand() -> None:
 
 
 def test_a_single_operation_along_a_chain_by_hand() -> None:
-    """Server 2 passes the proposal on before it sends its ACK, with which the leader commits."""
-    way, proposal = 50_000 + 1_000, 8_672
-    committed = proposal + way + proposal + 480 + way
-    assert relay(Judged(), 3, "chain", Costs(), 1, 1).last_ns == committed + 2 * (480 + way)
+    """Server 2 passes the proposal on before it sends its ACK, with which the leader commits.
+
+    A proposal names the zxid before it, in 64 ns, and what the leader sends names server 3, in 8 ns.
+    """
+    way, proposal, name = 50_000 + 1_000, 8_672 + 64, 8
+    committed = name + proposal + way + proposal + 480 + way
+    assert relay(Judged(), 3, "chain", Costs(), 1, 1).last_ns == committed + name + 2 * (480 + way)
 
 
 def nothing(process: Process, sender: int, message: Message) -> list[Effect]:

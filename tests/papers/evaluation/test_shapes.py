@@ -99,12 +99,13 @@ def carriers(servers: int) -> int:
 def test_a_tree_keeps_its_throughput_and_a_chain_is_the_fastest_and_the_latest(found: Evaluation) -> None:
     rows = {shape: [row for row in found.relays if row.shape == shape] for shape in SHAPES}
     for star, tree, chain in zip(*rows.values(), strict=True):
-        assert star.operations_per_second <= tree.operations_per_second < chain.operations_per_second
+        assert star.operations_per_second < 1.01 * tree.operations_per_second  # of three servers both are a star
+        assert tree.operations_per_second < chain.operations_per_second
         assert star.last_ns <= tree.last_ns < chain.last_ns
     three, *more = (row.operations_per_second for row in rows["tree"])
     assert all(each == pytest.approx(three, rel=0.05) for each in more)
     first, *_ = rows["chain"]
-    relay = 2 * 480 + 8_672  # PROPOSE, COMMIT and its own ACK leave the card of the first relay
+    relay = 2 * 480 + 8_672 + 64  # PROPOSE with the zxid before it, COMMIT and its own ACK leave the first relay's card
     assert first.operations_per_second == pytest.approx(10**9 / relay, rel=0.001)
 
 

@@ -16,16 +16,12 @@ from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.costs import Costs, Disk, appended
 from zabcheck.protocols.base import Elected, Message, Protocol, Request
 from zabcheck.protocols.switches import COUNTER_LIMIT, ZabSwitches
-from zabcheck.protocols.zab.messages import Commit, Propose
 from zabcheck.simulation.channels import Channels
 from zabcheck.simulation.network import Parcel
 from zabcheck.simulation.processes import Processes
 
-SHAPES: Mapping[str, int | None] = {"star": None, "tree": 2, "chain": 1}
-"""The ways of PROPOSE and COMMIT from the leader (DSN 2011, VII): to how many others each server sends them at most.
-
-In a star the leader sends them to all.
-"""
+SHAPES = ("star", "tree", "chain")
+"""The ways of PROPOSE and COMMIT from the leader (DSN 2011, VII): the values of the switch `dissemination`."""
 NEVER = 1 << 62
 """Later than anything, in nanoseconds."""
 
@@ -35,10 +31,9 @@ class Cluster:
 
     If `disk` is None, servers write nothing and forget nothing. A leader has up to `outstanding` proposals that are not
     committed, and lets further requests wait. With `commits` "acks" servers count ACKs for themselves (LADIS 2008,
-    4.1). With a `shape` other than "star" server 1 has to lead, and none may crash, as nothing is sent anew. `show` is
-    called with each event, `on_send` with the sender and the message when something is sent. Every server begins with
-    `history` in its log, and in a snapshot of its application; server 1 has committed it in an earlier incarnation,
-    whose events are not shown.
+    4.1). PROPOSE and COMMIT take the way of `shape`, one of `SHAPES`. `show` is called with each event, `on_send` with
+    the sender and the message when something is sent. Every server begins with `history` in its log, and in a snapshot
+    of its application; server 1 has committed it in an earlier incarnation, whose events are not shown.
     """
 
     def __init__(
@@ -75,12 +70,11 @@ class Cluster:
         self._disk_free = [0] * (servers + 1)
         self._in_sync = [0] * (servers + 1)  # how many writes the disk is syncing
         self._written = [history] * (servers + 1)  # the log, with writes that are not synced yet
-        self._fan_out = SHAPES[shape] or servers
-        self._relayed: dict[tuple[int, Message], list[tuple[int, int]]] = {}  # what it passes on: to whom, which number
         self._lost: set[int] = set()  # messages that closed connections have lost; never iterated
         quorums = Quorums(servers)
         sync = "atomic" if disk is None else "separate"
-        switches = ZabSwitches(sync=sync, histories=histories, outstanding=outstanding, commits=commits)  # type: ignore[arg-type]  # literals
+        settings = {"sync": sync, "histories": histories, "commits": commits, "dissemination": shape}
+        switches = ZabSwitches(outstanding=outstanding, **settings)  # type: ignore[arg-type]  # literals
         self.channels = _Timed(servers, self)
         self.processes = Processes(protocol, quorums, switches, show, self.channels, None, network=False)
         for server in self.ids:
@@ -145,14 +139,7 @@ class Cluster:
         """Send a message that the channels have accepted on its way."""
         if self.on_send is not None:
             self.on_send(sender, message)
-        if isinstance(message, Propose | Commit) and self._sender_to(to) != sender:
-            self._relayed.setdefault((self._sender_to(to), message), []).append((to, number))
-        else:
-            self._transfer(sender, to, self.costs.bytes_of(message), self._receive, to, sender, number)
-
-    def _sender_to(self, server: int) -> int:
-        """Return which server sends PROPOSE and COMMIT to this one, which does not lead."""
-        return (server - 2) // self._fan_out + 1
+        self._transfer(sender, to, self.costs.bytes_of(message), self._receive, to, sender, number)
 
     def lose(self, parcels: list[Parcel]) -> None:
         """Note that these messages, which are under way, are lost: nobody will handle them."""
@@ -182,11 +169,7 @@ class Cluster:
         parcel = self.channels.take(server, sender)
         assert parcel is not None, "what was sent on a connection that is open can be received"
         assert parcel[1] == number, "messages of a connection arrive in order"
-        message = parcel[0]
-        if isinstance(message, Propose | Commit):
-            for to, relayed in self._relayed.pop((server, message), ()):
-                self._transfer(server, to, self.costs.bytes_of(message), self._receive, to, sender, relayed)
-        self.processes.handle(server, sender, message)
+        self.processes.handle(server, sender, parcel[0])
         self._look_at_disk(server)
 
     def cast(self, sender: int, to: int, message: Message, number: int) -> None:

@@ -15,11 +15,13 @@ from msgspec import Struct
 from zabcheck.invariants import Chain
 from zabcheck.protocols.base import Message
 from zabcheck.protocols.zab.histories import Carried, Whole
-from zabcheck.protocols.zab.messages import AckE, CEpoch, NewEpoch, NewLeader, Propose
+from zabcheck.protocols.zab.messages import AckE, CEpoch, Commit, NewEpoch, NewLeader, Propose
 
 SECOND, MILLISECOND, MICROSECOND = 10**9, 10**6, 10**3
 ZXID = 8
 """The size of a zxid, as ZooKeeper packs it."""
+SERVER = 1
+"""The size of a server's name: ZooKeeper numbers servers from 1 to 255."""
 
 
 class Costs(Struct, frozen=True):
@@ -44,7 +46,10 @@ class Costs(Struct, frozen=True):
         """Return the size of a message. O(1): of a history only the length matters."""
         match message:
             case Propose():
-                return self.header + self.size
+                after = 0 if message.after is None else ZXID
+                return self.header + self.size + after + SERVER * len(message.route)
+            case Commit():
+                return self.header + SERVER * len(message.route)
             case AckE() | NewLeader():
                 return self.header + (self.header + self.size) * carried(message.history)
             case CEpoch() | NewEpoch():
