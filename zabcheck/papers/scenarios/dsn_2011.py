@@ -1,7 +1,8 @@
 """DSN 2011, III-B: primary order and causal order compared. Neither implies the other.
 
 The figures are drawn after their captions and what the section says of them. Then Zab and a causal broadcast make the
-choices of figure 3. The last ones are about a chain in place of the star (VII).
+choices of figure 3. After them come a step of section IV, the leader's quorum (V), and a chain in place of the star
+(VII).
 """
 
 from zabcheck.invariants import Broadcast, Deliver, Event, Txn, Zxid
@@ -57,6 +58,32 @@ _LOSSY: tuple[AnyChoice, ...] = (
     choices.Run(2, "arrives"),  # c
 )
 """p1 sends a, b and c in an iteration and d in the next one; the link reorders, loses and repeats."""
+_UNPROMISED: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Settle(9),
+    choices.Request(1, "v"),
+    choices.Settle(9),
+    choices.Elect(3, 1),
+    choices.Receive(1, 3),  # CEPOCH, which the leader answers with NEWEPOCH and NEWLEADER
+    choices.Overtake(1, 3),
+    choices.Receive(3, 1),  # NEWLEADER
+    choices.Elect(3, 1),
+    choices.Settle(9),
+)
+"""p3 joins late over a link that is not FIFO."""
+_NO_QUORUM: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Settle(9),
+    choices.Crash(2),
+    choices.Request(1, "v"),
+    choices.Sync(1),
+    choices.Notice(1, 2),
+    choices.Lead(1, (3,)),
+    choices.Settle(9),
+    choices.Request(1, "v'"),
+    choices.Settle(9),
+)
+"""The only follower of p1 fails, and p3 takes its place."""
 _CHAIN = ZabSwitches(dissemination="chain")
 _RELAY_FAILS: tuple[AnyChoice, ...] = (
     choices.Lead(1, (2, 3, 4)),
@@ -190,6 +217,32 @@ SCENARIOS = (
             holds=("total order", "po causal order", "full causal order"),
             judged_by=_COMPARED,
             delivered=dict.fromkeys((1, 2, 3), "v'⟨2,1⟩ v⟨1,1⟩ v''⟨4,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-newleader-unpromised",
+        "a follower is sent NEWLEADER of an epoch that it has not promised",
+        "DSN 2011, IV, step f.2.1",
+        "On a FIFO channel NEWEPOCH always comes first. Here NEWLEADER overtakes it, so f.p ≠ e': p3 takes nothing of "
+        "the initial history, and begins a new iteration. In that one it promises e', and delivers v.",
+        scheduled("zab", 3, *_UNPROMISED, mutant="non-fifo-link"),
+        Outcome(
+            holds=("agreement", "invariant 3"),
+            judged_by=("core", "invariant 3"),
+            delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-no-quorum",
+        "a leader that no quorum follows gives leadership up",
+        "DSN 2011, V-B and V-D",
+        "p2 fails, and nobody else follows p1. So v is not delivered, and p1 goes back to ELECTION. Once p3 follows "
+        "it, p1 leads a new epoch, in which v, that p1 had accepted, is part of the initial history.",
+        scheduled("zab", 3, *_NO_QUORUM),
+        Outcome(
+            holds=("total order", "primary integrity"),
+            judged_by=("core",),
+            delivered=dict.fromkeys((1, 3), "v⟨1,1⟩ v'⟨2,1⟩"),
         ),
     ),
     Scenario(

@@ -298,6 +298,30 @@ SCENARIOS = (
         (Establish(1, 0, 1), Establish(3, 0, 1)),
     ),
     Scenario(
+        "ladis-slow-follower",
+        "a slow follower holds nobody up",
+        "LADIS 2008, 5",
+        "Server 3 stands still. Servers 1 and 2 are a quorum, so both messages are delivered without it. When server 3 "
+        "goes on, they wait on its channel, and it delivers them in their order.",
+        scheduled(
+            "ladis",
+            3,
+            choices.Lead(1, (2, 3)),
+            choices.Settle(9),
+            choices.Pause(3),
+            choices.Request(1, "m1"),
+            choices.Request(1, "m2"),
+            choices.Settle(9),
+            choices.Wake(3),
+            choices.Settle(9),
+        ),
+        Outcome(
+            holds=("total order", "agreement"),
+            judged_by=_LADIS,
+            delivered=dict.fromkeys((1, 2, 3), "m1⟨1,1⟩ m2⟨1,2⟩"),
+        ),
+    ),
+    Scenario(
         "ladis-follower-fails",
         "a follower fails, and the service goes on",
         "LADIS 2008, 2, smooth failure handling",
