@@ -1,10 +1,11 @@
 """Measures how long a step, and going back, takes on the page of `zabcheck play`: 200 steps, five processes.
 
 What the server does is measured: it executes the choice, judges it, tries what can be chosen next, and draws. Then the
-memory that a session of 10,000 steps with 50 branches takes.
+memory that a session of 10,000 steps with 50 branches takes, in a process of its own, as the command would be.
 """
 
 import resource
+from multiprocessing import get_context
 from random import Random
 from time import perf_counter, process_time
 
@@ -14,6 +15,7 @@ from zabcheck.mutants.catalogue import mutated
 from zabcheck.play.desk import Desk, Do
 from zabcheck.play.regions import regions
 from zabcheck.play.session import Session
+from zabcheck.search.run import collect_garbage_less_often
 from zabcheck.simulation import choices
 
 STEPS = 200
@@ -21,6 +23,8 @@ AFTER = (200, 2000)
 """The lengths of the runs in which steps are measured, in steps."""
 LONG = 10_000
 BRANCHES = 50
+DRAWN_EVERY = 50
+"""The choices of the long run after each of which the page is drawn."""
 KEEPS_GOING = (choices.Receive, choices.Sync, choices.Request)
 
 
@@ -28,35 +32,44 @@ def main() -> None:
     """Print the 95th percentile and the median, in milliseconds; and the peak of the memory in use, in MB."""
     rng = Random(1)
     for length in AFTER:
-        session = Session(mutated("zab"), 5)
-        session.do(choices.Lead(1, (2, 3, 4, 5)))
-        while sum(len(each.steps) for each in session.here.path) < length - STEPS // 2:
-            session.do(_drawn(rng, session))
-        desk = Desk(session)
-        there = [_milliseconds(desk, msgspec.json.encode(Do(_drawn(rng, session)))) for _ in range(STEPS // 2)]
-        back = [_milliseconds(desk, b'{"act":"undo"}') for _ in range(STEPS // 2)]
-        for name, times in (("a step", there), ("undo", back)):
-            clock, cpu = ([each[place] for each in times] for place in (0, 1))
-            print(
-                f"{name} around step {length}: p95 {_share(clock, 0.95):.0f} ms (CPU {_share(cpu, 0.95):.0f} ms), "
-                f"median {_share(clock, 0.5):.0f} ms"
-            )
+        _steps(length, rng)
+    process = get_context("spawn").Process(target=_long)
+    process.start()
+    process.join()
 
-    _long()
+
+def _steps(length: int, rng: Random) -> None:
+    session = Session(mutated("zab"), 5)
+    session.do(choices.Lead(1, (2, 3, 4, 5)))
+    while sum(len(each.steps) for each in session.here.path) < length - STEPS // 2:
+        session.do(_drawn(rng, session))
+    desk = Desk(session)
+    there = [_milliseconds(desk, msgspec.json.encode(Do(_drawn(rng, session)))) for _ in range(STEPS // 2)]
+    back = [_milliseconds(desk, b'{"act":"undo"}') for _ in range(STEPS // 2)]
+    for name, times in (("a step", there), ("undo", back)):
+        clock, cpu = ([each[place] for each in times] for place in (0, 1))
+        print(
+            f"{name} around step {length}: p95 {_share(clock, 0.95):.0f} ms (CPU {_share(cpu, 0.95):.0f} ms), "
+            f"median {_share(clock, 0.5):.0f} ms"
+        )
 
 
 def _long() -> None:
+    collect_garbage_less_often()  # as the command does
     rng, session = Random(1), Session(mutated("zab"), 3)
+    desk = Desk(session)
     session.do(choices.Lead(1, (2, 3)))
     while session.here.depth < LONG:
         simulator = session.simulator
         own: list[choices.AnyChoice] = [choices.Receive(to, sender) for to, sender, _ in simulator.waiting()]
         own += [choices.Sync(process) for process in simulator.to_sync()]
         session.do(rng.choice([*own, choices.Request(1)] if simulator.may_broadcast(1) else own))
+        if session.here.depth % DRAWN_EVERY == 0:
+            regions(desk)
     for _ in range(BRANCHES):
         session.go(rng.randrange(LONG // 2, LONG))
         session.do(choices.Crash(2))
-    regions(Desk(session))
+        regions(desk)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{LONG:,} steps with {len(session.branches())} branches: at most {peak:.0f} MB in use")
 

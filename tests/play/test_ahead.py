@@ -1,5 +1,9 @@
 """The choices of a page, where they are, and why others are not; and the end of a run, told as in the whole run."""
 
+import gc
+import weakref
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +19,10 @@ from zabcheck.play.desk import Desk
 from zabcheck.play.regions import regions
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Effect, Request
+from zabcheck.search.recording import recorder
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
+from zabcheck.simulation.simulator import Simulator
 
 
 def offers(session: Session) -> list[Offer]:
@@ -54,6 +60,23 @@ def test_what_is_not_possible_says_why(choice: Choice, why: str) -> None:
     session.do(choices.Cut(1, 2))
     session.do(choices.Crash(3))
     assert why in [offer.why_not for offer in offers(session) if offer.choice == choice]
+
+
+def test_a_look_leaves_nothing_that_only_the_garbage_collector_frees(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command has the collector run seldom: 10,000 steps took 450 MB with what was left, and 180 without."""
+    left: list[weakref.ref[Simulator]] = []
+
+    def noted(simulator: Simulator, *more: Any) -> Any:
+        left.append(weakref.ref(simulator))
+        return recorder(simulator, *more)
+
+    monkeypatch.setattr("zabcheck.play.ahead.recorder", noted)
+    gc.disable()
+    try:
+        look(led())
+        assert [each() for each in left] == [None]
+    finally:
+        gc.enable()
 
 
 def test_a_message_that_waits_behind_another_is_told_with_its_own_name() -> None:

@@ -100,6 +100,7 @@ def _recording(session: Session, path: Sequence[Position], first: int) -> Record
         else:
             assert position.choice is not None
             simulator.execute(position.choice)
+    simulator.on_step = None  # it refers to the simulator, which only the garbage collector could free then
     return Recording(session.shown(), path[0].events, initial, tuple(steps), ())
 
 

@@ -91,9 +91,12 @@ def record(replayed: Replay, prefixes: int = 0) -> Recording:
             keep()
 
         simulator.on_step = on_step
-        for choice in schedule.choices:
-            simulator.execute(choice)
-            keep()
+        try:
+            for choice in schedule.choices:
+                simulator.execute(choice)
+                keep()
+        finally:
+            simulator.on_step = None  # it refers to the simulator, which only the garbage collector could free then
     if shown != replayed.events[1:-1]:
         recorded = (started if started is not None else (), *(step.events for step in steps))
         raise ValueError(f"{NOT_DETERMINISTIC}; {_difference(replayed, recorded, steps, shown)}")
