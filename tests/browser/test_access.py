@@ -20,8 +20,7 @@ def everything_open(page: "Page") -> None:
 
 
 @pytest.mark.parametrize("name", INSPECTED)
-@pytest.mark.parametrize("width", [360, 1600])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "light"), (1600, "dark")])
 def test_axe_finds_nothing(opened: Opened, name: str, width: int, scheme: str) -> None:
     """The rules of axe-core, by which others test too."""
     from axe_playwright_python.sync_playwright import Axe
