@@ -611,6 +611,34 @@ REVIEW = (
 )
 DB_19 = (
     Claim(
+        "Why does it matter?",
+        "A partition can be replayed",
+        Checked("db19 --seed 7 --nodes 3 --rounds 1000 --proposals 10 --partition 0,1,1,0,0,2,2,0"),
+    ),
+    Claim(
+        "Discovery",
+        "The new leader's epoch is fresh: not so, fresh for itself",
+        Checked(
+            "db19 --seed 5 --nodes 5 --rounds 12 --proposals 0 --partition 4,3 --property 'epoch uniqueness'",
+            "epoch uniqueness",
+        ),
+    ),
+    Claim(
+        "Broadcast",
+        "A quorum of Acks commits: not so, it commits a gap before it, too",
+        Checked("db19 --seed 22 --nodes 2 --rounds 14 --proposals 2 --property chosen", "chosen"),
+    ),
+    Claim(
+        "Broadcast",
+        "propose() calls try_commit(), so that a single node commits",
+        Checked("db19 --seed 1 --nodes 1 --rounds 100 --proposals 3"),
+    ),
+    Claim(
+        "Cross-language invariants",
+        "If a constant drifts, the digests or the dumps tell",
+        Tested("test-kits", "tests/kits/test_db19.py"),
+    ),
+    Claim(
         "Primary-order property",
         "Of two proposals of one primary each follower delivers the first one first: not so while it is elected",
         Checked("db19 --seed 1 --nodes 3 --rounds 1000 --proposals 5", "local primary order"),

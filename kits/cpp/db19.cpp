@@ -1,4 +1,5 @@
-// The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump.
+// The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump,
+// which --dump FILE writes.
 //
 //     g++ -std=c++17 -O2 -o db19 db19.cpp; ./db19 --seed 1 --nodes 3 --rounds 1000 --proposals 10
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -370,7 +372,7 @@ string sha256(string data) {
 }
 
 [[noreturn]] void fail(const string &why) {
-    std::fprintf(stderr, "db19: %s; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…]\n",
+    std::fprintf(stderr, "db19: %s; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…] [--dump FILE]\n",
                  why.c_str());
     std::exit(2);
 }
@@ -387,7 +389,7 @@ uint64_t number(const string &option, const string &text, uint64_t least, uint64
 
 int main(int argc, char **argv) {
     std::map<string, string> given;
-    const std::set<string> options{"--seed", "--nodes", "--rounds", "--proposals", "--partition"};
+    const std::set<string> options{"--seed", "--nodes", "--rounds", "--proposals", "--partition", "--dump"};
     for (int i = 1; i < argc; i += 2) {
         if (!options.count(argv[i]) || i + 1 == argc) fail(argv[i]);
         given[argv[i]] = argv[i + 1];
@@ -407,5 +409,11 @@ int main(int argc, char **argv) {
     }
     Cluster cluster(seed, nodes, partition);
     cluster.run(rounds, proposals);
-    std::printf("%s", sha256(cluster.dump()).c_str());
+    string dump = cluster.dump();
+    if (given.count("--dump")) {
+        std::ofstream file(given["--dump"], std::ios::binary);
+        file.write(dump.data(), std::streamsize(dump.size())).flush();
+        if (!file) fail("--dump " + given["--dump"] + ": cannot be written");
+    }
+    std::printf("%s", sha256(dump).c_str());
 }

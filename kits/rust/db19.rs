@@ -1,4 +1,5 @@
-//! The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump.
+//! The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump,
+//! which `--dump FILE` writes.
 //!
 //!     rustc --edition 2021 -O -o db19 db19.rs; ./db19 --seed 1 --nodes 3 --rounds 1000 --proposals 10
 
@@ -447,8 +448,10 @@ fn sha256(data: &[u8]) -> String {
     state.iter().map(|each| format!("{each:08x}")).collect()
 }
 
+const OPTIONS: [&str; 6] = ["--seed", "--nodes", "--rounds", "--proposals", "--partition", "--dump"];
+
 fn fail(why: &str) -> ! {
-    eprintln!("db19: {why}; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…]");
+    eprintln!("db19: {why}; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…] [--dump FILE]");
     std::process::exit(2)
 }
 
@@ -465,7 +468,7 @@ fn main() {
     let mut given: BTreeMap<&str, &str> = BTreeMap::new();
     for pair in arguments.chunks(2) {
         match pair {
-            [option, value] if ["--seed", "--nodes", "--rounds", "--proposals", "--partition"].contains(&option.as_str()) => {
+            [option, value] if OPTIONS.contains(&option.as_str()) => {
                 given.insert(option, value);
             }
             _ => fail(&pair.join(" ")),
@@ -489,5 +492,9 @@ fn main() {
     let partition = ids.chunks(2).map(|pair| (pair[0], pair[1])).collect();
     let mut cluster = Cluster::new(seed, nodes as u32, partition);
     cluster.run(rounds, proposals);
-    print!("{}", sha256(&cluster.dump()));
+    let dump = cluster.dump();
+    if let Some(file) = given.get("--dump") {
+        std::fs::write(file, &dump).unwrap_or_else(|why| fail(&format!("--dump {file}: {why}")));
+    }
+    print!("{}", sha256(&dump));
 }

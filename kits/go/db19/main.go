@@ -1,4 +1,5 @@
-// The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump.
+// The cluster of the db-19 lab, to the letter of its text and of docs/db19.md: prints the SHA-256 of its dump,
+// which --dump FILE writes.
 //
 //	go build -o db19 ./db19 && ./db19 --seed 1 --nodes 3 --rounds 1000 --proposals 10
 package main
@@ -444,7 +445,7 @@ func (c *Cluster) dump() []byte {
 }
 
 func fail(why string) {
-	fmt.Fprintf(os.Stderr, "db19: %s; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…]\n", why)
+	fmt.Fprintf(os.Stderr, "db19: %s; expected --seed S --nodes N --rounds R --proposals K [--partition s,d,…] [--dump FILE]\n", why)
 	os.Exit(2)
 }
 
@@ -457,7 +458,7 @@ func number(option, text string, least, most uint64) uint64 {
 }
 
 func main() {
-	options := map[string]string{"--seed": "", "--nodes": "", "--rounds": "", "--proposals": "", "--partition": ""}
+	options := map[string]string{"--seed": "", "--nodes": "", "--rounds": "", "--proposals": "", "--partition": "", "--dump": ""}
 	given := os.Args[1:]
 	for len(given) > 0 {
 		if _, known := options[given[0]]; !known || len(given) == 1 || given[1] == "" {
@@ -484,5 +485,11 @@ func main() {
 	}
 	c := newCluster(seed, nodes, partition)
 	c.run(rounds, proposals)
-	fmt.Printf("%x", sha256.Sum256(c.dump()))
+	dump := c.dump()
+	if file := options["--dump"]; file != "" {
+		if err := os.WriteFile(file, dump, 0o666); err != nil {
+			fail("--dump " + err.Error())
+		}
+	}
+	fmt.Printf("%x", sha256.Sum256(dump))
 }
