@@ -235,15 +235,15 @@ def place_of(data: bytes, path: str) -> str:
 def line_of(data: bytes, path: str) -> str:
     """Return the line of the value at `path`, such as `choices[3].process`, in a file of JSON: ", line 3".
 
-    If there is no such value, it is the line of the innermost one around it that there is. "" if the file is one line,
-    or if it has nothing of the path. Cost: O(the file up to there).
+    If there is no such value, it is the line of the innermost one around it that there is. "" if the file has nothing
+    of the path. Cost: O(the file up to there).
     """
     text = data.decode(errors="replace").rstrip()
     start = at = _after_space(text, 0)
     with suppress(ValueError, IndexError, RecursionError):
         for part in _PARTS.findall(path):
             at = _value_in(text, at, part)
-    return f", line {text.count(chr(10), 0, at) + 1}" if at > start and chr(10) in text else ""
+    return f", line {text.count(chr(10), 0, at) + 1}" if at > start else ""
 
 
 def _value_in(text: str, at: int, part: str) -> int:

@@ -150,7 +150,7 @@ def with_bad_findings(root: Path) -> None:
     ("break_it", "said"),
     [
         (without_plan, "c: expected the folder of a campaign, there is no campaign.json"),
-        (with_another_plan, "c/campaign.json, field `version`: expected 1"),
+        (with_another_plan, "c/campaign.json, line 1, field `version`: expected 1"),
         (without_parts, "c: no part of this campaign is finished yet"),
         (cut_off, "c/runs/part-000001.parquet: "),
         (no_parquet, "c/runs/part-000001.parquet: "),

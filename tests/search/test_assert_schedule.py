@@ -143,7 +143,7 @@ def test_a_schedule_that_leads_nowhere_passes() -> None:
         ("{}", {}, "^schedule: .*`protocol`|^schedule: .*version"),
         ("", {}, "^schedule, line 1: expected a schedule, the file is empty"),
         ("\ud800", {}, "^schedule"),
-        ({"version": 2}, {}, "^schedule, field `version`"),
+        ({"version": 2}, {}, "^schedule, line 1, field `version`"),
         (TEXT, {"mutant": "no-such"}, "^no mutant `no-such` of protocol `zab`"),
         (TEXT, {"protocol": "no-such"}, "^no protocol `no-such`"),
         (

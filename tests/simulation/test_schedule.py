@@ -223,19 +223,17 @@ def choices_from_the_first_line_on(data: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("layout", "line"),
     [
-        (one_line, ""),
+        (one_line, ", line 1"),
         (a_field_a_line, ", line 11"),
         (two_choices_a_line, ", line 3"),
         (choices_from_the_first_line_on, ", line 3"),
     ],
 )
 def test_the_line_is_told_however_the_file_is_laid_out(layout: Callable[[bytes], bytes], line: str) -> None:
-    """A file of one line has none."""
     data = layout(dump(Schedule(1, "zab", 3, (Heal(), Heal(), Elect(1, 4), Heal(), Heal()))))
     wrong = f"{line}, field `choices[2].leader`: expected a process from 1 to 3, found 4"
     assert error(data) == wrong
-    if line:
-        assert b'"leader":4' in data.splitlines()[int(line.removeprefix(", line ")) - 1]
+    assert b'"leader":4' in data.splitlines()[int(line.removeprefix(", line ")) - 1]
 
 
 def test_a_file_that_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -293,7 +293,7 @@ def test_a_log_line_that_is_not_understood(zabcheck: Command, tmp_path: Path) ->
             SCHEDULE.replace('"wait","seconds":0', '"kill","server":"D"'),
             "field `choices[0].server`: expected one of A, B, C,",
         ),
-        (SCHEDULE.replace("[", "").replace("]", ""), "s.json, field `choices`: Expected `array`, got `object`"),
+        (SCHEDULE.replace("[", "").replace("]", ""), "s.json, line 1, field `choices`: Expected `array`, got `object`"),
         (SCHEDULE.replace('"servers":3', '"servers":4'), "field `servers`: Invalid value 4; expected one of: 3, 5"),
         (SCHEDULE[:-1], "s.json"),
     ],

@@ -83,12 +83,12 @@ def test_a_difference_at_the_start_is_told_at_the_first_step() -> None:
 @pytest.mark.parametrize(
     ("data", "why"),
     [
-        (b"{", "report.json: Input data was truncated; expected what `zabcheck replay --on-zookeeper"),
-        (report(choices=27), "report.json, field `choices`: expected 28, those of run.json, found 27"),
-        (report(zookeeper="2.0.0"), "report.json, field `zookeeper`: the model has no ZooKeeper 2.0.0"),
+        (b"{", "report.json, line 1: expected a report as one JSON object, "),
+        (report(choices=27), "report.json, line 1, field `choices`: expected 28, those of run.json, found 27"),
+        (report(zookeeper="2.0.0"), "report.json, line 1, field `zookeeper`: the model has no ZooKeeper 2.0.0"),
         (report(zookeeper="3.9.5"), "run.json: cannot be had on real servers: its version is 3.8"),
-        (report(choices="x"), "report.json, field `choices`: Expected `int`, got `str`; expected what"),
-        (report({**MATCHED, "difference": {**DIFFERENCE, "choice": 28}}), "report.json, field `choices`: expected 28"),
+        (report(choices="x"), "report.json, line 1, field `choices`: Expected `int`, got `str`; a report is what"),
+        (report({**MATCHED, "difference": {**DIFFERENCE, "choice": 28}}), "report.json, line 1, field `choices`: "),
     ],
 )
 def test_a_report_of_something_else_is_refused(zabcheck: Command, tmp_path: Path, data: bytes, why: str) -> None:

@@ -219,31 +219,31 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         ("{", "x.json, line 1: expected a schedule as one JSON object, Input data was truncated"),
         (
             '{"version":3,"protocol":"zookeeper","servers":3,"choices":[]}',
-            "x.json, field `version`: expected 1 or 2",
+            "x.json, line 1, field `version`: expected 1 or 2",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ack"}]}',
-            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":["x"]}]}',
-            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"multi","server":"A"}]}',
-            "x.json, field `version`: expected 2 for a schedule with sessions, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with sessions, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"observers":1,"choices":[]}',
-            "x.json, field `version`: expected 2 for a schedule with observers, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with observers, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wipe","server":"A"}]}',
-            "x.json, field `version`: expected 2 for a schedule with wiped or restored disks, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with wiped or restored disks, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"properties":[{"name":"jute.maxbuffer","value":"3"}],"choices":[]}',
-            "x.json, field `version`: expected 2 for a schedule with properties, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with properties, found 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"properties":[{"name":"java.home","value":"3"}],"choices":[]}',
@@ -256,58 +256,58 @@ def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"observers":1,"choices":[{"choice":"kill","server":"E"}]}',
-            "x.json, field `choices[0].server`: expected one of A, B, C, D, leader, found E",
+            "x.json, line 1, field `choices[0].server`: expected one of A, B, C, D, leader, found E",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"get","server":"A","of":"D"}]}',
-            "x.json, field `choices[0].of`: expected one of A, B, C, leader, found D",
+            "x.json, line 1, field `choices[0].of`: expected one of A, B, C, leader, found D",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"read","server":"A","fields":["currentEpoch","maxCommitedLog"]}]}',
-            "x.json, field `choices[0].fields`: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
+            "x.json, line 1, field `choices[0].fields`: no field `maxCommitedLog`; did you mean `maxCommittedLog`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"read","server":"A","fields":[]}]}',
-            "x.json, field `choices[0].fields`: Expected `array` of length >= 1",
+            "x.json, line 1, field `choices[0].fields`: Expected `array` of length >= 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"go","server":"A","point":"ak"}]}',
-            "x.json, field `choices[0].point`: no point `ak`; did you mean `ack`?",
+            "x.json, line 1, field `choices[0].point`: no point `ak`; did you mean `ack`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"stop","server":"A","point":"ack","nth":0}]}',
-            "x.json, field `choices[0].nth`: Expected `int` >= 1",
+            "x.json, line 1, field `choices[0].nth`: Expected `int` >= 1",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,'
             '"choices":[{"choice":"powerloss","server":"A","point":"log-forc"}]}',
-            "x.json, field `choices[0].point`: no point `log-forc`; did you mean `log-force`?",
+            "x.json, line 1, field `choices[0].point`: no point `log-forc`; did you mean `log-force`?",
         ),
         (
             '{"version":2,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A","bytes":-1}]}',
-            "x.json, field `choices[0].bytes`: Expected `int` >= 0",
+            "x.json, line 1, field `choices[0].bytes`: Expected `int` >= 0",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"powerloss","server":"A"}]}',
-            "x.json, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
+            "x.json, line 1, field `version`: expected 2 for a schedule with points, fields or power failures, found 1",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":4,"choices":[]}',
-            "x.json, field `servers`: Invalid value 4; expected one of: 3, 5",
+            "x.json, line 1, field `servers`: Invalid value 4; expected one of: 3, 5",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill"}]}',
-            "x.json, field `choices[0]`: Object missing required field `server`",
+            "x.json, line 1, field `choices[0]`: Object missing required field `server`",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"kill","server":"D"}]}',
-            "x.json, field `choices[0].server`: expected one of A, B, C, leader, found D",
+            "x.json, line 1, field `choices[0].server`: expected one of A, B, C, leader, found D",
         ),
         (
             '{"version":1,"protocol":"zookeeper","servers":3,"choices":[{"choice":"wait","seconds":99}]}',
-            "x.json, field `choices[0].seconds`: Expected `float` <= 30.0",
+            "x.json, line 1, field `choices[0].seconds`: Expected `float` <= 30.0",
         ),
     ],
 )

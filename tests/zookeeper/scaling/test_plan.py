@@ -19,7 +19,7 @@ def test_a_plan_is_read_as_it_is_written(name: str) -> None:
     [
         (b"", "plan.json, line 1: expected a plan, the file is empty"),
         (b"x", "plan.json, line 1: expected a plan as one JSON object, JSON is malformed: invalid character (byte 0)"),
-        (b'{"version":2}', "plan.json, field `version`: expected 1"),
+        (b'{"version":2}', "plan.json, line 1, field `version`: expected 1"),
         (HEAD.replace(b"3.9.5", b"new") + b'{"step":"stop","server":1}\n]}', "field `zookeeper`: expected a version"),
         (HEAD + b"]}", "field `steps`: Expected `array` of length >= 1"),
         (

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import Meta, Struct, structs
 
 from zabcheck.cli.commands import BadInput
-from zabcheck.invariants.diagnosis import NOT_DECODED, message_and_path, why_not_decoded
+from zabcheck.invariants.diagnosis import NOT_DECODED, malformed, place_of
 from zabcheck.play.desk import Layer
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.zookeeper.conformance.conform import release_of
@@ -45,15 +45,14 @@ def layer_of(data: bytes, name: str, schedule: Schedule, file: str) -> tuple[Sch
     try:
         report = msgspec.json.decode(data, type=_Report)
     except NOT_DECODED as error:
-        message, path = message_and_path(error) if isinstance(error, msgspec.ValidationError) else ("", "")
-        where = f", field `{path}`" if path else ""
-        expected = "expected what `zabcheck replay --on-zookeeper --format json` prints"
-        raise BadInput(f"{name}{where}: {message or why_not_decoded(error)}; {expected}") from None
+        why = malformed(data, error, _Report, "report", 1)
+        prints = "a report is what `zabcheck replay --on-zookeeper --format json` prints"
+        raise BadInput(f"{name}{why}; {prints}") from None
     if schedule.protocol != ZOOKEEPER.name:
         raise BadInput(f"{file}: expected a run of the model `zookeeper`, it is of `{schedule.protocol}`")
     release = release_of(report.zookeeper)
     if release is None:
-        raise BadInput(f"{name}, field `zookeeper`: the model has no ZooKeeper {report.zookeeper}")
+        raise BadInput(f"{name}{place_of(data, 'zookeeper')}: the model has no ZooKeeper {report.zookeeper}")
     try:
         run = as_servers_are(schedule, release)
         translation = translate(run)
@@ -61,7 +60,8 @@ def layer_of(data: bytes, name: str, schedule: Schedule, file: str) -> tuple[Sch
         raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
     length = len(translation.executed)
     if report.choices != length or any(each.difference and each.difference.choice >= length for each in report.runs):
-        raise BadInput(f"{name}, field `choices`: expected {length}, those of {file}, found {report.choices}")
+        where = place_of(data, "choices")
+        raise BadInput(f"{name}{where}: expected {length}, those of {file}, found {report.choices}")
     done: list[list[str]] = [[] for _ in translation.executed]
     compared: list[set[str]] = [set() for _ in translation.executed]
     for choice, number in zip(translation.schedule.choices, translation.sources, strict=True):
