@@ -37,22 +37,22 @@ NUMBERS = {
 CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 1950,
-    "merge": 1250,
-    "replay": 1500,
-    "explain": 400,
-    "play": 50,
-    "recording": 300,
-    "configuration": 1600,
-    "gate": 500,
-    "arguments": 800,
-    "plan": 200,
-    "disk": 500,
-    "campaign": 200,
-    "checkpoint": 150,
-    "certificate": 200,
-    "jar": 150,
-    "columns": 250,
+    "check": 975,
+    "merge": 625,
+    "replay": 750,
+    "explain": 200,
+    "play": 25,
+    "recording": 150,
+    "configuration": 800,
+    "gate": 250,
+    "arguments": 400,
+    "plan": 100,
+    "disk": 250,
+    "campaign": 100,
+    "checkpoint": 75,
+    "certificate": 100,
+    "jar": 75,
+    "columns": 125,
 }
 BLOCKS = [
     (kind, range(first, min(first + BLOCK, LONG[kind]))) for kind in KINDS for first in range(0, LONG[kind], BLOCK)
@@ -78,8 +78,8 @@ def test_there_is_an_answer_at_length(kind: str, numbers: range, tmp_path: Path)
     fuzz(kind, numbers, tmp_path)
 
 
-def test_these_are_ten_thousand_cases() -> None:
-    assert sum(len(numbers) for _, numbers in BLOCKS) == 10_000
+def test_these_are_five_thousand_cases() -> None:
+    assert sum(len(numbers) for _, numbers in BLOCKS) == 5_000
 
 
 DONE: dict[str, tuple[Callable[[], object], str | None]] = {
