@@ -8,7 +8,7 @@ from docs.generators.output import DOCS, read, zabcheck
 
 PAGE = DOCS / "evaluation.md"
 SHOWN = re.compile(r"(\$ zabcheck evaluate --out docs/evaluation\n)(.*?)(?=```)", re.DOTALL)
-PLOTS = ("throughput.svg", "latency.svg", "broadcast.svg", "relays.svg", "recovery.svg")
+PLOTS = ("throughput.svg", "outstanding.svg", "latency.svg", "broadcast.svg", "relays.svg", "recovery.svg")
 
 
 def made() -> dict[Path, str]:

@@ -122,7 +122,7 @@ class Claim(NamedTuple):
     by: Bug | Played | Checked | Evaluated | Tested | None = None
 
 
-LOAD, SINGLE = "Throughput under load", "Latency of a single operation"
+LOAD, BOUNDS, SINGLE = "Throughput under load", "Load on 3 servers", "Latency of a single operation"
 COMMITS, PATHS, RECOVERY = "A single operation with and without COMMITs", "PROPOSE and COMMIT to all", "Recovery after"
 """The tables of the evaluation."""
 
@@ -141,6 +141,14 @@ DSN_2011 = (
     Claim("I, figure 1", "Paxos delivers a primary's second change without its first", Played("paxos-figure-1")),
     Claim("I", "Batches in one proposal at a time prevent that", Played("paxos-figure-1-batches")),
     Claim("I", "… and one proposal at a time alone does not: an old value comes back", Played("paxos-one-outstanding")),
+    Claim(
+        "I",
+        "… and costs throughput or latency",
+        Evaluated(
+            "3 servers with write cache, one at a time: {} operations a second, 1,000: {}",
+            (Figure(BOUNDS, 1, 1), Figure(BOUNDS, 1000, 1)),
+        ),
+    ),
     Claim(
         "I, efficient recovery",
         "A new primary copies what it lacks, which the last zxid of each process tells",
@@ -516,7 +524,10 @@ LADIS_2008 = (
     Claim(
         "2, bursty high throughput",
         "Many operations are outstanding at any time",
-        Evaluated("3 servers, 1,000 outstanding: {} operations a second", (Figure(LOAD, 3, 1),)),
+        Evaluated(
+            "3 servers: {} operations a second with 10 outstanding, {} with 1",
+            (Figure(BOUNDS, 10, 0), Figure(BOUNDS, 1, 0)),
+        ),
     ),
     Claim("2, smooth failure handling", "A follower that fails interrupts nothing", Played("ladis-follower-fails")),
     Claim(
@@ -559,6 +570,15 @@ LADIS_2008 = (
     ),
     Claim("4.1", "… of which each counts those of its epoch alone (our decision)", Bug("count-acks-of-any-epoch")),
     Claim("4.1", "… once it has the log of its leader (our decision)", Bug("deliver-own-log-at-acks")),
+    Claim(
+        "4.1",
+        "… while a late joiner is told what it has missed (our decision)",
+        Checked(
+            "explore --mutant commit-ld-initial --switch commits=acks --processes 2 --epochs 1 --txns 1 --timeouts 1 "
+            "--crashes 0",
+            "epoch progress",
+        ),
+    ),
     Claim("4.2, figure 3", "A message that one process has delivered cannot be forgotten", Played("ladis-figure-3")),
     Claim("4.2, figure 3", "… which the new leader has to fetch", Played("ladis-figure-3-forgotten")),
     Claim("4.2, figure 3", "… unless it has the highest zxid, an optimization", Played("ladis-figure-3-fetched")),

@@ -22,17 +22,17 @@ def test_the_report_is_printed(zabcheck: Command) -> None:
     result = zabcheck(*SHORT, "--servers", "5,3", "--setting", "size=2048")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
-    assert lines[0].startswith("Zab in simulated time: 32 runs, ")
+    assert lines[0].startswith("Zab in simulated time: 35 runs, ")
     assert lines[1] == "load: 20 operations of 2,048 bytes, 10 outstanding"
     assert "servers     cap  network only  disk with write cache  disk without write cache" in result.out
     caps = [line.split()[1] for line in lines if line.startswith(("      3  30", "      5  15"))]
     assert caps == ["30,518", "15,259"]
-    assert lines[-1] == "PASS: 32 runs were measured, and 6 properties held in all of them"
+    assert lines[-1] == "PASS: 35 runs were measured, and 6 properties held in all of them"
     assert lines[-8:-2] == [
-        "integrity: holds, exercised in 32 runs",
-        "total order: holds, exercised in 32 runs",
-        "agreement: holds, exercised in 32 runs",
-        "local primary order: holds, exercised in 32 runs",
+        "integrity: holds, exercised in 35 runs",
+        "total order: holds, exercised in 35 runs",
+        "agreement: holds, exercised in 35 runs",
+        "local primary order: holds, exercised in 35 runs",
         "global primary order: holds, exercised in 4 runs",
         "primary integrity: holds, exercised in 4 runs",
     ]
@@ -40,16 +40,24 @@ def test_the_report_is_printed(zabcheck: Command) -> None:
 
 def test_the_files_are_plots_and_what_was_measured(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck(*SHORT, "--servers", "3,4", "--out", "a/b", "--format", "json")
-    names = ["throughput.svg", "latency.svg", "broadcast.svg", "relays.svg", "recovery.svg", "evaluation.json"]
+    names = [
+        "throughput.svg",
+        "outstanding.svg",
+        "latency.svg",
+        "broadcast.svg",
+        "relays.svg",
+        "recovery.svg",
+        "evaluation.json",
+    ]
     assert result.json["files"] == [f"a/b/{name}" for name in names]
     assert sorted(path.name for path in (tmp_path / "a/b").iterdir()) == sorted(names)
-    for name in names[:5]:
+    for name in names[:6]:
         tree = ElementTree.parse(tmp_path / "a/b" / name)
         assert tree.getroot().tag == "{http://www.w3.org/2000/svg}svg"
     written = msgspec.json.decode((tmp_path / "a/b/evaluation.json").read_bytes())
     told = {name: value for name, value in result.json.items() if name not in ("version", "command", "files")}
     assert written == told
-    assert msgspec.convert(written, Evaluation).runs == 32
+    assert msgspec.convert(written, Evaluation).runs == 35
 
 
 @pytest.mark.slow
@@ -57,7 +65,7 @@ def test_only_what_is_asked_for_is_measured(zabcheck: Command, tmp_path: Path) -
     options = ("--servers", "3", "--disk", "no-cache, none", "--history", "none", "--out", ".", "--format", "json")
     result = zabcheck(*SHORT[:5], *options)
     assert [row["disk"] for row in result.json["throughput"]] == ["network only", "disk without write cache"]
-    assert (result.json["recovery"], result.json["runs"]) == ([], 12)
+    assert (result.json["recovery"], result.json["runs"]) == ([], 14)
     assert not (tmp_path / "recovery.svg").exists()
     assert [row["status"] for row in result.json["properties"]][-2:] == ["not exercised", "not exercised"]
 
@@ -65,7 +73,7 @@ def test_only_what_is_asked_for_is_measured(zabcheck: Command, tmp_path: Path) -
 def test_two_servers_do_not_recover(zabcheck: Command) -> None:
     """None is a quorum."""
     result = zabcheck(*SHORT, "--servers", "2", "--disk", "none", "--format", "json")
-    assert (result.code, result.json["recovery"], result.json["runs"]) == (0, [], 10)
+    assert (result.code, result.json["recovery"], result.json["runs"]) == (0, [], 11)
 
 
 def test_every_setting_counts(zabcheck: Command) -> None:

@@ -60,6 +60,19 @@ def test_without_a_cache_it_is_flat_up_to_seven_servers_and_falls_then(found: Ev
     assert thirteen.network > 0.97
 
 
+def test_more_outstanding_proposals_are_faster_until_something_is_saturated(found: Evaluation) -> None:
+    network, cached, uncached = (
+        [row.operations_per_second for row in found.bounds if row.disk == disk]
+        for disk in (NETWORK_ONLY, CACHED, UNCACHED)
+    )
+    assert network[1:] == [network[-1]] * 3
+    assert cached[0] < cached[1] < 0.6 * cached[2]
+    assert cached[2] == pytest.approx(cached[3], rel=0.02)
+    assert all(a < b for a, b in pairwise(uncached))
+    one = PLAN.costs.ping + PLAN.cached_sync
+    assert 0.85 * 10**9 / one < cached[0] < 10**9 / one  # of one at a time, each waits for a ping and a sync
+
+
 def test_half_of_what_is_outstanding_is_synced_at_once(found: Evaluation) -> None:
     """While one half is synced the other waits."""
     three, *_ = under_load(found, UNCACHED)
@@ -119,8 +132,8 @@ def test_more_servers_recover_more_slowly(found: Evaluation) -> None:
 
 
 def test_every_run_is_judged_by_the_six(found: Evaluation) -> None:
-    assert found.runs == PLAN.runs == 60
+    assert found.runs == PLAN.runs == 69
     assert [(row.property, row.status) for row in found.properties] == [(name, "holds") for name in SIX]
     by = {row.property: row.exercised for row in found.properties}
-    assert by["integrity"] == 60
+    assert by["integrity"] == 69
     assert by["primary integrity"] == 18  # of one primary alone there is nothing to judge

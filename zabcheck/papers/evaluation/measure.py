@@ -25,7 +25,15 @@ from zabcheck.invariants import (
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.papers.evaluation.cluster import Cluster
 from zabcheck.papers.evaluation.costs import SECOND, Costs, Disk
-from zabcheck.papers.evaluation.results import BroadcastRow, JudgedRow, LatencyRow, RecoveryRow, RelayRow, ThroughputRow
+from zabcheck.papers.evaluation.results import (
+    BoundRow,
+    BroadcastRow,
+    JudgedRow,
+    LatencyRow,
+    RecoveryRow,
+    RelayRow,
+    ThroughputRow,
+)
 from zabcheck.protocols.base import Message, Protocol
 from zabcheck.protocols.zab import ZAB
 from zabcheck.protocols.zab.messages import NewLeader
@@ -35,6 +43,8 @@ LEADER = 1
 """The leader of every cluster, until it crashes."""
 WAYS = {"leader": "with COMMITs", "acks": "without COMMITs"}
 """The ways to broadcast, by the value of the switch `commits`, and their names in reports."""
+LEAST_COUNTED = 100
+"""The fewest operations that are measured with a bound of proposals."""
 SINGLE_OPERATIONS = 3
 """The number of operations that are made one at a time to measure a latency; the last one is measured."""
 
@@ -159,6 +169,19 @@ def throughput(
         disk_busy=round(synced / time, 3),
         per_sync=round(operations / count, 1) if count else 0.0,
     )
+
+
+def bounded(
+    judged: Judged, servers: int, disk: Disk | None, costs: Costs, outstanding: int, name: str, protocol: Protocol = ZAB
+) -> BoundRow:
+    """Measure a leader with a bound of proposals: ten times as many operations, and at least `LEAST_COUNTED`."""
+    operations = max(LEAST_COUNTED, 10 * outstanding)
+    return bound_of(throughput(judged, servers, disk, costs, operations, outstanding, name, protocol), outstanding)
+
+
+def bound_of(row: ThroughputRow, outstanding: int) -> BoundRow:
+    """Return what a load with this bound has shown."""
+    return BoundRow(outstanding, row.servers, row.disk, row.operations_per_second, row.latency_ns)
 
 
 def _used(cluster: Cluster) -> tuple[int, int, int]:

@@ -18,8 +18,19 @@ from zabcheck.papers.evaluation.costs import (
     Costs,
     Disk,
 )
-from zabcheck.papers.evaluation.measure import WAYS, Judged, broadcast, latency, recovery, relay, throughput
+from zabcheck.papers.evaluation.measure import (
+    WAYS,
+    Judged,
+    bound_of,
+    bounded,
+    broadcast,
+    latency,
+    recovery,
+    relay,
+    throughput,
+)
 from zabcheck.papers.evaluation.results import (
+    BoundRow,
     BroadcastRow,
     Evaluation,
     LatencyRow,
@@ -38,6 +49,10 @@ LEAST_TO_RECOVER = 3
 
 FEWER = 4
 """Shapes are compared with a fourth of the plan's operations: the network alone is steady much sooner than a disk."""
+ON_THE_WAY = 200
+"""The most operations that are outstanding when shapes are compared: twice what fills the longest chain."""
+BOUNDS = (1, 10, 100)
+"""The bounds of proposals that the plan's `outstanding` is compared with, if they are less."""
 UNDER_WAY = 100
 """The most operations that are outstanding when a leader crashes; fewer if the plan's `outstanding` is less."""
 
@@ -67,12 +82,20 @@ class Plan(Struct, frozen=True):
         return Disk(DISKS[name], self.cached_sync if name == "cache" else self.uncached_sync, self.disk_rate)
 
     @property
+    def bounds(self) -> tuple[int, ...]:
+        """The bounds of proposals that are measured besides `outstanding`."""
+        return tuple(bound for bound in BOUNDS if bound < self.outstanding)
+
+    @property
     def runs(self) -> int:
         """The number of runs."""
         recovering = sum(servers >= LEAST_TO_RECOVER for servers in self.servers)
-        return (2 * len(self.disks) + len(WAYS) + 2 * len(SHAPES)) * len(self.servers) + 2 * len(
-            self.histories
-        ) * recovering
+        bounded = len(self.bounds) * len(self.disks)
+        return (
+            bounded
+            + (2 * len(self.disks) + len(WAYS) + 2 * len(SHAPES)) * len(self.servers)
+            + 2 * len(self.histories) * recovering
+        )
 
 
 def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB) -> Evaluation:
@@ -93,6 +116,12 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
             throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
         )
         on_run(judged.runs)
+    fewest = min(plan.servers)
+    bounds: list[BoundRow] = []
+    for bound, disk in product(plan.bounds, plan.disks):
+        bounds.append(bounded(judged, fewest, plan.disk(disk), plan.costs, bound, DISKS[disk], protocol))
+        on_run(judged.runs)
+    bounds += [bound_of(row, plan.outstanding) for row in under_load if row.servers == fewest]
     ways: list[BroadcastRow] = []
     for commits, servers in product(WAYS, plan.servers):
         ways.append(broadcast(judged, servers, commits, plan.costs, protocol))
@@ -100,7 +129,8 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
     relayed: list[RelayRow] = []
     for shape, servers in product(SHAPES, plan.servers):
         operations = -(-plan.operations // FEWER)
-        relayed.append(relay(judged, servers, shape, plan.costs, operations, plan.outstanding, protocol))
+        outstanding = min(plan.outstanding, ON_THE_WAY)
+        relayed.append(relay(judged, servers, shape, plan.costs, operations, outstanding, protocol))
         on_run(judged.runs)
     for histories in ("full", "missing"):
         for history, servers in product(plan.histories, plan.servers):
@@ -122,7 +152,7 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
             on_run(judged.runs)
     seconds = round(process_time() - start, 2)
     return Evaluation(
-        _settings(plan), under_load, single, ways, relayed, recovered, judged.runs, judged.rows(), seconds
+        _settings(plan), under_load, bounds, single, ways, relayed, recovered, judged.runs, judged.rows(), seconds
     )
 
 

@@ -114,7 +114,11 @@ def drawn(found: Evaluation) -> dict[str, str]:
 
 def plots_of(found: Evaluation) -> dict[str, Plot]:
     """Return the plots by the names of their files, without suffix."""
-    drawn = {"throughput": _plot_of_throughput(found), "latency": _plot_of_latency(found)}
+    drawn = {
+        "throughput": _plot_of_throughput(found),
+        "outstanding": _plot_of_bounds(found),
+        "latency": _plot_of_latency(found),
+    }
     if found.broadcast:
         drawn["broadcast"] = _plot_of_broadcast(found.broadcast)
     if found.relays:
@@ -140,6 +144,23 @@ def _plot_of_throughput(found: Evaluation) -> Plot:
         "operations a second",
         tuple(lines),
         note=f"Simulated; {found.settings.outstanding:,} outstanding. The cap is bandwidth / ((n - 1) × size).",
+    )
+
+
+def _plot_of_bounds(found: Evaluation) -> Plot:
+    """Plot the throughput over the number of proposals that may be outstanding."""
+    lines = []
+    for disk in disks_of(found.bounds):
+        mine = [row for row in found.bounds if row.disk == disk]
+        lines.append(Line(disk, tuple((row.outstanding, row.operations_per_second) for row in mine)))
+    return Plot(
+        f"Throughput of {found.bounds[0].servers} servers, by outstanding proposals",
+        "proposals that may be outstanding",
+        "operations a second",
+        tuple(lines),
+        note="Simulated; further requests wait at the leader.",
+        log_x=True,
+        log_y=True,
     )
 
 

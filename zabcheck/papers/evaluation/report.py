@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.papers.evaluation.results import (
+    BoundRow,
     BroadcastRow,
     Evaluation,
     LatencyRow,
@@ -40,6 +41,13 @@ def _parts(pen: Pen, found: Evaluation) -> Iterator[RenderableType]:
     yield Text()
     yield pen.write("Busy at the leader: network card, disk; operations a sync", BOLD)
     yield _busy(found.throughput)
+    yield Text()
+    yield pen.write(
+        f"Load on {counted(found.bounds[0].servers, 'server', 'servers')}, by the proposals that may be outstanding "
+        "(LADIS 2008, 4.2): operations a second; latency, milliseconds",
+        BOLD,
+    )
+    yield _bounds(found.bounds)
     yield Text()
     yield pen.write("Latency of a single operation, milliseconds: a client of the leader (Fig. 7), of a follower", BOLD)
     yield _latency(found.latency)
@@ -99,7 +107,7 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def disks_of(rows: Sequence[ThroughputRow] | Sequence[LatencyRow]) -> list[str]:
+def disks_of(rows: Sequence[ThroughputRow] | Sequence[BoundRow] | Sequence[LatencyRow]) -> list[str]:
     """Return the kinds of disk that were measured, in the order of the rows."""
     return list(dict.fromkeys(row.disk for row in rows))
 
@@ -135,6 +143,16 @@ def _busy(rows: Sequence[ThroughputRow]) -> Table:
 def _used(row: ThroughputRow) -> str:
     network = f"{100 * row.network:.0f} %"
     return f"{network}, {100 * row.disk_busy:.0f} %; {row.per_sync:,.1f}" if row.per_sync else network
+
+
+def _bounds(rows: Sequence[BoundRow]) -> Table:
+    by = {(row.outstanding, row.disk): row for row in rows}
+    table = _table("outstanding", *disks_of(rows))
+    for outstanding in dict.fromkeys(row.outstanding for row in rows):
+        mine = [by[outstanding, disk] for disk in disks_of(rows)]
+        cells = [f"{row.operations_per_second:,}; {row.latency_ns / MILLISECOND:,.3f}" for row in mine]
+        table.add_row(f"{outstanding:,}", *cells)
+    return table
 
 
 def _latency(rows: Sequence[LatencyRow]) -> Table:

@@ -48,6 +48,19 @@ class ThroughputRow(Struct, frozen=True):
     per_sync: float
 
 
+class BoundRow(Struct, frozen=True):
+    """A leader under load of which at most `outstanding` proposals may be outstanding (LADIS 2008, 4.2).
+
+    `latency_ns` is the mean time from a broadcast to its delivery at the leader.
+    """
+
+    outstanding: int
+    servers: int
+    disk: str
+    operations_per_second: int
+    latency_ns: int
+
+
 class LatencyRow(Struct, frozen=True):
     """The latency of a single operation, with nothing else going on.
 
@@ -125,6 +138,7 @@ class Evaluation(Struct, frozen=True):
 
     settings: Settings
     throughput: Sequence[ThroughputRow]
+    bounds: Sequence[BoundRow]
     latency: Sequence[LatencyRow]
     broadcast: Sequence[BroadcastRow]
     relays: Sequence[RelayRow]
