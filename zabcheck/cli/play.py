@@ -41,6 +41,7 @@ from zabcheck.cli.output import make_console, print_path
 from zabcheck.cli.replay import load_schedule, named_instead, protocol_of, with_protocol
 from zabcheck.cli.scenario import scenario_of
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, are_violated, asked_for, conclude, on_story
+from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.story import Story, flights_of
 from zabcheck.extras import pip_install
@@ -67,6 +68,7 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
 from zabcheck.text.words import clean, counted
+from zabcheck.zookeeper.run.distribution import Distribution
 
 if TYPE_CHECKING:
     from zabcheck.play.reading import Reading
@@ -137,6 +139,16 @@ OfServers = Annotated[
         "`replay --on-zookeeper --format json` has printed.",
     ),
 ]
+OnZookeeper = Annotated[
+    bool,
+    typer.Option(
+        "--on-zookeeper",
+        help="Execute a run of the model `zookeeper` on real servers first, once, and show what they did beside it.",
+    ),
+]
+SimulatedServers = Annotated[
+    bool, typer.Option("--simulated", help="With --on-zookeeper: simulate the servers instead of starting processes.")
+]
 OnPage = Annotated[
     bool | None,
     typer.Option(
@@ -165,6 +177,11 @@ def play(
     scenario: FromScenario = None,
     lesson: OfLesson = None,
     servers: OfServers = None,
+    on_zookeeper: OnZookeeper = False,
+    simulated: SimulatedServers = False,
+    java: Java = None,
+    home: Home = None,
+    classpath: Classpath = None,
     property: Properties = None,
     page: OnPage = None,
 ) -> int:
@@ -172,8 +189,15 @@ def play(
     with bad_input_for(ValueError):
         select(property)
     known, taken, layer = file or scenario or lesson, None, None
-    if servers is not None and (file is None or is_link(file) or _is_trace(file)):
-        raise BadInput("--servers: only beside a saved schedule")
+    beside = "--on-zookeeper" if on_zookeeper else "--servers" if servers is not None else None
+    if on_zookeeper and servers is not None:
+        raise BadInput("--on-zookeeper and --servers: expected one of them")
+    if beside is not None and (file is None or is_link(file) or _is_trace(file)):
+        raise BadInput(f"{beside}: only beside a saved schedule")
+    built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
+    for name, given in built.items():
+        if given is not None and not on_zookeeper:
+            raise BadInput(f"--{name}: only with --on-zookeeper")
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
@@ -188,8 +212,9 @@ def play(
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
-        if file is not None and servers is not None:
-            session, layer = _beside_servers(file, servers, property)
+        if file is not None and beside is not None:
+            wanted = found_distribution(java, home, classpath) if on_zookeeper else None
+            session, layer = _beside_servers(file, servers or wanted, simulated, property)
         elif lesson is None:
             session = _known(file, known, protocol, exec, property)
         elif _is_file(lesson):
@@ -267,12 +292,23 @@ def _known(
     return session
 
 
-def _beside_servers(file: str, report: Path, properties: Sequence[str] | None) -> tuple[Session, Layer]:
-    """Return the run that the servers of a report executed, at its beginning, and what they did."""
+def _beside_servers(
+    file: str, servers: Path | Distribution | None, simulated: bool, properties: Sequence[str] | None
+) -> tuple[Session, Layer]:
+    """Return the run that servers executed, at its beginning, and what they did.
+
+    That is read from a report, or they execute it now, `simulated` or as processes.
+    """
     from zabcheck.cli.zookeeper.layer import layer_of
+    from zabcheck.cli.zookeeper.on_servers import compared_with_servers
 
     protocol, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file)
-    run, layer = layer_of(read(report, schedules.MAX_BYTES), str(report), schedule, file)
+    if isinstance(servers, Distribution):
+        report, name = msgspec.json.encode(compared_with_servers(schedule, file, 1, servers, simulated)), "the servers"
+    else:
+        assert servers is not None
+        report, name = read(servers, schedules.MAX_BYTES), str(servers)
+    run, layer = layer_of(report, name, schedule, file)
     with bad_input_for((ValueError, StepRaised), f"{file}: "):
         session = Session.of(protocol, run, properties)
     session.go(0)

@@ -138,7 +138,7 @@ OPTIONS = {
     ],
     "replay": ["--trace", "--format", "--times", "--exact", "--java", "--zookeeper-home", "--classpath"],
     "explain": ["--property", "--write", "--write", "--format", "--merge", "--step", "--run"],
-    "play": ["--protocol", "--mutant", "--processes", "--quorums", "--switch", "--scenario", "--lesson", "--property"],
+    "play": ["--protocol", "--mutant", "--processes", "--quorums", "--switch", "--scenario", "--lesson", "--property", "--on-zookeeper"],
     "check": ["--property", "--property", "--format", "--merge"],
     "list": ["--format"],
     "scenario": ["--out", "--format"],

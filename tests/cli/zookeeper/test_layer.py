@@ -37,11 +37,12 @@ def desk(*runs: dict[str, Any]) -> Desk:
 def test_what_the_servers_did_is_told_beside_each_step(
     zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The report is what the command itself prints."""
+    """The report is what the command itself prints; without one the servers execute the run first."""
     recorded_as(monkeypatch, "lost-write-3.8.0")
     told = zabcheck("replay", LOST_WRITE, "--on-zookeeper", *fake(tmp_path), "--format", "json")
     (tmp_path / "report.json").write_text(told.out, encoding="utf-8")
     said = zabcheck("play", LOST_WRITE, "--servers", "report.json", stdin=b"\n\n").out
+    assert zabcheck("play", LOST_WRITE, "--on-zookeeper", *fake(tmp_path), stdin=b"\n\n").out == said
     _, first, second = said.split("step ")[:3]
     title = "servers of ZooKeeper 3.8.0 (p1 is C, p2 is B, p3 is A): "
     assert f"{title}let nobody elect any more\n" in first
@@ -105,3 +106,5 @@ def test_only_a_saved_run_of_the_model_has_servers(zabcheck: Command, tmp_path: 
     assert "expected a run of the model `zookeeper`" in zabcheck("play", "run.json", "--servers", "report.json").err
     beside = zabcheck("play", "--scenario", "zab-joining", "--servers", "report.json")
     assert (beside.code, beside.err) == (2, "zabcheck: --servers: only beside a saved schedule\n")
+    alone = zabcheck("play", "run.json", "--classpath", "x")
+    assert (alone.code, alone.err) == (2, "zabcheck: --classpath: only with --on-zookeeper\n")

@@ -85,6 +85,15 @@ def replay_on_servers(
     return conclude(console, code, why)
 
 
+def compared_with_servers(
+    schedule: Schedule, file: str, times: int, distribution: Distribution, simulated: bool
+) -> dict[str, Any]:
+    """Execute a run of the model like `replay_on_servers`; return what came of it as fields of the JSON form."""
+    comparison = _Comparison(schedule, Path(file), distribution.version, simulated)
+    repeat(comparison.translation.schedule, distribution, times, comparison.take, None, simulated=simulated)
+    return comparison.as_json()
+
+
 class _Comparison:
     """A run of the model beside its executions on servers of `version`, of which `tried` has the results.
 
