@@ -27,16 +27,25 @@ class _Stat(Stat, frozen=True, gc=False):
     ephemeral_owner: str = NOBODY
 
 
-class _Part(Part, frozen=True, kw_only=True, gc=False):
+class UnmatchedPart(Part, frozen=True, kw_only=True, gc=False):
+    """A part of a multi whose path is not matched yet."""
+
     path: str
 
 
 class _Request(Request, frozen=True, kw_only=True, tag="request", gc=False):
     path: str | None = None
-    parts: tuple[_Part, ...] = ()
+    parts: tuple[UnmatchedPart, ...] = ()
+    data_watches: tuple[str, ...] = ()
+    exist_watches: tuple[str, ...] = ()
+    child_watches: tuple[str, ...] = ()
+    persistent_watches: tuple[str, ...] = ()
+    recursive_watches: tuple[str, ...] = ()
 
 
-class _Result(Result, frozen=True, kw_only=True, gc=False):
+class UnmatchedResult(Result, frozen=True, kw_only=True, gc=False):
+    """The result of a part, whose path and owner are not matched yet."""
+
     path: str | None = None
     stat: _Stat | None = None
 
@@ -44,7 +53,7 @@ class _Result(Result, frozen=True, kw_only=True, gc=False):
 class _Answer(Answer, frozen=True, kw_only=True, tag="answer", gc=False):
     path: str | None = None
     stat: _Stat | None = None
-    results: tuple[_Result, ...] = ()
+    results: tuple[UnmatchedResult, ...] = ()
 
 
 class _WatchEvent(WatchEvent, frozen=True, kw_only=True, tag="event", gc=False):

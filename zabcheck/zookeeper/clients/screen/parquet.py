@@ -25,10 +25,7 @@ from zabcheck.zookeeper.clients.history import (
     Data,
     HistoryError,
     Lost,
-    Part,
-    Path,
     Request,
-    Result,
     Session,
     Zxid,
 )
@@ -47,6 +44,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     contents_of,
 )
 from zabcheck.zookeeper.clients.screen.digests import digests_within, hashes_of
+from zabcheck.zookeeper.clients.screen.lines import UnmatchedPart, UnmatchedResult
 
 _LEAST = -1 << 63
 _PATH = re.compile("/([^/]+(/[^/]+)*)?")
@@ -68,20 +66,20 @@ class _Rest(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
 class _OfRequest(_Rest):
     """The columns of a request that is not taken as a line."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[UnmatchedPart, ...] = ()
     ttl: Count = 0
     data: Data | None = None
     relative: Zxid = 0
-    data_watches: tuple[Path, ...] = ()
-    exist_watches: tuple[Path, ...] = ()
-    child_watches: tuple[Path, ...] = ()
-    persistent_watches: tuple[Path, ...] = ()
-    recursive_watches: tuple[Path, ...] = ()
+    data_watches: tuple[str, ...] = ()
+    exist_watches: tuple[str, ...] = ()
+    child_watches: tuple[str, ...] = ()
+    persistent_watches: tuple[str, ...] = ()
+    recursive_watches: tuple[str, ...] = ()
 
 
 class _OfAnswer(_Rest):
     children: tuple[str, ...] | None = None
-    results: tuple[Result, ...] = ()
+    results: tuple[UnmatchedResult, ...] = ()
     data: Data | None = None
 
 
@@ -131,9 +129,11 @@ class _Batch:
         self.valid = {each: _is_valid(batch.column(each)) for each in batch.schema.names}
 
     def take(self) -> None:
-        record = self._looked_up("record", [_KINDS.get(each, 0) for each in self._values("record")], 0)
+        self.rows = np.arange(len(self.batch))
+        record = self._looked_up("record", [_KINDS.get(each, 0) for each in self._values("record")], 0, np.int8)
         record[self.valid["rest"] & (record == 3)] = 0
-        record[self._looked_up("op", [int(each in _AS_LINES) for each in self._values("op")], 0) > 0] = 0
+        if any(each in _AS_LINES for each in self._values("op")):
+            record[self._looked_up("op", [each in _AS_LINES for each in self._values("op")], 0, np.bool_)] = 0
         self._take_lines(record == 0)
         kinds: tuple[tuple[Callable[[], None], tuple[str, ...]], ...] = (
             (lambda: self.gathering.requests.add(self._records() | self._requests()), _REQUEST),
@@ -148,7 +148,7 @@ class _Batch:
             self.rows = np.flatnonzero(self.chosen)
             if len(self.rows):
                 try:
-                    if any((self.valid[each] & self.chosen).any() for each in self.valid if each not in columns):
+                    if any(self.valid[each][self.rows].any() for each in self.valid if each not in columns):
                         raise _Doubtful
                     take()
                 except (_Doubtful, KeyError, msgspec.DecodeError, UnicodeDecodeError):
@@ -227,19 +227,19 @@ class _Batch:
     def _requests(self) -> Table:
         self._need("op")
         lines, rest = self._rest(_REQUESTS)
-        content, ttl = self._contents[self.rows], np.zeros(len(self.rows), np.int64)
+        content, ttl = self._contents(), np.zeros(len(self.rows), np.int64)
         ttl[lines] = [each.ttl for each in rest]
         self._put_data(content, lines, rest)
         modes = self.gathering.modes
         table: Table = {
             "xid": self._given("xid", _LEAST),
-            "op": self._column("op", [OPS[each] for each in self._values("op")], NO_ID, np.int8),
-            "path": self._paths[self.rows],
+            "op": self._looked_up("op", [OPS[each] for each in self._values("op")], NO_ID, np.int8),
+            "path": self._paths(),
             "expected": self._ints("version", _LEAST, -1),
-            "mode": self._column("mode", [modes[tuple(each.split(" "))] for each in self._values("mode")], 0, np.int8),
+            "mode": self._looked_up("mode", [modes[tuple(each.split(" "))] for each in self._values("mode")], 0, np.int8),
             "content": content,
             "ttl": ttl,
-            "watch": self._column("watch", [WATCHES[each] for each in self._values("watch")], 0, np.int8),
+            "watch": self._looked_up("watch", [WATCHES[each] for each in self._values("watch")], 0, np.int8),
         }
         of_multi = np.isin(table["op"][lines], [OPS["multi"], OPS["multiRead"]])
         places = self.places[self.rows[lines]].tolist()
@@ -254,7 +254,7 @@ class _Batch:
         """Return the requests about watches alone, each with its line."""
         found = np.flatnonzero(np.isin(table["op"], ABOUT_WATCHES))
         records, none, texts, watches = self._records(), _OfRequest(), self._values("path"), [*WATCHES]
-        path = self._looked_up("path", range(len(texts)), NO_ID)[self.rows[found]].tolist()
+        path = self._looked_up("path", range(len(texts)), NO_ID)[found].tolist()
         place = np.minimum(np.searchsorted(lines, found), max(len(lines) - 1, 0))
         more = [
             rest[at] if has else none for at, has in zip(place.tolist(), np.isin(found, lines).tolist(), strict=True)
@@ -292,10 +292,10 @@ class _Batch:
             if (needed & ~(valid[name] & has_stat)).any():
                 raise _Doubtful
         numbers = _numbered(_SESSION, self.gathering.sessions, self._values("ephemeralOwner"))
-        owner = self._looked_up("ephemeralOwner", numbers, 0)[self.rows]
+        owner = self._looked_up("ephemeralOwner", numbers, 0)
         lines, rest = self._rest(_ANSWERS)
         content, children, names = (
-            self._contents[self.rows],
+            self._contents(),
             np.full(len(self.rows), NONE),
             np.full(len(self.rows), NONE),
         )
@@ -306,10 +306,8 @@ class _Batch:
         table: Table = {
             "xid": self._given("xid", _LEAST),
             "zxid": np.maximum(self._ints("zxid", -1, 0), 0),
-            "error": self._looked_up("error", [errors[each] for each in self._values("error")], DONE)[self.rows].astype(
-                np.int32
-            ),
-            "created": self._paths[self.rows],
+            "error": self._looked_up("error", [errors[each] for each in self._values("error")], DONE, np.int32),
+            "created": self._paths(),
             "shown": content,
             "children": children,
             "names": names,
@@ -333,8 +331,8 @@ class _Batch:
         self._need("type")
         self._need("path")
         return {
-            "type": self._column("type", [TYPES[each] for each in self._values("type")], NO_ID, np.int8),
-            "path": self._paths[self.rows],
+            "type": self._looked_up("type", [TYPES[each] for each in self._values("type")], NO_ID, np.int8),
+            "path": self._paths(),
             "zxid": self._ints("zxid", -1, -1),
         }
 
@@ -364,10 +362,13 @@ class _Batch:
         if column.null_count == len(column):
             return np.full(len(self.rows), missing)
         values: Ints = _raw(column, np.int64)[self.rows]
-        valid = self.valid[name][self.rows]
-        if least != _LEAST and (valid & (values < least)).any():
+        wrong = values < least
+        if column.null_count:
+            valid = self.valid[name][self.rows]
+            wrong &= valid
+            values = np.where(valid, values, missing)
+        if least != _LEAST and wrong.any():
             raise _Doubtful
-        values[~valid] = missing
         return values
 
     def _given(self, name: str, least: int = 0) -> Ints:
@@ -384,34 +385,40 @@ class _Batch:
         found: list[str] = self.batch.column(name).dictionary.to_pylist()
         return found
 
-    def _looked_up(self, name: str, numbers: Sequence[int] | Ints, missing: int) -> Ints:
-        """Return by row the numbers that are those of a column's dictionary; `missing` where there is none."""
+    def _looked_up(
+        self, name: str, numbers: Sequence[int] | npt.NDArray[Any], missing: int, kind: Any = np.int64
+    ) -> npt.NDArray[Any]:
+        """Return by chosen row the numbers that are those of a column's dictionary; `missing` where there is none."""
         if not len(numbers):
-            return np.full(len(self.batch), missing)
-        indices = _raw(self.batch.column(name).indices, np.int32)  # any number where there is none
-        found: Ints = np.array(numbers, np.int64).take(indices, mode="clip")
-        found[~self.valid[name]] = missing
-        return found
-
-    def _column(self, name: str, numbers: Sequence[int], missing: int, kind: Any) -> npt.NDArray[Any]:
-        """Return the numbers of the chosen rows, as `_looked_up` does."""
-        found: npt.NDArray[Any] = self._looked_up(name, numbers, missing)[self.rows].astype(kind)
-        return found
+            return np.full(len(self.rows), missing, kind)
+        column = self.batch.column(name)
+        of_row = _raw(column.indices, np.int32)[self.rows].astype(np.intp)
+        table = np.empty(len(numbers) + 1, kind)
+        table[:-1], table[-1] = numbers, missing
+        if column.null_count:
+            of_row[~self.valid[name][self.rows]] = len(numbers)
+        return table[of_row]
 
     @cached_property
-    def _paths(self) -> npt.NDArray[np.int32]:
-        numbers = _numbered(_PATH, self.gathering.paths, self._values("path"))
-        return self._looked_up("path", numbers, NO_ID).astype(np.int32)
+    def _path_numbers(self) -> list[int]:
+        return _numbered(_PATH, self.gathering.paths, self._values("path"))
+
+    def _paths(self) -> npt.NDArray[Any]:
+        return self._looked_up("path", self._path_numbers, NO_ID, np.int32)
 
     @cached_property
-    def _contents(self) -> Ints:
+    def _digests(self) -> Ints:
+        """The digest of each text of the column of data."""
         texts = self.batch.column("data").dictionary
         if not len(texts):
-            return np.full(len(self.batch), NONE)
+            return np.zeros(0, np.int64)
         _, offsets, raw = texts.buffers()
         ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
         data = np.frombuffer(raw, np.uint8) if raw is not None else np.zeros(0, np.uint8)
-        return self._looked_up("data", digests_within(data, ends[:-1], np.diff(ends)), NONE)
+        return digests_within(data, ends[:-1], np.diff(ends))
+
+    def _contents(self) -> Ints:
+        return self._looked_up("data", self._digests, NONE)
 
 
 def _numbered(pattern: re.Pattern[str], numbers: dict[Any, int], texts: Sequence[str]) -> list[int]:
