@@ -2,8 +2,10 @@
 
 import json
 import re
+import signal
 import sys
 from io import BytesIO
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +22,16 @@ from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from tests.zookeeper.real import debian
 from zabcheck.zookeeper import clients as zabcheck_clients
 from zabcheck.zookeeper.clients import parquet
-from zabcheck.zookeeper.clients.history import Connect, Connected, HistoryEnd, dump, load
+from zabcheck.zookeeper.clients.history import (
+    Answer,
+    Connect,
+    Connected,
+    HistoryEnd,
+    HistoryFile,
+    HistoryLine,
+    dump,
+    load,
+)
 
 
 def saved(history: History, path: Path, is_whole: bool = True) -> Path:
@@ -144,9 +155,20 @@ def test_servers_may_be_disturbed_by_a_command(zabcheck: Command, tmp_path: Path
     assert json.loads(as_json.out)["disturbed"] == {"command": "true", "times": 1, "failed": 0}
 
 
-def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("ctrl_c_in_run")  # for the handler
+def test_a_history_may_be_parquet_and_is_whole_after_ctrl_c(
+    zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     served, out = WRONG(), tmp_path / "history.parquet"
-    assert zabcheck("clients", "record", "--connect", served.addresses, "--requests", "600", "--out", out).code == 1
+    write, answers = HistoryFile.write, count()
+
+    def interrupted(self: HistoryFile, line: HistoryLine) -> None:
+        if isinstance(line, Answer) and next(answers) == 700:
+            signal.raise_signal(signal.SIGINT)  # an answer that is taken, and not written yet
+        write(self, line)
+
+    monkeypatch.setattr(HistoryFile, "write", interrupted)
+    assert zabcheck("clients", "record", "--connect", served.addresses, "--requests", 1_000_000, "--out", out).code == 1
     served.close()
     lines = [*parquet.load(out.open("rb"), "history")]
     same = tmp_path / "history.jsonl"
@@ -157,6 +179,7 @@ def test_a_history_may_be_parquet(zabcheck: Command, tmp_path: Path) -> None:
     breaches = [promise["breach"] for [each] in told for promise in each["promises"] if promise["breach"] is not None]
     assert all(Path(each["least"].pop("file")).is_file() for each in breaches)
     assert told[0] == told[1]
+    assert {each["promise"] for each in told[0][0]["promises"] if each["status"] == "violated"} == {"Stat"}
     assert pq.read_table(out, columns=["mzxid"]).column(0).null_count < len(lines)
 
 

@@ -20,13 +20,13 @@ import typer
 from zabcheck.cli.check import Engine
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, check_out, opened, writing
-from zabcheck.cli.output import doing, make_console, print_json, print_path
+from zabcheck.cli.output import doing, interrupts, make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
 from zabcheck.explore.states.memory import rare_collections
 from zabcheck.extras import pip_install
 from zabcheck.invariants.diagnosis import like
-from zabcheck.text.files import write_all
+from zabcheck.text.files import whole, write_all
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.clients import edn, forms
 from zabcheck.zookeeper.clients.disturbance import Command
@@ -264,12 +264,12 @@ def record(
         recorder = Recorder(targets, seed, history.write, faults=faults, disturbance=command or own)
         with bad_input_for(NotServed, "--connect: "):
             recorder.begin()
-        with suppress(KeyboardInterrupt):
-            recorder.run(requests, seconds)
+        with suppress(KeyboardInterrupt), interrupts() as look:
+            recorder.run(requests, seconds, look)
         recorder.finish()
         history.close()
         target.seek(0)
-        with out.open("wb") as file:
+        with whole(out) as file:
             dump(target, file)
     disturbed: dict[str, Any] | None = None
     said = ""

@@ -42,7 +42,11 @@ class Command(Disturbance):
         elif monotonic() >= self._next:
             self.times += 1
             self._running = subprocess.Popen(
-                self._command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C is not for it: it mends what it has done
             )
 
     def finish(self) -> None:

@@ -442,10 +442,15 @@ class Recorder:
         for name in ("p", "q", "e", "c", "r0", "r1", "r2", "r3", "m0", "m1"):
             first.ask(wire.create(f"{self.root}/{name}", b""))
 
-    def run(self, requests: int, seconds: float) -> None:
-        """Send about so many requests, for so many seconds at most."""
+    def run(self, requests: int, seconds: float, look: Callable[[], None] = lambda: None) -> None:
+        """Send about so many requests, for so many seconds at most.
+
+        `look` is called between two steps, and may raise, for KeyboardInterrupt within one would leave a history of
+        something else than what was sent.
+        """
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
+            look()
             if self._disturbance is not None:
                 self._disturbance.go_on(sum(each.open_multis for each in self._sessions))
             able = [each for each in self._sessions if each.is_able]

@@ -236,7 +236,9 @@ class _Batch:
             "op": self._looked_up("op", [OPS[each] for each in self._values("op")], NO_ID, np.int8),
             "path": self._paths(),
             "expected": self._ints("version", _LEAST, -1),
-            "mode": self._looked_up("mode", [modes[tuple(each.split(" "))] for each in self._values("mode")], 0, np.int8),
+            "mode": self._looked_up(
+                "mode", [modes[tuple(each.split(" "))] for each in self._values("mode")], 0, np.int8
+            ),
             "content": content,
             "ttl": ttl,
             "watch": self._looked_up("watch", [WATCHES[each] for each in self._values("watch")], 0, np.int8),
