@@ -1,4 +1,4 @@
-"""First-order logic, as much of it as the proofs need: terms, formulas, and quantifiers over five kinds of thing.
+"""First-order logic, as much of it as the proofs need: terms, formulas, and quantifiers over six kinds of thing.
 
 A formula is data. It is printed for a solver (`smtlib`), or judged in a universe of a few named things (`finite`).
 """
@@ -58,10 +58,24 @@ class Connection(Term):
     """A connection of a follower to a leader, from CEPOCH until it is closed."""
 
 
+class Config(Term):
+    """A configuration; configurations are ordered as the changes that make them, the first one before all others."""
+
+    def __lt__(self, other: "Config") -> "Formula":
+        return Atom("older", (self, other))
+
+    def __le__(self, other: "Config") -> "Formula":
+        return (self < other) | same(self, other)
+
+
 SORTS: tuple[type[Term], ...] = (Node, Quorum, Epoch, Transaction)
 """The things that the proof of safety is about."""
 ZERO = Epoch("zero", constant=True)
 """The epoch before all others, in which every process begins, with an empty history."""
+
+
+FIRST = Config("first", constant=True)
+"""The configuration that processes start with; no change makes it."""
 
 
 def epoch_of(t: Transaction) -> Epoch:
@@ -72,6 +86,21 @@ def epoch_of(t: Transaction) -> Epoch:
 def follower(c: Connection) -> Node:
     """Return the process at the other end of a leader's connection."""
     return Node("follower", of=c)
+
+
+def under(t: Transaction) -> Config:
+    """Return the configuration that governs before a transaction, as far as its history tells."""
+    return Config("under", of=t)
+
+
+def of(q: Quorum, c: Config) -> "Formula":
+    """Return the formula that the processes are a quorum of the configuration."""
+    return Atom("of", (q, c))
+
+
+def makes(t: Transaction, c: Config) -> "Formula":
+    """Return the formula that the transaction is the change to the configuration."""
+    return Atom("makes", (t, c))
 
 
 def member(n: Node, q: Quorum) -> "Formula":

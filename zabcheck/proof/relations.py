@@ -36,8 +36,9 @@ class Relations:
 
     def __init_subclass__(cls) -> None:
         own = {name: each for name, each in vars(cls).items() if hasattr(each, "is_relation")}
-        cls.relations = {name: tuple(type(term) for term in parameters(each)) for name, each in own.items()}
-        cls.places = {name: place for place, name in enumerate(own, len(SORTS))}
+        new = {name: tuple(type(term) for term in parameters(each)) for name, each in own.items()}
+        cls.relations = {**getattr(cls, "relations", {}), **new}
+        cls.places = {name: place for place, name in enumerate(cls.relations, len(SORTS))}
 
     def __init__(self, after: bool = False) -> None:
         self.after = after

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from zabcheck.proof.logic import (
     Atom,
     Both,
+    Config,
     Connection,
     Either,
     Epoch,
@@ -33,6 +34,11 @@ FIXED: dict[str, tuple[type[Term], ...]] = {
     "(declare-fun epoch-of (Transaction) Epoch)": (Transaction, Epoch),
     "(declare-fun member (Node Quorum) Bool)": (Node, Quorum),
     "(declare-fun follower (Connection) Node)": (Connection, Node),
+    "(declare-const first Config)": (Config,),
+    "(declare-fun older (Config Config) Bool)": (Config,),
+    "(declare-fun under (Transaction) Config)": (Transaction, Config),
+    "(declare-fun makes (Transaction Config) Bool)": (Transaction, Config),
+    "(declare-fun of (Quorum Config) Bool)": (Quorum, Config),
 }
 """The declarations of what no step changes, each with the sorts that it is about."""
 
@@ -113,7 +119,7 @@ def _named(terms: Iterable[Term], known: Names) -> Names:
     """Return the names with those of these terms, each distinguished from the others by a number where needed."""
     names = dict(known)
     for term in terms:
-        taken = set(names.values()) | {"zero"}
+        taken = set(names.values()) | {"zero", "first"}
         name, more = term.name, 1
         while name in taken:
             more += 1

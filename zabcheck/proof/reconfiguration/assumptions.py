@@ -1,0 +1,66 @@
+"""The assumptions about configurations: those of Zab, but quorums intersect only within one configuration."""
+
+from zabcheck.proof.assumptions import ASSUMPTIONS as OF_ZAB
+from zabcheck.proof.assumptions import assumed
+from zabcheck.proof.logic import FIRST, Config, Epoch, Formula, Node, Quorum, Transaction, every, makes, member, of
+from zabcheck.proof.logic import same, some
+from zabcheck.proof.reconfiguration.relations import Configured
+
+ASSUMPTIONS: dict[str, Formula] = {name: each for name, each in OF_ZAB.items() if name != "quorums intersect"}
+"""Each assumption by its name."""
+assumption = assumed(ASSUMPTIONS)
+
+
+@assumption
+def quorums_of_one_configuration_intersect() -> Formula:
+    """Any two quorums of one configuration have a process in common; those of two need not (definition II.1)."""
+    return every(
+        lambda q, r, c: (of(q, c) & of(r, c)) >> some(lambda n: member(n, q) & member(n, r), Node),
+        Quorum,
+        Quorum,
+        Config,
+    )
+
+
+@assumption
+def configurations_are_ordered() -> Formula:
+    """Configurations are totally ordered, and the first one is before all others."""
+    return (
+        every(lambda c: ~(c < c) & (FIRST <= c), Config)
+        & every(lambda c, d: (c < d) | (d < c) | same(c, d), Config, Config)
+        & every(lambda b, c, d: ((b < c) & (c < d)) >> (b < d), Config, Config, Config)
+    )
+
+
+@assumption
+def a_change_makes_one_configuration() -> Formula:
+    """A change makes one configuration, which no other makes; later changes make later ones, and none the first."""
+    return (
+        every(lambda t: ~makes(t, FIRST), Transaction)
+        & every(
+            lambda t, u, c, d: (makes(t, c) & makes(u, d)) >> (((t < u) >> (c < d)) & (same(t, u) >> same(c, d))),
+            Transaction,
+            Transaction,
+            Config,
+            Config,
+        )
+    )
+
+
+@assumption
+def one_missing_is_the_first() -> Formula:
+    """Of finitely many transactions that I_e has and I_f lacks, one is the first."""
+    s = Configured()
+
+    def missing(e: Epoch, f: Epoch, t: Transaction) -> Formula:
+        return s.initial(e, t) & ~s.initial(f, t)
+
+    def first(e: Epoch, f: Epoch, m: Transaction) -> Formula:
+        return missing(e, f, m) & every(lambda u: (s.initial(e, u) & (u < m)) >> s.initial(f, u), Transaction)
+
+    return every(
+        lambda e, f, t: missing(e, f, t) >> some(lambda m: first(e, f, m) & (m <= t), Transaction),
+        Epoch,
+        Epoch,
+        Transaction,
+    )
