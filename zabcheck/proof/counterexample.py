@@ -213,7 +213,7 @@ class _Writer:
     def script(self) -> Script:
         universe = self.universe
         parts = [self._of(formula) for _, formula in self.obligation.hypotheses()]
-        parts.append(Not(ground(self.obligation.goal, universe, {}, self._fact)))
+        parts.append(self._of(Not(self.obligation.goal)))
         lines = [f"(assert {smtlib.text(part)})" for part in parts]
         for term in self.terms:
             options = [self._choice(term, it) for it in universe.all(type(term))]

@@ -48,6 +48,20 @@ LIKELY = {
 """The conjuncts from which claims about Zab are likely to follow."""
 
 
+class Lemma(Claim, frozen=True, kw_only=True):
+    """A statement about the terms of a step that follows if the step is possible; then it is given for what it keeps."""
+
+    step: Step
+
+    def of(self, s: Relations) -> Formula:
+        """Return the formula for this state, and the terms of the step."""
+        return self.says(s, *self.step.terms)
+
+    def goal(self, before: Relations, after: Relations) -> Formula:
+        """Return the formula to prove: that the lemma is true before the step."""
+        return self.of(before)
+
+
 class Theory(Struct, frozen=True):
     """A theory: relations, steps, conjuncts and assumptions, from which the obligations follow."""
 
@@ -59,6 +73,8 @@ class Theory(Struct, frozen=True):
     start: Callable[[Any], Formula] = start
     likely: Mapping[str, Collection[str]] = field(default_factory=lambda: LIKELY)
     """The conjuncts from which some claims are likely to follow, besides themselves: they are tried first."""
+    lemmas: Sequence[Lemma] = ()
+    """The lemmas of steps, each of which may use those before it."""
     kept: Sequence[Claim] = ()
     """The claims that each step has to keep besides the conjuncts, where they are true before it."""
     ends: Sequence[tuple[Step, Claim]] = ()
@@ -73,7 +89,7 @@ class Obligation(Struct, frozen=True):
     """One statement to prove: `goal` follows from the hypotheses, after the step if there is one."""
 
     kind: str
-    """`start`, `step`, `end` (of a step's stage) or `property`."""
+    """`start`, `lemma` (of a step), `step`, `end` (of a step's stage) or `property`."""
     step: Step | None
     claim: Claim
     theory: Theory
@@ -85,7 +101,8 @@ class Obligation(Struct, frozen=True):
             return f"the start satisfies {self.claim.name}"
         if self.step is None:
             return f"the conjuncts imply {self.claim.name}"
-        return f"{self.step.name} {'ends' if self.kind == 'end' else 'keeps'} {self.claim.name}"
+        verb = {"end": "ends", "lemma": "implies"}.get(self.kind, "keeps")
+        return f"{self.step.name} {verb} {self.claim.name}"
 
     @property
     def file(self) -> str:
@@ -103,6 +120,11 @@ class Obligation(Struct, frozen=True):
             yield conjunct.name, conjunct.of(before)
         if self.step is not None:
             yield f"{self.step.name} is possible", self.step.change.when
+            for lemma in self.theory.lemmas:
+                if lemma is self.claim:
+                    break
+                if lemma.step == self.step:
+                    yield lemma.name, lemma.of(before)
 
     @property
     def goal(self) -> Formula:
@@ -158,9 +180,10 @@ class Obligation(Struct, frozen=True):
 
 
 def obligations(theory: Theory) -> list[Obligation]:
-    """Return all obligations: those of the start, of each step, of the ends of stages, and of the properties."""
+    """Return all obligations: those of the start, of lemmas, of each step, of the ends of stages, and of the properties."""
     found = [Obligation("start", None, conjunct, theory) for conjunct in theory.conjuncts]
     kept = (*theory.conjuncts, *theory.kept)
+    found += [Obligation("lemma", lemma.step, lemma, theory) for lemma in theory.lemmas]
     found += [Obligation("step", step, each, theory) for step in theory.steps for each in kept]
     found += [Obligation("end", step, claim, theory) for step, claim in theory.ends]
     return found + [Obligation("property", None, each, theory) for each in theory.properties]
