@@ -139,11 +139,11 @@ class Obligation(Struct, frozen=True):
     def likely(self) -> list[str]:
         """Return the names of hypotheses from which the goal is likely to follow; all of them if nothing is known."""
         given = self.given()
-        likely = self.theory.likely.get(self.claim.name)
+        likely = self.theory.likely.get(self.name, self.theory.likely.get(self.claim.name))
         if likely is None:
             return [name for name in given if self.kind != "step" or not name.startswith("knew")]
-        conjuncts = {each.name for each in self.theory.conjuncts} - {self.claim.name, *likely}
-        return [name for name in given if name not in conjuncts]
+        known = {each.name for each in (*self.theory.conjuncts, *self.theory.lemmas)}
+        return [name for name in given if name not in known - {self.claim.name, *likely}]
 
     def comment(self, name: str) -> str:
         """Return the comment before an assertion of what is given."""

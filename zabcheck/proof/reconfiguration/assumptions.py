@@ -3,7 +3,7 @@
 from zabcheck.proof.assumptions import ASSUMPTIONS as OF_ZAB
 from zabcheck.proof.assumptions import assumed
 from zabcheck.proof.logic import FIRST, Config, Epoch, Formula, Node, Quorum, Transaction, every, makes, member, of
-from zabcheck.proof.logic import same, some
+from zabcheck.proof.logic import same, some, under
 from zabcheck.proof.reconfiguration.relations import Configured
 
 ASSUMPTIONS: dict[str, Formula] = {name: each for name, each in OF_ZAB.items() if name != "quorums intersect"}
@@ -45,6 +45,12 @@ def a_change_makes_one_configuration() -> Formula:
             Config,
         )
     )
+
+
+@assumption
+def a_change_governs_what_comes_behind_it() -> Formula:
+    """The change to the configuration that governs a transaction comes before the transaction."""
+    return every(lambda t, u: makes(u, under(t)) >> (u < t), Transaction, Transaction)
 
 
 @assumption

@@ -16,7 +16,9 @@ from zabcheck.proof.logic import (
     Quorum,
     Transaction,
     every,
+    epoch_of,
     makes,
+    member,
     of,
     same,
     some,
@@ -24,7 +26,8 @@ from zabcheck.proof.logic import (
 )
 from zabcheck.proof.obligations import Lemma
 from zabcheck.proof.reconfiguration.relations import Configured
-from zabcheck.proof.reconfiguration.steps import choose, choose_empty
+from zabcheck.proof.reconfiguration.conjuncts import may_be_broadcast
+from zabcheck.proof.reconfiguration.steps import choose, choose_empty, commit, establish
 
 
 class Choice(Struct, frozen=True):
@@ -36,6 +39,7 @@ class Choice(Struct, frozen=True):
     a: Epoch
     c: Config
     m: Transaction
+    k: Config
 
     def is_found(self, s: Configured, c: Config) -> Formula:
         """Return the formula that the history has the change to c, or that c is the first configuration."""
@@ -80,25 +84,171 @@ def no_second_leader(s: Configured, x: Choice) -> Formula:
     return ~s.opened(x.e)
 
 
-def _lemmas(step, says):
-    def of(s: Configured, *terms: object) -> Formula:
+
+def asks_what_is_found(s: Configured, x: Choice) -> Formula:
+    """The processes asked are a quorum of each configuration from the epoch's first one on that the history has."""
+    return every(lambda d: (x.is_found(s, d) & (x.c <= d)) >> of(x.q, d), Config)
+
+
+def _denied(s: Configured, x: Choice, e: Epoch, t: Transaction, q: Quorum) -> Formula:
+    """Return the formula that the new history lacks t, which e may have, and a q of t's configuration is no obstacle."""
+    may = s.history(e, t) | may_be_broadcast(s, e, t)
+    stays = every(lambda n: member(n, q) >> (~s.left(n, e) | s.accepted(n, e, t)), Node)
+    return (e < x.e) & may & ~s.accepted(x.b, x.a, t) & x.is_found(s, under(t)) & of(q, under(t)) & stays
+
+
+def later_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
+    """What the history lacks, and the epoch's first configuration or a later one governs, is not choosable."""
+    return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(x.c <= under(t)), Epoch, Transaction, Quorum)
+
+
+def earlier_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
+    """What the history lacks is not choosable, if an earlier configuration governs it."""
+    return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(under(t) < x.c), Epoch, Transaction, Quorum)
+
+
+def what_is_lost_is_behind(s: Configured, x: Choice) -> Formula:
+    """What the history has and a later initial history lacks is governed by the last that was committed, or later."""
+
+    def lost(f: Epoch, t: Transaction, d: Config) -> Formula:
+        return (x.e < f) & s.opened(f) & s.accepted(x.b, x.a, t) & ~s.initial(f, t) & s.known(x.e, d)
+
+    return every(lambda f, t, d: lost(f, t, d) >> (d <= under(t)), Epoch, Transaction, Config)
+
+
+def unopened_are_left(s: Configured, x: Choice) -> Formula:
+    """Every quorum of what may be the last configuration of an earlier epoch without a leader left that epoch."""
+
+    def passed(d: Epoch, c: Config, q: Quorum) -> Formula:
+        made = every(lambda u: makes(u, c) >> (epoch_of(u) < d), Transaction)
+        last = every(lambda b: s.known(d, b) >> (b <= c), Config)
+        stays = every(lambda n: member(n, q) >> ~s.left(n, d), Node)
+        return (d < x.e) & ~s.opened(d) & x.is_found(s, c) & of(q, c) & made & last & stays
+
+    return every(lambda d, c, q: ~passed(d, c, q), Epoch, Config, Quorum)
+
+
+def base_was_committed_before(s: Configured, x: Choice) -> Formula:
+    """The epoch's first configuration was committed in the epoch of the chosen history, or before."""
+    before = lambda d, u: (makes(u, x.c) & s.committed(d, u) & (d < x.e)) >> (d <= x.a)  # noqa: E731  # read below
+    return every(before, Epoch, Transaction)
+
+
+def quorums_of_skipped_meet(s: Configured, x: Choice) -> Formula:
+    """Whoever may establish an epoch between that of the history and the new one has a process in common with q."""
+
+    def may(d: Epoch, c: Config, q: Quorum) -> Formula:
+        return (x.a < d) & (d < x.e) & s.base(d, c) & s.may_establish(d, c, q)
+
+    def meet(q: Quorum) -> Formula:
+        return some(lambda n: member(n, q) & member(n, x.q), Node)
+
+    return every(lambda d, c, q: may(d, c, q) >> meet(q), Epoch, Config, Quorum)
+
+
+class Establishing(Struct, frozen=True):
+    """The terms of the step that establishes a leader."""
+
+    e: Epoch
+    q: Quorum
+    c: Config
+
+
+def asks_what_governs(s: Configured, x: Establishing) -> Formula:
+    """The processes asked are a quorum of what governs each transaction of I_e behind the first configuration."""
+    behind = lambda t: s.initial(x.e, t) & (x.c <= under(t))  # noqa: E731  # read below
+    own = lambda t: every(lambda d: makes(t, d) >> of(x.q, d), Config)  # noqa: E731  # read below
+    return every(lambda t: behind(t) >> (of(x.q, under(t)) & own(t)), Transaction)
+
+
+def all_accepted_it(s: Configured, x: Establishing) -> Formula:
+    """All of them accepted the initial history."""
+    return every(lambda n, t: (member(n, x.q) & s.initial(x.e, t)) >> s.accepted(n, x.e, t), Node, Transaction)
+
+
+def _lost(s: Configured, x: Establishing, f: Epoch, t: Transaction) -> Formula:
+    return (x.e < f) & s.opened(f) & s.initial(x.e, t) & ~s.initial(f, t)
+
+
+def lost_is_behind(s: Configured, x: Establishing) -> Formula:
+    """A later initial history has all that comes before the change to the first configuration."""
+    return every(lambda f, t: _lost(s, x, f, t) >> (x.c <= under(t)), Epoch, Transaction)
+
+
+def lost_has_no_configuration(s: Configured, x: Establishing) -> Formula:
+    """What a later initial history lacks is governed by a configuration whose change it lacks, too."""
+    return every(lambda f, t: _lost(s, x, f, t) >> ~s.is_made(f, under(t)), Epoch, Transaction)
+
+
+def nothing_is_lost(s: Configured, x: Establishing) -> Formula:
+    """A later initial history has all of this one: otherwise nobody could be established."""
+    return every(lambda f, t: ~_lost(s, x, f, t), Epoch, Transaction)
+
+
+class Commitment(Struct, frozen=True):
+    """The terms of the step that commits a transaction."""
+
+    e: Epoch
+    t: Transaction
+    q: Quorum
+    c: Config
+
+    def is_before(self, s: Configured, u: Transaction) -> Formula:
+        """Return the formula that u comes before t in H(e), behind the change to the first configuration."""
+        return s.history(self.e, u) & (u < self.t) & (self.c <= under(u))
+
+
+def earlier_are_committed(s: Configured, x: Commitment) -> Formula:
+    """What comes before the transaction is committed, if another configuration governs it."""
+    return every(lambda u: x.is_before(s, u) >> (same(under(u), under(x.t)) | s.committed(x.e, u)), Transaction)
+
+
+def no_change_between(s: Configured, x: Commitment) -> Formula:
+    """No change comes before the transaction that the same configuration governs."""
+    between = lambda u, d: x.is_before(s, u) & same(under(u), under(x.t)) & makes(u, d)  # noqa: E731  # read below
+    return every(lambda u, d: ~between(u, d), Transaction, Config)
+
+
+def all_accepted_those_before(s: Configured, x: Commitment) -> Formula:
+    """All of the quorum accepted what comes before the transaction."""
+    return every(lambda n, u: (member(n, x.q) & x.is_before(s, u)) >> s.accepted(n, x.e, u), Node, Transaction)
+
+
+def _lemma(step, kind, says):
+    def of_terms(s: Configured, *terms: object) -> Formula:
         named = {each.name: each for each in step.terms}
-        return says(s, Choice(*(named[name] for name in "eqbacm")))
+        return says(s, kind(*(named[name] for name in kind.__struct_fields__)))
 
-    name = says.__name__.replace("_", " ")
-    return Lemma(name, says.__doc__ or "", (), of, step=step)
+    return Lemma(says.__name__.replace("_", " "), " ".join((says.__doc__ or "").split()), (), of_terms, step=step)
 
 
-LEMMAS = tuple(
-    _lemmas(step, says)
-    for step in (choose, choose_empty)
-    for says in (
-        base_is_found,
-        its_configuration_is_found,
-        its_configuration_is_earlier,
-        both_are_in_one_history,
-        nothing_is_missing,
-        no_second_leader,
-    )
+OF_CHOICES = (
+    base_is_found,
+    its_configuration_is_found,
+    its_configuration_is_earlier,
+    both_are_in_one_history,
+    nothing_is_missing,
+    no_second_leader,
+    asks_what_is_found,
+    later_configurations_are_not_choosable,
+    earlier_configurations_are_not_choosable,
+    what_is_lost_is_behind,
+    unopened_are_left,
+    base_was_committed_before,
+    quorums_of_skipped_meet,
+)
+LEMMAS = (
+    *(_lemma(step, Choice, says) for step in (choose, choose_empty) for says in OF_CHOICES),
+    *(
+        _lemma(establish, Establishing, says)
+        for says in (
+            asks_what_governs,
+            all_accepted_it,
+            lost_is_behind,
+            lost_has_no_configuration,
+            nothing_is_lost,
+        )
+    ),
+    *(_lemma(commit, Commitment, says) for says in (earlier_are_committed, no_change_between, all_accepted_those_before)),
 )
 """The lemmas, in the order in which they follow."""

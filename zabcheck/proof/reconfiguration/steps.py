@@ -51,12 +51,12 @@ def choose(
     z: Transaction,
     c: Config,
     m: Transaction,
-    f: Epoch,
+    k: Config,
 ) -> Change:
     """With ACK-Es of q, l takes the history of b, the highest in q, as I_e: c is active at l, and q a quorum of c.
 
     It is a quorum of each later configuration, too, whose change that history has (R.10). Of what was committed before
-    e, m is the first that the history lacks, if it lacks any; of the epochs after e that have an initial history, f is the first, if there is any.
+    e, m is the first transaction that the history lacks, if it lacks any, and k the last configuration.
     """
     return Change(
         when=steps.promised_by_all(s, e, l, q)
@@ -65,14 +65,14 @@ def choose(
         & is_base(s, e, l, c, q)
         & asks_pending(s, c, q, b, a)
         & is_first_missing(s, e, b, a, m)
-        & is_next_opened(s, e, f),
+        & is_last_known(s, e, k),
         adds=take_history(s, e, l, b, a, c),
     )
 
 
 @step("l.1.2", Configured)
 def choose_empty(
-    s: Configured, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch, c: Config, m: Transaction, f: Epoch
+    s: Configured, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch, c: Config, m: Transaction, k: Config
 ) -> Change:
     """The same step where the histories of the latest f.a are empty: I_e is empty."""
     nothing = every(lambda n, t: member(n, q) >> ~s.accepted(n, a, t), Node, Transaction)
@@ -82,7 +82,7 @@ def choose_empty(
         & nothing
         & is_base(s, e, l, c, q)
         & is_first_missing(s, e, b, a, m)
-        & is_next_opened(s, e, f),
+        & is_last_known(s, e, k),
         adds=take_history(s, e, l, b, a, c),
     )
 
@@ -110,10 +110,9 @@ def is_first_missing(s: Configured, e: Epoch, b: Node, a: Epoch, m: Transaction)
     return none | first
 
 
-def is_next_opened(s: Configured, e: Epoch, f: Epoch) -> Formula:
-    """Return the formula that f is the first epoch after e that has an initial history, if there is any."""
-    none = every(lambda g: (e < g) >> ~s.opened(g), Epoch)
-    return none | ((e < f) & s.opened(f) & every(lambda g: ((e < g) & s.opened(g)) >> (f <= g), Epoch))
+def is_last_known(s: Configured, e: Epoch, k: Config) -> Formula:
+    """Return the formula that k is the last configuration of those that were committed before e, or the first one."""
+    return s.known(e, k) & every(lambda d: s.known(e, d) >> (d <= k), Config)
 
 
 def take_history(s: Configured, e: Epoch, l: Node, b: Node, a: Epoch, c: Config) -> tuple[Addition, ...]:
