@@ -81,6 +81,12 @@ def established_lead(s: Configured, e: Epoch, l: Node) -> Formula:
 
 
 @claim
+def committed_in_the_history(s: Configured, e: Epoch, t: Transaction) -> Formula:
+    """What is committed in an epoch is in its history, not before the change to the epoch's first configuration."""
+    return s.committed(e, t) >> (s.opened(e) & s.history(e, t) & s.is_behind(e, t))
+
+
+@claim
 def committed_by_a_quorum(s: Configured, e: Epoch, t: Transaction) -> Formula:
     """A quorum of the governing configuration accepted what is committed; of a change's own, too (R.3, R.4, R.8)."""
 
@@ -88,7 +94,7 @@ def committed_by_a_quorum(s: Configured, e: Epoch, t: Transaction) -> Formula:
         own = every(lambda d: makes(t, d) >> of(q, d), Config)
         return of(q, under(t)) & own & every(lambda n: member(n, q) >> s.accepted(n, e, t), Node)
 
-    return s.committed(e, t) >> (s.history(e, t) & s.is_behind(e, t) & some(accepted, Quorum))
+    return s.committed(e, t) >> some(accepted, Quorum)
 
 
 @claim
@@ -152,9 +158,6 @@ def unopened_is_dead(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) ->
     return (passed & made & last) >> some(lambda n: member(n, q) & s.left(n, e), Node)
 
 
-ONE_LEADER = of_zab.claim
-
-
 @claim
 def one_leader(s: Configured, e: Epoch, k: Node, l: Node) -> Formula:
     """An epoch has one leader, established or not (V-C)."""
@@ -189,6 +192,7 @@ CONJUNCTS = (
     established_lead,
     of_zab.primaries_are_established,
     of_zab.logs_match,
+    committed_in_the_history,
     committed_by_a_quorum,
     committed_behind_its_change,
     committed_is_a_prefix,

@@ -102,6 +102,38 @@ def later_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
     return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(x.c <= under(t)), Epoch, Transaction, Quorum)
 
 
+def _behind_base(s: Configured, x: Choice, e: Epoch, t: Transaction, d: Epoch, u: Transaction) -> Formula:
+    """Return the formula that an earlier configuration governs t, which e may have; u, in d, committed the base."""
+    base = makes(u, x.c) & s.committed(d, u) & (d < x.e)
+    may = s.history(e, t) | may_be_broadcast(s, e, t)
+    return base & (e < x.e) & may & (under(t) < x.c) & ~s.accepted(x.b, x.a, t)
+
+
+def base_was_committed_later(s: Configured, x: Choice) -> Formula:
+    """If an earlier configuration governs what the history lacks, the epoch's first one was committed later."""
+    return every(
+        lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> (e < d), Epoch, Transaction, Epoch, Transaction
+    )
+
+
+def base_is_without_it(s: Configured, x: Choice) -> Formula:
+    """The epoch in which it was committed began without what the history lacks."""
+    return every(
+        lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> ~s.initial(d, t), Epoch, Transaction, Epoch, Transaction
+    )
+
+
+def base_has_its_configuration(s: Configured, x: Choice) -> Formula:
+    """The epoch in which it was committed began with the configuration that governs what the history lacks."""
+    return every(
+        lambda e, t, d, u: (_behind_base(s, x, e, t, d, u) & x.is_found(s, under(t))) >> s.is_made(d, under(t)),
+        Epoch,
+        Transaction,
+        Epoch,
+        Transaction,
+    )
+
+
 def earlier_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
     """What the history lacks is not choosable, if an earlier configuration governs it."""
     return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(under(t) < x.c), Epoch, Transaction, Quorum)
@@ -144,6 +176,37 @@ def quorums_of_skipped_meet(s: Configured, x: Choice) -> Formula:
         return some(lambda n: member(n, q) & member(n, x.q), Node)
 
     return every(lambda d, c, q: may(d, c, q) >> meet(q), Epoch, Config, Quorum)
+
+
+def _passed_over(s: Configured, x: Choice, d: Epoch, t: Transaction, c: Config, q: Quorum) -> Formula:
+    """Return the formula that d, which q may establish, lacks t of the new history, and q is no obstacle."""
+    skipped = s.accepted(x.b, x.a, t) & (epoch_of(t) < d) & ~s.initial(d, t) & s.base(d, c)
+    stays = every(lambda n: member(n, q) >> (~s.left(n, d) | s.adopted(n, d)), Node)
+    return skipped & s.may_establish(d, c, q) & stays & (d < x.e)
+
+
+def skipped_are_later(s: Configured, x: Choice) -> Formula:
+    """An epoch that may be established without what the history has is later than the history's."""
+    return every(
+        lambda d, t, c, q: _passed_over(s, x, d, t, c, q) >> (x.a < d), Epoch, Transaction, Config, Quorum
+    )
+
+
+def none_is_skipped(s: Configured, x: Choice) -> Formula:
+    """No epoch before the new one may be established without what the history has."""
+    return every(lambda d, t, c, q: ~_passed_over(s, x, d, t, c, q), Epoch, Transaction, Config, Quorum)
+
+
+def last_known_is_in_both(s: Configured, x: Choice) -> Formula:
+    """The last configuration that was committed before is in the history, and in all later initial histories."""
+    both = lambda f: ((x.e < f) & s.opened(f)) >> s.is_made(f, x.k)  # noqa: E731  # read below
+    return x.is_found(s, x.k) & (x.c <= x.k) & every(both, Epoch)
+
+
+def later_ones_left(s: Configured, x: Choice) -> Formula:
+    """If a later epoch has an initial history, every quorum of the last configuration has a process that left this."""
+    left = lambda f, q: ((x.e < f) & s.opened(f) & of(q, x.k)) >> some(lambda n: member(n, q) & s.left(n, x.e), Node)  # noqa: E731  # read below
+    return every(left, Epoch, Quorum)
 
 
 class Establishing(Struct, frozen=True):
@@ -231,11 +294,18 @@ OF_CHOICES = (
     no_second_leader,
     asks_what_is_found,
     later_configurations_are_not_choosable,
+    base_was_committed_later,
+    base_is_without_it,
+    base_has_its_configuration,
     earlier_configurations_are_not_choosable,
     what_is_lost_is_behind,
     unopened_are_left,
     base_was_committed_before,
     quorums_of_skipped_meet,
+    skipped_are_later,
+    none_is_skipped,
+    last_known_is_in_both,
+    later_ones_left,
 )
 LEMMAS = (
     *(_lemma(step, Choice, says) for step in (choose, choose_empty) for says in OF_CHOICES),
