@@ -47,6 +47,10 @@ Implemented = Annotated[
     bool,
     typer.Option("--implemented", help="Prove Zab as ZooKeeper implements it; --mutant is then a defect, e.g. 4643."),
 ]
+Reconfiguration = Annotated[
+    bool,
+    typer.Option("--reconfiguration", help="Prove Zab with configurations that change, for any number of changes."),
+]
 Without = Annotated[
     str | None,
     typer.Option("--without", metavar="C", help="Leave this conjunct out of the invariant, to see what needs it."),
@@ -69,6 +73,7 @@ def prove(
     property: Implied = None,
     liveness: Liveness = False,
     implemented: Implemented = False,
+    reconfiguration: Reconfiguration = False,
     mutant: Mutant = None,
     without: Without = None,
     seconds: Seconds = 60,
@@ -82,7 +87,7 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    subject = _subject(_kind(liveness, implemented), mutant, without)
+    subject = _subject(_kind(liveness=liveness, implemented=implemented, reconfiguration=reconfiguration), mutant, without)
     theory = subject.theory()
     every = obligations(theory)
     wanted = _wanted(theory, every, step, conjunct, property)
@@ -122,10 +127,13 @@ def prove(
     return conclude(console, code, why, another("verify", str(certificate)) if fingerprint else "")
 
 
-def _kind(liveness: bool, implemented: bool) -> Kind:
-    if liveness and implemented:
-        raise BadInput("--liveness and --implemented: each is a proof of its own, expected one of them")
-    return "liveness" if liveness else "implemented" if implemented else "safety"
+def _kind(**asked: bool) -> Kind:
+    """Return the kind of proof that the options ask for. BadInput if they ask for two."""
+    chosen = [kind for kind in ("liveness", "implemented", "reconfiguration") if asked[kind]]
+    if len(chosen) > 1:
+        one, other, *_ = chosen
+        raise BadInput(f"--{one} and --{other}: each is a proof of its own, expected one of them")
+    return chosen[0] if chosen else "safety"
 
 
 def _subject(kind: Kind, mutant: str | None, left_out: str | None) -> Subject:

@@ -27,6 +27,7 @@ from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
+from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.relations import Relations, State
 
 SHOWN = {
@@ -44,6 +45,12 @@ SHOWN = {
     "left": ("{0} left {1}", "{0} did not leave {1}"),
 }
 """The sentences that state and deny a fact of each relation, in the order in which facts are told."""
+SHOWN_WITH_CONFIGURATIONS = {
+    **SHOWN,
+    "base": ("{0} began in {1}", "{0} did not begin in {1}"),
+    "active": ("{1} was active at {0}", "{1} was not active at {0}"),
+}
+"""The same with configurations that change."""
 SHOWN_OF_AN_ITERATION = {
     "leads": ("{0} is the leader", "{0} is not the leader"),
     "lasting": ("{0} is never closed", "{0} may be closed"),
@@ -100,6 +107,7 @@ SHOWN_OF_SERVERS = {
 """The same for the relations of servers."""
 SENTENCES: dict[type[Relations], dict[str, tuple[str, str]]] = {
     State: SHOWN,
+    Configured: SHOWN_WITH_CONFIGURATIONS,
     Iteration: SHOWN_OF_AN_ITERATION,
     Servers: SHOWN_OF_SERVERS,
 }
@@ -159,8 +167,8 @@ def show(it: Thing) -> str:
     if isinstance(it, tuple) and isinstance(it[0], str):
         return f"{it[0]}'s connection {it[1]}"
     if isinstance(it, tuple):
-        return f"{''.join(map(str, it[2:]))}⟨{it[0]},{it[1]}⟩"
-    return f"epoch {it}" if isinstance(it, int) else it
+        return f"{''.join(map(str, it[2:3]))}⟨{it[0]},{it[1]}⟩"
+    return f"epoch {it}" if isinstance(it, int) else str(it)
 
 
 def named(things: Mapping[str, Thing]) -> str:

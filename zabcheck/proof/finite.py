@@ -15,6 +15,7 @@ from zabcheck.proof.logic import (
     TRUE,
     Atom,
     Both,
+    Config,
     Connection,
     Either,
     Exists,
@@ -31,8 +32,34 @@ from zabcheck.proof.logic import Epoch as EpochTerm
 from zabcheck.proof.relations import State
 from zabcheck.proof.steps import Replacement, Step, start
 
-Thing = str | int | frozenset[str] | tuple[int, int] | tuple[int, int, str] | tuple[str, int]
+
+
+class Configuration(Struct, frozen=True, order=True):
+    """A configuration: its place in the order of configurations, and its members."""
+
+    number: int
+    members: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"config {','.join(self.members)}"
+
+    def has_quorum(self, processes: frozenset[str]) -> bool:
+        """Return True if more than half of the members are among these processes."""
+        return 2 * len(processes & {*self.members}) > len(self.members)
+
+
+FIRST_OF_THREE = Configuration(0, ("p1", "p2", "p3"))
+"""The first configuration in a small universe."""
+Txn = (
+    tuple[int, int]
+    | tuple[int, int, str]
+    | tuple[int, int, str, Configuration]
+    | tuple[int, int, str, Configuration, Configuration]
+)
+Thing = str | int | frozenset[str] | Txn | tuple[str, int] | Configuration
 """A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any.
+
+Behind the value come the configuration that governs before the transaction, and the one that it makes, if there are any.
 
 A connection is the follower's name and a number.
 """
@@ -48,8 +75,9 @@ class Universe(Struct, frozen=True):
     nodes: tuple[str, ...]
     quorums: tuple[frozenset[str], ...]
     epochs: tuple[int, ...]
-    transactions: tuple[tuple[int, int] | tuple[int, int, str], ...]
+    transactions: tuple[Txn, ...]
     connections: tuple[tuple[str, int], ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     def all(self, sort: type[Term]) -> Sequence[Thing]:
         """Return all things of a sort."""
@@ -59,6 +87,7 @@ class Universe(Struct, frozen=True):
             EpochTerm: self.epochs,
             Transaction: self.transactions,
             Connection: self.connections,
+            Config: self.configurations,
         }
         return things[sort]
 
@@ -78,9 +107,20 @@ HALVES = Universe(THREE, majorities(THREE, 1), SMALL.epochs, SMALL.transactions)
 FIXED: dict[str, Callable[[Any], bool]] = {
     "member": lambda things: things[0] in things[1],
     "before": lambda things: things[0] < things[1],
-    "precedes": lambda things: things[0] < things[1],
+    "precedes": lambda things: things[0][:2] < things[1][:2],
+    "older": lambda things: things[0].number < things[1].number,
+    "of": lambda things: things[1].has_quorum(things[0]),
+    "makes": lambda things: things[0][4:] == (things[1],),
 }
 """The relations that no step changes, each with the test of the things that it may hold of."""
+PARTS: dict[str, Callable[[Any], Thing]] = {
+    "epoch-of": lambda whole: whole[0],
+    "follower": lambda whole: whole[0],
+    "under": lambda whole: whole[3],
+}
+"""The parts of things that have a name, by the functions that name them."""
+CONSTANTS: dict[str, Thing] = {"zero": 0, "first": FIRST_OF_THREE}
+"""The things that constants stand for."""
 
 
 def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[Fact, bool], Formula]) -> Formula:
@@ -112,8 +152,8 @@ def thing(term: Term, bound: Mapping[int, Thing]) -> Thing:
     if term.of is not None:
         whole = thing(term.of, bound)
         assert isinstance(whole, tuple), "only transactions and connections have a part with a name"
-        return whole[0]
-    return 0 if term.constant else bound[term.number]
+        return PARTS[term.name](whole)
+    return CONSTANTS[term.name] if term.constant else bound[term.number]
 
 
 def bindings(variables: Sequence[Term], universe: Universe, bound: Bound) -> Iterator[Bound]:

@@ -183,7 +183,7 @@ def obligations(theory: Theory) -> list[Obligation]:
     """Return all obligations: those of the start, of lemmas, of each step, of the ends of stages, and of the properties."""
     found = [Obligation("start", None, conjunct, theory) for conjunct in theory.conjuncts]
     kept = (*theory.conjuncts, *theory.kept)
-    found += [Obligation("lemma", lemma.step, lemma, theory) for lemma in theory.lemmas]
+    found += [Obligation("lemma", each.step, each, theory) for each in theory.lemmas if each.step in theory.steps]
     found += [Obligation("step", step, each, theory) for step in theory.steps for each in kept]
     found += [Obligation("end", step, claim, theory) for step, claim in theory.ends]
     return found + [Obligation("property", None, each, theory) for each in theory.properties]

@@ -1,4 +1,4 @@
-"""The subject of a proof: Zab or its implementation by ZooKeeper, or a known bug in it; its safety, or its liveness."""
+"""The subject of a proof: Zab, also with reconfiguration or as ZooKeeper has it, or a known bug in it; its liveness."""
 
 from typing import Literal
 
@@ -12,10 +12,12 @@ from zabcheck.proof.implemented.theory import theory as implemented
 from zabcheck.proof.liveness import mutants as liveness
 from zabcheck.proof.liveness.theory import theory
 from zabcheck.proof.obligations import Theory, leave_out
+from zabcheck.proof.reconfiguration import mutants as reconfiguration
+from zabcheck.proof.reconfiguration.theory import theory as reconfigured
 
 CHANGES = {**DEFECTS, **ACCEPTED, **REFUSED}
 """The changes of implemented Zab: known defects, and what repairs them or looks as if it did."""
-Kind = Literal["safety", "liveness", "implemented"]
+Kind = Literal["safety", "liveness", "implemented", "reconfiguration"]
 
 
 class Subject(Struct, frozen=True):
@@ -29,7 +31,7 @@ class Subject(Struct, frozen=True):
     def name(self) -> str:
         """The subject in words: "Zab with quorum-off-by-one"."""
         with_mutant = f" with {self.mutant}" if self.mutant else ""
-        protocol = "implemented Zab" if self.kind == "implemented" else "Zab"
+        protocol = {"implemented": "implemented Zab", "reconfiguration": "Zab with reconfiguration"}.get(self.kind, "Zab")
         whole = f"{protocol}{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
         return f"liveness of {whole}" if self.kind == "liveness" else whole
 
@@ -43,12 +45,24 @@ class Subject(Struct, frozen=True):
             found = liveness.MUTANTS[self.mutant].theory() if self.mutant else theory()
         elif self.kind == "implemented":
             found = CHANGES[self.mutant].theory() if self.mutant else implemented()
+        elif self.kind == "reconfiguration":
+            found = reconfiguration.MUTANTS[self.mutant] if self.mutant else reconfigured()
         else:
             found = mutants.KNOWN[self.mutant].theory() if self.mutant else Theory()
         return leave_out(found, self.without) if self.without else found
 
 
-KNOWN = {"safety": tuple(mutants.KNOWN), "liveness": tuple(liveness.MUTANTS), "implemented": tuple(CHANGES)}
+KNOWN = {
+    "safety": tuple(mutants.KNOWN),
+    "liveness": tuple(liveness.MUTANTS),
+    "implemented": tuple(CHANGES),
+    "reconfiguration": tuple(reconfiguration.MUTANTS),
+}
 """The names of the mutants and releases of which each kind of proof may be."""
-NOT_EXPRESSED: dict[Kind, dict[str, str]] = {"safety": mutants.OUTSIDE, "liveness": {}, "implemented": NO_STEP}
+NOT_EXPRESSED: dict[Kind, dict[str, str]] = {
+    "safety": mutants.OUTSIDE,
+    "liveness": {},
+    "implemented": NO_STEP,
+    "reconfiguration": reconfiguration.OUTSIDE,
+}
 """The known bugs that each kind of proof cannot express, with the reason."""

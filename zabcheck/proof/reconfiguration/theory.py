@@ -1,0 +1,248 @@
+"""The theory of Zab with configurations that change, from which its obligations follow."""
+
+from collections.abc import Sequence
+
+from zabcheck.proof.obligations import LIKELY as LIKELY_OF_ZAB
+from zabcheck.proof.obligations import Theory
+from zabcheck.proof.reconfiguration.assumptions import ASSUMPTIONS
+from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS
+from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
+from zabcheck.proof.reconfiguration.lemmas import LEMMAS
+from zabcheck.proof.reconfiguration.properties import PROPERTIES
+from zabcheck.proof.reconfiguration.relations import Configured
+from zabcheck.proof.reconfiguration.steps import STEPS, start
+from zabcheck.proof.steps import Step
+
+_OF_EPOCHS = (
+    "accepted in the epoch",
+    "initial is earlier",
+    "proposed in its epoch",
+    "adopted are open",
+    "bases are known",
+    "opened by leaders",
+    "committed by a quorum",
+    "committed in the history",
+    "no second leader",
+)
+_OF_THE_BASE = (*_OF_EPOCHS, "base is found", "logs match", "last change governs", "accepted is a prefix")
+_OF_ACCEPTED = (
+    "committed by a quorum",
+    "adopted are open",
+    "accepted in the epoch",
+    "initial history accepted",
+    "accepted is a prefix",
+    "committed survives",
+)
+_OF_LEMMAS = {
+    "base is found": _OF_ACCEPTED,
+    "its configuration is found": (
+        "committed in the history",
+        "committed behind its change",
+        "change comes before",
+        "bases are known",
+        "base is found",
+    ),
+    "its configuration is earlier": (*_OF_ACCEPTED, "its configuration is found"),
+    "both are in one history": (
+        "committed in the history",
+        "committed survives",
+        "base is found",
+        "its configuration is earlier",
+    ),
+    "nothing is missing": (
+        "logs match",
+        "last change governs",
+        "base is found",
+        "its configuration is earlier",
+        "both are in one history",
+        "accepted is a prefix",
+        "accepted in the epoch",
+    ),
+    "no second leader": (
+        "leaders have promises",
+        "opened by leaders",
+        "opened have a base",
+        "bases are known",
+        "one promise",
+        "base is found",
+        "nothing is missing",
+        "committed survives",
+    ),
+    "asks what is found": ("base is found",),
+    "later configurations are not choosable": (
+        *_OF_EPOCHS,
+        "asks what is found",
+        "initial history accepted",
+        "accepted is a prefix",
+        "not choosable",
+        "promises leave",
+        "change comes before",
+    ),
+    "base was committed later": (*_OF_THE_BASE, "committed survives"),
+    "base is without it": (*_OF_THE_BASE, "initial was broadcast", "base was committed later"),
+    "base has its configuration": (
+        *_OF_EPOCHS,
+        "base is found",
+        "logs match",
+        "base was committed later",
+        "change comes before",
+    ),
+    "earlier configurations are not choosable": (
+        "committed in the history",
+        "base was committed later",
+        "base is without it",
+        "base has its configuration",
+        "not choosable",
+    ),
+    "what is lost is behind": (*_OF_THE_BASE, "nothing is missing", "committed survives"),
+    "unopened are left": (
+        *_OF_EPOCHS,
+        "base is found",
+        "asks what is found",
+        "unopened is dead",
+        "logs match",
+        "promises leave",
+    ),
+    "base was committed before": _OF_EPOCHS,
+    "quorums of skipped meet": (
+        *_OF_EPOCHS,
+        "nothing is missing",
+        "base is found",
+        "base was committed before",
+        "asks what is found",
+        "committed survives",
+        "one base",
+    ),
+    "skipped are later": (
+        "accepted in the epoch",
+        "initial is earlier",
+        "proposed in its epoch",
+        "not skipped",
+        "adopted are open",
+    ),
+    "none is skipped": ("skipped are later", "quorums of skipped meet", "promises leave"),
+    "last known is in both": ("nothing is missing", "committed survives", "committed in the history"),
+    "later ones left": (
+        "last known is in both",
+        "unopened is dead",
+        "no second leader",
+        "committed in the history",
+        "initial is earlier",
+        "proposed in its epoch",
+    ),
+    "asks what governs": ("change comes before", "initial is earlier", "proposed in its epoch"),
+    "all accepted it": ("initial history accepted",),
+    "lost is behind": (
+        "bases are known",
+        "committed survives",
+        "logs match",
+        "last change governs",
+        "initial is earlier",
+        "one base",
+    ),
+    "lost has no configuration": ("asks what governs", "all accepted it", "not choosable", "lost is behind"),
+    "nothing is lost": (
+        "lost has no configuration",
+        "change comes before",
+        "initial is earlier",
+        "proposed in its epoch",
+    ),
+    "earlier are committed": (
+        "committed is a prefix",
+        "change comes before",
+        "last change governs",
+        "one base",
+        "proposed in its epoch",
+    ),
+    "no change between": ("last change governs",),
+    "all accepted those before": ("accepted is a prefix",),
+}
+_OF_CHOICES: dict[str, tuple[str, ...]] = {
+    "leaders have promises": ("asks what is found", "one base"),
+    "one leader": (),
+    "one base": (),
+    "opened have a base": (),
+    "initial history accepted": (),
+    "accepted is a prefix": (),
+    "change comes before": ("accepted is a prefix",),
+    "last change governs": ("accepted is a prefix",),
+    "established lead": (),
+    "logs match": ("accepted is a prefix",),
+    "committed by a quorum": (),
+    "committed is a prefix": (),
+    "committed survives": ("nothing is missing",),
+    "not choosable": (
+        "nothing is missing",
+        "later configurations are not choosable",
+        "earlier configurations are not choosable",
+        "what is lost is behind",
+        "unopened is dead",
+        "initial was broadcast",
+    ),
+    "unopened is dead": ("unopened are left",),
+    "not skipped": ("none is skipped", "later ones left", "last known is in both", "asks what is found"),
+    "delivered is a prefix": ("delivered was committed", "initial was broadcast"),
+    "primary is up to date": (),
+    "knew what comes before": (),
+    "knew its initial history": (),
+}
+_OF_DELIVERIES = (
+    "initial is earlier",
+    "proposed in its epoch",
+    "logs match",
+    "committed in the history",
+    "committed survives",
+    "delivered was committed",
+    "delivered is a prefix",
+)
+_OF_PROPERTIES = {
+    **dict.fromkeys(
+        ("total order", "agreement", "in the order of zxids", "global primary order", "one chain"), _OF_DELIVERIES
+    ),
+    "strict causality": (*_OF_DELIVERIES, "knew its initial history", "primaries are established", "not skipped", "established lead"),
+    "not proposed again": ("leaders have promises", "one base"),
+}
+LIKELY = {
+    **{name: those for name, those in LIKELY_OF_ZAB.items() if name.startswith("knew")},
+    **_OF_LEMMAS,
+    **_OF_PROPERTIES,
+    **{
+        f"{step} keeps {name}": (*_OF_EPOCHS, *those)
+        for step in ("choose", "choose empty")
+        for name, those in _OF_CHOICES.items()
+    },
+    "establish keeps committed by a quorum": ("asks what governs", "all accepted it", "one base"),
+    "establish keeps committed survives": ("one base", "nothing is lost"),
+    "commit keeps committed by a quorum": (
+        "earlier are committed",
+        "no change between",
+        "all accepted those before",
+        "one base",
+    ),
+    "broadcast keeps knew what comes before": (
+        "committed in the history",
+        "committed survives",
+        "delivered was committed",
+        "logs match",
+        "initial is earlier",
+        "proposed in its epoch",
+        "knew what was committed",
+    ),
+}
+"""The conjuncts and lemmas from which claims are likely to follow."""
+
+
+def theory(steps: Sequence[Step] = STEPS) -> Theory:
+    """Return the theory of Zab with configurations that change, with these steps."""
+    return Theory(
+        steps,
+        CONJUNCTS,
+        PROPERTIES,
+        ASSUMPTIONS,
+        Configured,
+        start,
+        LIKELY,
+        lemmas=LEMMAS,
+        universe=UNIVERSE,
+        example=EXAMPLE,
+    )
