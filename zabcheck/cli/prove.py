@@ -87,7 +87,8 @@ def prove(
     is refused is drawn with three processes: a state, a step, and the conjunct that the step breaks. What the solver
     cannot decide is never a proof: exit code 3. docs/proof.md says what is proved, and of what.
     """
-    subject = _subject(_kind(liveness=liveness, implemented=implemented, reconfiguration=reconfiguration), mutant, without)
+    kind = _kind(liveness=liveness, implemented=implemented, reconfiguration=reconfiguration)
+    subject = _subject(kind, mutant, without)
     theory = subject.theory()
     every = obligations(theory)
     wanted = _wanted(theory, every, step, conjunct, property)
@@ -129,7 +130,8 @@ def prove(
 
 def _kind(**asked: bool) -> Kind:
     """Return the kind of proof that the options ask for. BadInput if they ask for two."""
-    chosen = [kind for kind in ("liveness", "implemented", "reconfiguration") if asked[kind]]
+    kinds: tuple[Kind, ...] = ("liveness", "implemented", "reconfiguration")
+    chosen = [kind for kind in kinds if asked[kind]]
     if len(chosen) > 1:
         one, other, *_ = chosen
         raise BadInput(f"--{one} and --{other}: each is a proof of its own, expected one of them")

@@ -33,7 +33,6 @@ from zabcheck.proof.relations import State
 from zabcheck.proof.steps import Replacement, Step, start
 
 
-
 class Configuration(Struct, frozen=True, order=True):
     """A configuration: its place in the order of configurations, and its members."""
 
@@ -59,7 +58,7 @@ Txn = (
 Thing = str | int | frozenset[str] | Txn | tuple[str, int] | Configuration
 """A process is a name, an epoch a number, a quorum a set of names, a transaction its zxid, with its value if any.
 
-Behind the value come the configuration that governs before the transaction, and the one that it makes, if there are any.
+Behind the value come the configuration that governs before the transaction, and the one that it makes, if any.
 
 A connection is the follower's name and a number.
 """

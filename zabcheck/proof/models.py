@@ -12,7 +12,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from zabcheck.proof import smtlib
-from zabcheck.proof.finite import FIXED, Facts, Thing, Universe
+from zabcheck.proof.finite import CONSTANTS, FIXED, PARTS, Facts, Thing, Universe
 from zabcheck.proof.obligations import Obligation
 from zabcheck.proof.refutation import Expression, expressions, written
 from zabcheck.proof.relations import Relations
@@ -123,18 +123,30 @@ def _model(about: type[Relations], universe: Universe, facts: Facts, terms: Mapp
     tuples: dict[str, list[list[str]]] = {name: [] for name in about.relations}
     for relation, holds_of in sorted(facts, key=str):
         tuples[relation].append([_name(each) for each in holds_of])
-    fixed = {"member": ("Node", "Quorum"), "before": ("Epoch", "Epoch"), "precedes": ("Transaction", "Transaction")}
+    fixed = {
+        "member": ("Node", "Quorum"),
+        "before": ("Epoch", "Epoch"),
+        "precedes": ("Transaction", "Transaction"),
+        "older": ("Config", "Config"),
+        "of": ("Quorum", "Config"),
+        "makes": ("Transaction", "Config"),
+    }
     for relation, (one, other) in fixed.items():
         if one in things and other in things:
             pairs = product(things[one], things[other])
             tuples[relation] = [[_name(each) for each in pair] for pair in pairs if FIXED[relation](pair)]
-    parts = {"epoch-of": ("Transaction", "Epoch"), "follower": ("Connection", "Node")}
+    parts = {
+        "epoch-of": ("Transaction", "Epoch"),
+        "follower": ("Connection", "Node"),
+        "under": ("Transaction", "Config"),
+    }
     functions = {
-        name: {_name(each): _name(each[0]) for each in things[whole]}  # type: ignore[index]  # transactions and connections are tuples
+        name: {_name(each): _name(PARTS[name](each)) for each in things[whole]}
         for name, (whole, part) in parts.items()
         if whole in things and part in things
     }
-    constants = {"zero": _name(0)} if "Epoch" in things else {}
+    sorts = {"zero": "Epoch", "first": "Config"}
+    constants = {name: _name(CONSTANTS[name]) for name, sort in sorts.items() if sort in things}
     return Model(
         {sort: [_name(each) for each in every] for sort, every in things.items()},
         functions,

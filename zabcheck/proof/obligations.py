@@ -49,7 +49,7 @@ LIKELY = {
 
 
 class Lemma(Claim, frozen=True, kw_only=True):
-    """A statement about the terms of a step that follows if the step is possible; then it is given for what it keeps."""
+    """A statement about the terms of a step, which follows if the step is possible; what the step keeps may use it."""
 
     step: Step
 
@@ -180,7 +180,7 @@ class Obligation(Struct, frozen=True):
 
 
 def obligations(theory: Theory) -> list[Obligation]:
-    """Return all obligations: those of the start, of lemmas, of each step, of the ends of stages, and of the properties."""
+    """Return all obligations: of the start, of lemmas, of each step, of the ends of stages, and of the properties."""
     found = [Obligation("start", None, conjunct, theory) for conjunct in theory.conjuncts]
     kept = (*theory.conjuncts, *theory.kept)
     found += [Obligation("lemma", each.step, each, theory) for each in theory.lemmas if each.step in theory.steps]

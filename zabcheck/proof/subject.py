@@ -18,6 +18,8 @@ from zabcheck.proof.reconfiguration.theory import theory as reconfigured
 CHANGES = {**DEFECTS, **ACCEPTED, **REFUSED}
 """The changes of implemented Zab: known defects, and what repairs them or looks as if it did."""
 Kind = Literal["safety", "liveness", "implemented", "reconfiguration"]
+NAMES: dict[Kind, str] = {"implemented": "implemented Zab", "reconfiguration": "Zab with reconfiguration"}
+"""The names of the protocols that are proved besides Zab."""
 
 
 class Subject(Struct, frozen=True):
@@ -31,7 +33,7 @@ class Subject(Struct, frozen=True):
     def name(self) -> str:
         """The subject in words: "Zab with quorum-off-by-one"."""
         with_mutant = f" with {self.mutant}" if self.mutant else ""
-        protocol = {"implemented": "implemented Zab", "reconfiguration": "Zab with reconfiguration"}.get(self.kind, "Zab")
+        protocol = NAMES.get(self.kind, "Zab")
         whole = f"{protocol}{with_mutant}" + (f" without the conjunct {self.without}" if self.without else "")
         return f"liveness of {whole}" if self.kind == "liveness" else whole
 

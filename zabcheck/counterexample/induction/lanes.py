@@ -13,6 +13,7 @@ from zabcheck.proof.counterexample import Counterexample, named, say, show
 from zabcheck.proof.finite import Fact, Facts, Thing
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
+from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.relations import State
 from zabcheck.proof.steps import Step
 
@@ -32,6 +33,12 @@ CELLS: dict[str, Cell] = {
     "knew": lambda u, t: (u[0], f"{show(t)} before {show(u)}"),
 }
 """The lane in which a fact of each relation stands, and its text there."""
+CELLS_WITH_CONFIGURATIONS: dict[str, Cell] = {
+    **CELLS,
+    "base": lambda e, c: (e, show(c)),
+    "active": lambda n, c: (n, show(c)),
+}
+"""The same with configurations that change."""
 CELLS_OF_AN_ITERATION: dict[str, Cell] = {
     name: (lambda: ("leader", "true"))
     if not sorts
@@ -112,7 +119,12 @@ ROWS_OF_SERVERS = {
     },
 }
 """The tables for servers, each with its rows, and the relation of each row; a process has its epochs above."""
-_CELLS = {Servers: CELLS_OF_SERVERS, Iteration: CELLS_OF_AN_ITERATION, State: CELLS}
+_CELLS = {
+    Servers: CELLS_OF_SERVERS,
+    Iteration: CELLS_OF_AN_ITERATION,
+    State: CELLS,
+    Configured: CELLS_WITH_CONFIGURATIONS,
+}
 ADDED, REMOVED, MISSING, MOVES = "+", "−", "not ", "▶ "
 """The signs of what the step adds and removes, what is missing for the claim to be true, and who takes the step."""
 USUAL = {("opened", (0,))}
@@ -305,6 +317,8 @@ def _processes(found: Counterexample, state: _State) -> Lanes:
         _row("history", nodes, lambda n: state.value(_history, n)),
         _row("delivered", nodes, lambda n: state.items("delivered", n) or (Item("nothing"),)),
     ]
+    if found.about is Configured:
+        rows.append(_row("active", nodes, lambda n: state.items("active", n)))
     told = [_row("promised (ACK-E)", nodes, lambda n: state.items("promised", n))]
     told += [_row("adopted (ACK-LD)", nodes, lambda n: _but_epoch_0(state.items("adopted", n)))]
     for epoch in found.universe.epochs:
@@ -316,10 +330,11 @@ def _processes(found: Counterexample, state: _State) -> Lanes:
 def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> Lanes:
     """Draw a lane for each epoch in which something happened, or should have: its leader and its transactions."""
     facts = [*state.after, *(each.facts[0] for each in witness if len(each.facts) == 1)]
-    used = {CELLS[name](*things)[0] for name, things in facts if (name, things) not in USUAL}
+    used = {state.cells[name](*things)[0] for name, things in facts if (name, things) not in USUAL}
     epochs = [each for each in found.universe.epochs if each in used]
     rows = [
         _row("leader", epochs, lambda e: state.items("led", e)),
+        _row("began in", epochs, lambda e: state.items("base", e)),
         _row("established", epochs, lambda e: state.items("established", e)),
         _row("initial history", epochs, state.initial),
         _row("broadcast", epochs, lambda e: state.items("proposed", e)),

@@ -2,8 +2,22 @@
 
 from zabcheck.proof.assumptions import ASSUMPTIONS as OF_ZAB
 from zabcheck.proof.assumptions import assumed
-from zabcheck.proof.logic import FIRST, Config, Epoch, Formula, Node, Quorum, Transaction, every, makes, member, of
-from zabcheck.proof.logic import same, some, under
+from zabcheck.proof.logic import (
+    FIRST,
+    Config,
+    Epoch,
+    Formula,
+    Node,
+    Quorum,
+    Transaction,
+    every,
+    makes,
+    member,
+    of,
+    same,
+    some,
+    under,
+)
 from zabcheck.proof.reconfiguration.relations import Configured
 
 ASSUMPTIONS: dict[str, Formula] = {name: each for name, each in OF_ZAB.items() if name != "quorums intersect"}
@@ -35,15 +49,12 @@ def configurations_are_ordered() -> Formula:
 @assumption
 def a_change_makes_one_configuration() -> Formula:
     """A change makes one configuration, which no other makes; later changes make later ones, and none the first."""
-    return (
-        every(lambda t: ~makes(t, FIRST), Transaction)
-        & every(
-            lambda t, u, c, d: (makes(t, c) & makes(u, d)) >> (((t < u) >> (c < d)) & (same(t, u) >> same(c, d))),
-            Transaction,
-            Transaction,
-            Config,
-            Config,
-        )
+    return every(lambda t: ~makes(t, FIRST), Transaction) & every(
+        lambda t, u, c, d: (makes(t, c) & makes(u, d)) >> (((t < u) >> (c < d)) & (same(t, u) >> same(c, d))),
+        Transaction,
+        Transaction,
+        Config,
+        Config,
     )
 
 

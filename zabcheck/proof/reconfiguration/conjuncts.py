@@ -4,7 +4,6 @@ from zabcheck.proof import conjuncts as of_zab
 from zabcheck.proof.conjuncts import claim
 from zabcheck.proof.logic import (
     FIRST,
-    ZERO,
     Config,
     Epoch,
     Formula,
@@ -117,7 +116,7 @@ def committed_survives(s: Configured, e: Epoch, f: Epoch, t: Transaction) -> For
 
 
 def may_be_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """Return the formula that e may still broadcast t: it is the last of e, and no later change than its own is known."""
+    """Return the formula that e may still broadcast t: t is the last of e, and no later configuration is known."""
     last = every(lambda u: s.history(e, u) >> (u < t), Transaction)
     governed = every(lambda u, d: (s.history(e, u) & makes(u, d)) >> (d <= under(t)), Transaction, Config)
     known = every(lambda d: s.known(e, d) >> (d <= under(t)), Config)
@@ -126,15 +125,13 @@ def may_be_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def not_choosable(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """A transaction that I_f lacks is not committed in e, and never will be, if I_f has the change to its configuration.
+    """What I_f lacks is not committed in e, and never will be, if I_f has the change to its configuration.
 
     Every quorum of that has a process that left e without having accepted the transaction in it.
     """
     lacks = s.opened(f) & (e < f) & ~s.initial(f, t) & s.is_made(f, under(t))
     may = s.history(e, t) | may_be_broadcast(s, e, t)
-    return (lacks & may & of(q, under(t))) >> some(
-        lambda n: member(n, q) & s.left(n, e) & ~s.accepted(n, e, t), Node
-    )
+    return (lacks & may & of(q, under(t))) >> some(lambda n: member(n, q) & s.left(n, e) & ~s.accepted(n, e, t), Node)
 
 
 @claim
@@ -144,9 +141,7 @@ def not_skipped(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum, c:
     Every quorum of all configurations that it takes has a process that left e without having adopted it.
     """
     skipped = s.initial(f, t) & (e < f) & (epoch_of(t) < e) & ~s.initial(e, t) & s.base(e, c)
-    return (skipped & s.may_establish(e, c, q)) >> some(
-        lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node
-    )
+    return (skipped & s.may_establish(e, c, q)) >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)
 
 
 @claim

@@ -30,7 +30,7 @@ Q12, Q13, Q23, Q14, Q124, Q134, Q234, ALL = (
 UNIVERSE = Universe(
     (P1, P2, P3, P4),
     (Q12, Q13, Q23, Q14, Q124, Q134, Q234, ALL),
-    (0, 1, 2, 3),
+    (0, 1, 2),
     (A, TO_V, B, TO_W, X, Y),
     configurations=(C, V, W),
 )

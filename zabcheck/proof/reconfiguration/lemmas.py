@@ -5,6 +5,8 @@ history lacks. The change to the configuration that governs m is not missing, so
 or begins in a later one.
 """
 
+from collections.abc import Callable
+
 from msgspec import Struct
 
 from zabcheck.proof.logic import (
@@ -14,9 +16,10 @@ from zabcheck.proof.logic import (
     Formula,
     Node,
     Quorum,
+    Term,
     Transaction,
-    every,
     epoch_of,
+    every,
     makes,
     member,
     of,
@@ -25,9 +28,10 @@ from zabcheck.proof.logic import (
     under,
 )
 from zabcheck.proof.obligations import Lemma
-from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.reconfiguration.conjuncts import may_be_broadcast
+from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.reconfiguration.steps import choose, choose_empty, commit, establish
+from zabcheck.proof.steps import Step
 
 
 class Choice(Struct, frozen=True):
@@ -84,14 +88,13 @@ def no_second_leader(s: Configured, x: Choice) -> Formula:
     return ~s.opened(x.e)
 
 
-
 def asks_what_is_found(s: Configured, x: Choice) -> Formula:
     """The processes asked are a quorum of each configuration from the epoch's first one on that the history has."""
     return every(lambda d: (x.is_found(s, d) & (x.c <= d)) >> of(x.q, d), Config)
 
 
 def _denied(s: Configured, x: Choice, e: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """Return the formula that the new history lacks t, which e may have, and a q of t's configuration is no obstacle."""
+    """Return the formula that the new history lacks t, which e may have, and that q may yet commit it."""
     may = s.history(e, t) | may_be_broadcast(s, e, t)
     stays = every(lambda n: member(n, q) >> (~s.left(n, e) | s.accepted(n, e, t)), Node)
     return (e < x.e) & may & ~s.accepted(x.b, x.a, t) & x.is_found(s, under(t)) & of(q, under(t)) & stays
@@ -111,15 +114,35 @@ def _behind_base(s: Configured, x: Choice, e: Epoch, t: Transaction, d: Epoch, u
 
 def base_was_committed_later(s: Configured, x: Choice) -> Formula:
     """If an earlier configuration governs what the history lacks, the epoch's first one was committed later."""
-    return every(
-        lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> (e < d), Epoch, Transaction, Epoch, Transaction
-    )
+    return every(lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> (e < d), Epoch, Transaction, Epoch, Transaction)
 
 
 def base_is_without_it(s: Configured, x: Choice) -> Formula:
     """The epoch in which it was committed began without what the history lacks."""
     return every(
         lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> ~s.initial(d, t), Epoch, Transaction, Epoch, Transaction
+    )
+
+
+def base_is_of_a_later_epoch(s: Configured, x: Choice) -> Formula:
+    """The epoch in which it was committed is later than what the history lacks."""
+    return every(
+        lambda e, t, d, u: _behind_base(s, x, e, t, d, u) >> (epoch_of(t) < d), Epoch, Transaction, Epoch, Transaction
+    )
+
+
+def base_has_its_change(s: Configured, x: Choice) -> Formula:
+    """The epoch in which it was committed has the change to what governs what the history lacks."""
+
+    def has(d: Epoch, t: Transaction) -> Formula:
+        return same(under(t), FIRST) | some(lambda v: makes(v, under(t)) & s.history(d, v), Transaction)
+
+    return every(
+        lambda e, t, d, u: (_behind_base(s, x, e, t, d, u) & x.is_found(s, under(t))) >> has(d, t),
+        Epoch,
+        Transaction,
+        Epoch,
+        Transaction,
     )
 
 
@@ -162,7 +185,10 @@ def unopened_are_left(s: Configured, x: Choice) -> Formula:
 
 def base_was_committed_before(s: Configured, x: Choice) -> Formula:
     """The epoch's first configuration was committed in the epoch of the chosen history, or before."""
-    before = lambda d, u: (makes(u, x.c) & s.committed(d, u) & (d < x.e)) >> (d <= x.a)  # noqa: E731  # read below
+
+    def before(d: Epoch, u: Transaction) -> Formula:
+        return (makes(u, x.c) & s.committed(d, u) & (d < x.e)) >> (d <= x.a)
+
     return every(before, Epoch, Transaction)
 
 
@@ -187,9 +213,7 @@ def _passed_over(s: Configured, x: Choice, d: Epoch, t: Transaction, c: Config, 
 
 def skipped_are_later(s: Configured, x: Choice) -> Formula:
     """An epoch that may be established without what the history has is later than the history's."""
-    return every(
-        lambda d, t, c, q: _passed_over(s, x, d, t, c, q) >> (x.a < d), Epoch, Transaction, Config, Quorum
-    )
+    return every(lambda d, t, c, q: _passed_over(s, x, d, t, c, q) >> (x.a < d), Epoch, Transaction, Config, Quorum)
 
 
 def none_is_skipped(s: Configured, x: Choice) -> Formula:
@@ -219,9 +243,11 @@ class Establishing(Struct, frozen=True):
 
 def asks_what_governs(s: Configured, x: Establishing) -> Formula:
     """The processes asked are a quorum of what governs each transaction of I_e behind the first configuration."""
-    behind = lambda t: s.initial(x.e, t) & (x.c <= under(t))  # noqa: E731  # read below
-    own = lambda t: every(lambda d: makes(t, d) >> of(x.q, d), Config)  # noqa: E731  # read below
-    return every(lambda t: behind(t) >> (of(x.q, under(t)) & own(t)), Transaction)
+
+    def asked(t: Transaction) -> Formula:
+        return of(x.q, under(t)) & every(lambda d: makes(t, d) >> of(x.q, d), Config)
+
+    return every(lambda t: (s.initial(x.e, t) & (x.c <= under(t))) >> asked(t), Transaction)
 
 
 def all_accepted_it(s: Configured, x: Establishing) -> Formula:
@@ -231,6 +257,17 @@ def all_accepted_it(s: Configured, x: Establishing) -> Formula:
 
 def _lost(s: Configured, x: Establishing, f: Epoch, t: Transaction) -> Formula:
     return (x.e < f) & s.opened(f) & s.initial(x.e, t) & ~s.initial(f, t)
+
+
+def base_is_in_both(s: Configured, x: Establishing) -> Formula:
+    """The change to the epoch's first configuration is in its initial history, and in later ones."""
+
+    def both(f: Epoch, u: Transaction) -> Formula:
+        return makes(u, x.c) & s.initial(x.e, u) & s.initial(f, u)
+
+    return every(
+        lambda f: ((x.e < f) & s.opened(f)) >> (same(x.c, FIRST) | some(lambda u: both(f, u), Transaction)), Epoch
+    )
 
 
 def lost_is_behind(s: Configured, x: Establishing) -> Formula:
@@ -268,7 +305,10 @@ def earlier_are_committed(s: Configured, x: Commitment) -> Formula:
 
 def no_change_between(s: Configured, x: Commitment) -> Formula:
     """No change comes before the transaction that the same configuration governs."""
-    between = lambda u, d: x.is_before(s, u) & same(under(u), under(x.t)) & makes(u, d)  # noqa: E731  # read below
+
+    def between(u: Transaction, d: Config) -> Formula:
+        return x.is_before(s, u) & same(under(u), under(x.t)) & makes(u, d)
+
     return every(lambda u, d: ~between(u, d), Transaction, Config)
 
 
@@ -277,12 +317,16 @@ def all_accepted_those_before(s: Configured, x: Commitment) -> Formula:
     return every(lambda n, u: (member(n, x.q) & x.is_before(s, u)) >> s.accepted(n, x.e, u), Node, Transaction)
 
 
-def _lemma(step, kind, says):
-    def of_terms(s: Configured, *terms: object) -> Formula:
-        named = {each.name: each for each in step.terms}
-        return says(s, kind(*(named[name] for name in kind.__struct_fields__)))
+def _lemma(of_step: Step, terms: type[Struct], says: Callable[..., Formula]) -> Lemma:
+    """Return a lemma of a step, whose terms `says` gets by their names."""
+    named = {each.name: each for each in of_step.terms}
+    about = terms(*(named[name] for name in terms.__struct_fields__))
 
-    return Lemma(says.__name__.replace("_", " "), " ".join((says.__doc__ or "").split()), (), of_terms, step=step)
+    def formula(s: Configured, *_: Term) -> Formula:
+        return says(s, about)
+
+    text = " ".join((says.__doc__ or "").split())
+    return Lemma(says.__name__.replace("_", " "), text, (), formula, step=of_step)
 
 
 OF_CHOICES = (
@@ -296,6 +340,8 @@ OF_CHOICES = (
     later_configurations_are_not_choosable,
     base_was_committed_later,
     base_is_without_it,
+    base_is_of_a_later_epoch,
+    base_has_its_change,
     base_has_its_configuration,
     earlier_configurations_are_not_choosable,
     what_is_lost_is_behind,
@@ -314,11 +360,15 @@ LEMMAS = (
         for says in (
             asks_what_governs,
             all_accepted_it,
+            base_is_in_both,
             lost_is_behind,
             lost_has_no_configuration,
             nothing_is_lost,
         )
     ),
-    *(_lemma(commit, Commitment, says) for says in (earlier_are_committed, no_change_between, all_accepted_those_before)),
+    *(
+        _lemma(commit, Commitment, says)
+        for says in (earlier_are_committed, no_change_between, all_accepted_those_before)
+    ),
 )
 """The lemmas, in the order in which they follow."""

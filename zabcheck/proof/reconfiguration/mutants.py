@@ -1,4 +1,4 @@
-"""Known bugs of configurations that change: each as steps that ask other quorums, or believe in other configurations."""
+"""Known bugs of configurations that change: each as steps that ask other quorums, or trust other configurations."""
 
 from zabcheck.proof import steps as of_zab
 from zabcheck.proof.logic import (
@@ -32,10 +32,10 @@ def _makes_for(t: Transaction, q: Quorum) -> Formula:
     return every(lambda d: makes(t, d) >> of(q, d), Config)
 
 
-def _commit(s: Configured, e: Epoch, t: Transaction, q: Quorum, c: Config, asked: Formula) -> Change:
+def _commit(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config, asked: Formula) -> Change:
     """Return the step that commits t, in which q satisfies `asked`."""
     accepted = every(lambda n: member(n, q) >> s.accepted(n, e, t), Node)
-    when = some(lambda l: s.established(e, l), Node) & s.proposed(e, t) & s.base(e, c) & accepted & asked
+    when = s.established(e, l) & s.proposed(e, t) & s.base(e, c) & accepted & asked
     return Change(when, (steps.commit_up_to(s, e, t, c),))
 
 
@@ -44,35 +44,33 @@ def _is_made_first(s: Configured, e: Epoch, t: Transaction, c: Config) -> Formul
 
 
 @step("l.3.2", Configured)
-def commit_by_new(s: Configured, e: Epoch, t: Transaction, q: Quorum, c: Config) -> Change:
+def commit_by_new(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config) -> Change:
     """A change is committed by a quorum of its own configuration alone."""
     asked = (_is_change(t) | of(q, under(t))) & _makes_for(t, q) & _is_made_first(s, e, t, c)
-    return _commit(s, e, t, q, c, asked)
+    return _commit(s, e, l, t, q, c, asked)
 
 
 @step("l.3.2", Configured)
-def commit_by_old(s: Configured, e: Epoch, t: Transaction, q: Quorum, c: Config) -> Change:
+def commit_by_old(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config) -> Change:
     """A change is committed by a quorum of the configuration before it alone."""
-    return _commit(s, e, t, q, c, of(q, under(t)) & _is_made_first(s, e, t, c))
+    return _commit(s, e, l, t, q, c, of(q, under(t)) & _is_made_first(s, e, t, c))
 
 
 @step("l.3.2", Configured)
-def commit_all_by_base(s: Configured, e: Epoch, t: Transaction, q: Quorum, c: Config) -> Change:
+def commit_all_by_base(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config) -> Change:
     """What comes behind a change is committed by a quorum of the configuration that the epoch began in."""
-    return _commit(s, e, t, q, c, of(q, c) & _makes_for(t, q) & _is_made_first(s, e, t, c))
+    return _commit(s, e, l, t, q, c, of(q, c) & _makes_for(t, q) & _is_made_first(s, e, t, c))
 
 
 @step("l.3.2", Configured)
-def commit_second_early(s: Configured, e: Epoch, t: Transaction, q: Quorum, c: Config) -> Change:
+def commit_second_early(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config) -> Change:
     """A second change, behind one that is pending, needs a quorum of what is active, and of its own configuration."""
     first = of(q, under(t)) & _makes_for(t, q) & _is_made_first(s, e, t, c)
-    return _commit(s, e, t, q, c, first | (_is_change(t) & of(q, c) & _makes_for(t, q)))
+    return _commit(s, e, l, t, q, c, first | (_is_change(t) & of(q, c) & _makes_for(t, q)))
 
 
 @step("l.1.2", Configured)
-def choose_by_base(
-    s: Configured, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch, z: Transaction, c: Config
-) -> Change:
+def choose_by_base(s: Configured, e: Epoch, l: Node, q: Quorum, b: Node, a: Epoch, z: Transaction, c: Config) -> Change:
     """An initial history is chosen with ACK-Es of the active configuration alone, whatever change it has."""
     highest = of_zab.has_latest_epoch(s, e, q, b, a) & of_zab.has_last_zxid(s, q, b, a, z)
     when = of_zab.promised_by_all(s, e, l, q) & highest & steps.is_base(s, e, l, c, q)
@@ -120,9 +118,7 @@ def activate_accepted(s: Configured, n: Node, e: Epoch, u: Transaction, c: Confi
 @step("R.0", Configured)
 def accept_early(s: Configured, n: Node, e: Epoch, t: Transaction) -> Change:
     """A process that joins acknowledges a change before it has the history in front of it."""
-    return Change(
-        s.adopted(n, e) & ~s.left(n, e) & s.proposed(e, t) & _is_change(t), (add("accepted", n, e, t),)
-    )
+    return Change(s.adopted(n, e) & ~s.left(n, e) & s.proposed(e, t) & _is_change(t), (add("accepted", n, e, t),))
 
 
 def _with(**replaced: Step) -> Theory:

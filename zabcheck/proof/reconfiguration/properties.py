@@ -2,7 +2,20 @@
 
 from zabcheck.proof import properties as of_zab
 from zabcheck.proof.conjuncts import claim
-from zabcheck.proof.logic import Config, Epoch, Formula, Node, Quorum, Transaction, every, makes, member, of, some, under
+from zabcheck.proof.logic import (
+    Config,
+    Epoch,
+    Formula,
+    Node,
+    Quorum,
+    Transaction,
+    every,
+    makes,
+    member,
+    of,
+    some,
+    under,
+)
 from zabcheck.proof.reconfiguration.conjuncts import committed_survives, one_leader
 from zabcheck.proof.reconfiguration.relations import Configured
 

@@ -5,8 +5,22 @@ its places: that of the last change before it. As histories match up to a transa
 that has the transaction, so it is a function of it (`under`).
 """
 
-from zabcheck.proof.logic import FIRST, SORTS, Config, Epoch, Formula, Node, Transaction, every, makes, of, same, some
-from zabcheck.proof.logic import Quorum, under
+from zabcheck.proof.logic import (
+    FIRST,
+    SORTS,
+    Config,
+    Epoch,
+    Formula,
+    Node,
+    Quorum,
+    Transaction,
+    every,
+    makes,
+    of,
+    same,
+    some,
+    under,
+)
 from zabcheck.proof.relations import State, relation
 
 

@@ -8,6 +8,7 @@ from msgspec import structs
 from zabcheck.proof import steps
 from zabcheck.proof.logic import (
     FIRST,
+    ZERO,
     Config,
     Epoch,
     Formula,
@@ -104,9 +105,7 @@ def is_first_missing(s: Configured, e: Epoch, b: Node, a: Epoch, m: Transaction)
         return s.committed(d, t) & (d < e) & ~s.accepted(b, a, t)
 
     none = every(lambda d, t: ~missing(d, t), Epoch, Transaction)
-    first = some(lambda d: missing(d, m), Epoch) & every(
-        lambda d, t: missing(d, t) >> (m <= t), Epoch, Transaction
-    )
+    first = some(lambda d: missing(d, m), Epoch) & every(lambda d, t: missing(d, t) >> (m <= t), Epoch, Transaction)
     return none | first
 
 
@@ -176,9 +175,7 @@ def commit(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Confi
 
 def commit_up_to(s: Configured, e: Epoch, t: Transaction, c: Config) -> Addition:
     """Return the addition that commits the history of e up to t, from the change to c on."""
-    return add_all(
-        "committed", lambda f, u: same(f, e) & s.history(e, u) & (u <= t) & (c <= under(u)), AMONG
-    )
+    return add_all("committed", lambda f, u: same(f, e) & s.history(e, u) & (u <= t) & (c <= under(u)), AMONG)
 
 
 @step("R.5", Configured)
@@ -216,6 +213,6 @@ def start(s: Configured) -> Formula:
         steps.start(s)
         & every(lambda n, c: s.active(n, c) >> same(c, FIRST), Node, Config)
         & every(lambda n, c: same(c, FIRST) >> s.active(n, c), Node, Config)
-        & every(lambda e, c: s.base(e, c) >> (same(e, steps.ZERO) & same(c, FIRST)), Epoch, Config)
-        & s.base(steps.ZERO, FIRST)
+        & every(lambda e, c: s.base(e, c) >> (same(e, ZERO) & same(c, FIRST)), Epoch, Config)
+        & s.base(ZERO, FIRST)
     )

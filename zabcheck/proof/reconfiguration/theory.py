@@ -80,13 +80,9 @@ _OF_LEMMAS = {
     ),
     "base was committed later": (*_OF_THE_BASE, "committed survives"),
     "base is without it": (*_OF_THE_BASE, "initial was broadcast", "base was committed later"),
-    "base has its configuration": (
-        *_OF_EPOCHS,
-        "base is found",
-        "logs match",
-        "base was committed later",
-        "change comes before",
-    ),
+    "base has its change": ("base is found", "logs match", "accepted in the epoch", "committed in the history"),
+    "base is of a later epoch": ("base was committed later", "initial is earlier", "proposed in its epoch"),
+    "base has its configuration": ("base has its change", "base is of a later epoch", "proposed in its epoch"),
     "earlier configurations are not choosable": (
         "committed in the history",
         "base was committed later",
@@ -132,13 +128,13 @@ _OF_LEMMAS = {
     ),
     "asks what governs": ("change comes before", "initial is earlier", "proposed in its epoch"),
     "all accepted it": ("initial history accepted",),
+    "base is in both": ("bases are known", "committed survives"),
     "lost is behind": (
-        "bases are known",
-        "committed survives",
+        "base is in both",
         "logs match",
         "last change governs",
         "initial is earlier",
-        "one base",
+        "proposed in its epoch",
     ),
     "lost has no configuration": ("asks what governs", "all accepted it", "not choosable", "lost is behind"),
     "nothing is lost": (
@@ -154,9 +150,18 @@ _OF_LEMMAS = {
         "one base",
         "proposed in its epoch",
     ),
-    "no change between": ("last change governs",),
+    "no change between": ("last change governs", "change comes before"),
     "all accepted those before": ("accepted is a prefix",),
 }
+_OF_THE_FIRST = (
+    "base was committed later",
+    "base is without it",
+    "base is of a later epoch",
+    "base has its change",
+    "base has its configuration",
+    "base was committed before",
+)
+"""The lemmas that are about nothing where the history is empty: then its epoch begins in the first configuration."""
 _OF_CHOICES: dict[str, tuple[str, ...]] = {
     "leaders have promises": ("asks what is found", "one base"),
     "one leader": (),
@@ -199,7 +204,15 @@ _OF_PROPERTIES = {
     **dict.fromkeys(
         ("total order", "agreement", "in the order of zxids", "global primary order", "one chain"), _OF_DELIVERIES
     ),
-    "strict causality": (*_OF_DELIVERIES, "knew its initial history", "primaries are established", "not skipped", "established lead"),
+    "strict causality": (
+        *_OF_DELIVERIES,
+        "knew its initial history",
+        "primaries are established",
+        "not skipped",
+        "established lead",
+    ),
+    "chosen": ("delivered was committed", "committed by a quorum"),
+    "superseded decide nothing": ("committed in the history", "committed survives", "last change governs"),
     "not proposed again": ("leaders have promises", "one base"),
 }
 LIKELY = {
@@ -211,6 +224,7 @@ LIKELY = {
         for step in ("choose", "choose empty")
         for name, those in _OF_CHOICES.items()
     },
+    **{f"choose empty implies {name}": ("base is found",) for name in _OF_THE_FIRST},
     "establish keeps committed by a quorum": ("asks what governs", "all accepted it", "one base"),
     "establish keeps committed survives": ("one base", "nothing is lost"),
     "commit keeps committed by a quorum": (
