@@ -10,6 +10,7 @@ from zabcheck.proof.finite import SMALL, holds
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
 from zabcheck.proof.logic import Formula, Node, Transaction, every, some
+from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.relations import State
 
 S = State()
@@ -50,7 +51,7 @@ def test_a_state_with_the_same_witness_breaks_the_claim(made: Callable[[], Count
 
 def test_each_relation_can_be_said_and_denied() -> None:
     assert {about: sorted(told) for about, told in SENTENCES.items()} == {
-        about: sorted(about.relations) for about in (State, Iteration, Servers)
+        about: sorted(about.relations) for about in (State, Iteration, Servers, Configured)
     }
     assert (
         say(Iteration, ("told", (("p2", 1), A)), False) == "no COMMIT or COMMIT-LD on p2's connection 1 covers a⟨1,1⟩"
