@@ -49,7 +49,7 @@ def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: st
 @pytest.mark.slow
 def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
     """From whatever run: the shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
-    schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (1, 2)]
+    schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (3, 4)]
     lengths = [steps(minimised(each, "primary integrity"), "primary integrity") for each in schedules]
     assert max(lengths) > 20
     assert [steps(shortened(each, "primary integrity"), "primary integrity") for each in schedules] == [20] * 2
