@@ -66,7 +66,7 @@ def a_change_governs_what_comes_behind_it() -> Formula:
 
 @assumption
 def one_missing_is_the_first() -> Formula:
-    """Of finitely many transactions that I_e has and I_f lacks, one is the first."""
+    """Among finitely many transactions that I_e has and I_f lacks, one is the first."""
     s = Configured()
 
     def missing(e: Epoch, f: Epoch, t: Transaction) -> Formula:

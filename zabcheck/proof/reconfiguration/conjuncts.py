@@ -52,7 +52,7 @@ def bases_are_known(s: Configured, e: Epoch, c: Config) -> Formula:
 
 @claim
 def active_is_chosen(s: Configured, n: Node, c: Config) -> Formula:
-    """What is active anywhere was committed (R.5)."""
+    """A configuration that is active anywhere was committed (R.5)."""
     return s.active(n, c) >> s.is_chosen(c)
 
 
@@ -81,7 +81,7 @@ def established_lead(s: Configured, e: Epoch, l: Node) -> Formula:
 
 @claim
 def committed_in_the_history(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """What is committed in an epoch is in its history, not before the change to the epoch's first configuration."""
+    """A transaction committed in an epoch is in its history, not before the change to the first configuration."""
     return s.committed(e, t) >> (s.opened(e) & s.history(e, t) & s.is_behind(e, t))
 
 
@@ -98,7 +98,7 @@ def committed_by_a_quorum(s: Configured, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def committed_behind_its_change(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """What is committed in an epoch is governed by its first configuration, or by one that is committed in it."""
+    """The first configuration, or one that is committed in the epoch, governs what is committed in it."""
     made = some(lambda u: makes(u, under(t)) & s.committed(e, u), Transaction)
     return s.committed(e, t) >> (s.base(e, under(t)) | made)
 
@@ -125,7 +125,7 @@ def may_be_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def not_choosable(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """What I_f lacks is not committed in e, and never will be, if I_f has the change to its configuration.
+    """A transaction that I_f lacks is never committed in e, if I_f has the change to its configuration.
 
     Every quorum of that has a process that left e without having accepted the transaction in it.
     """
@@ -146,7 +146,7 @@ def not_skipped(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum, c:
 
 @claim
 def unopened_is_dead(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
-    """Of each configuration that may be the last of an epoch without a leader, every quorum left it for a later one."""
+    """Every quorum of a configuration that may be the last of an epoch without a leader left it for a later one."""
     passed = s.opened(f) & (e < f) & ~s.opened(e) & s.is_made(f, c) & of(q, c)
     made = every(lambda u: makes(u, c) >> (epoch_of(u) < e), Transaction)
     last = every(lambda d: s.known(e, d) >> (d <= c), Config)
@@ -161,7 +161,7 @@ def one_leader(s: Configured, e: Epoch, k: Node, l: Node) -> Formula:
 
 @claim
 def initial_was_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """What an initial history has was broadcast in the epoch of its zxid."""
+    """A transaction of an initial history was broadcast in the epoch of its zxid."""
     return s.initial(e, t) >> s.proposed(epoch_of(t), t)
 
 

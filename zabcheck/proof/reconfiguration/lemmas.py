@@ -101,7 +101,7 @@ def _denied(s: Configured, x: Choice, e: Epoch, t: Transaction, q: Quorum) -> Fo
 
 
 def later_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
-    """What the history lacks, and the epoch's first configuration or a later one governs, is not choosable."""
+    """A transaction that the history lacks is not choosable, if the first configuration or a later one governs it."""
     return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(x.c <= under(t)), Epoch, Transaction, Quorum)
 
 
@@ -158,12 +158,12 @@ def base_has_its_configuration(s: Configured, x: Choice) -> Formula:
 
 
 def earlier_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
-    """What the history lacks is not choosable, if an earlier configuration governs it."""
+    """A transaction that the history lacks is not choosable, if an earlier configuration governs it."""
     return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(under(t) < x.c), Epoch, Transaction, Quorum)
 
 
 def what_is_lost_is_behind(s: Configured, x: Choice) -> Formula:
-    """What the history has and a later initial history lacks is governed by the last that was committed, or later."""
+    """The last committed configuration, or a later one, governs what the history has and a later one lacks."""
 
     def lost(f: Epoch, t: Transaction, d: Config) -> Formula:
         return (x.e < f) & s.opened(f) & s.accepted(x.b, x.a, t) & ~s.initial(f, t) & s.known(x.e, d)
@@ -276,7 +276,7 @@ def lost_is_behind(s: Configured, x: Establishing) -> Formula:
 
 
 def lost_has_no_configuration(s: Configured, x: Establishing) -> Formula:
-    """What a later initial history lacks is governed by a configuration whose change it lacks, too."""
+    """A later initial history that lacks a transaction lacks the change to its configuration, too."""
     return every(lambda f, t: _lost(s, x, f, t) >> ~s.is_made(f, under(t)), Epoch, Transaction)
 
 
@@ -299,7 +299,7 @@ class Commitment(Struct, frozen=True):
 
 
 def earlier_are_committed(s: Configured, x: Commitment) -> Formula:
-    """What comes before the transaction is committed, if another configuration governs it."""
+    """A transaction before this one is committed, if another configuration governs it."""
     return every(lambda u: x.is_before(s, u) >> (same(under(u), under(x.t)) | s.committed(x.e, u)), Transaction)
 
 

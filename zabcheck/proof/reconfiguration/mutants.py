@@ -58,7 +58,7 @@ def commit_by_old(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c
 
 @step("l.3.2", Configured)
 def commit_all_by_base(s: Configured, e: Epoch, l: Node, t: Transaction, q: Quorum, c: Config) -> Change:
-    """What comes behind a change is committed by a quorum of the configuration that the epoch began in."""
+    """A transaction behind a change is committed by a quorum of the configuration that the epoch began in."""
     return _commit(s, e, l, t, q, c, of(q, c) & _makes_for(t, q) & _is_made_first(s, e, t, c))
 
 
@@ -146,4 +146,4 @@ OUTSIDE = {
     "lead-on-in-same-epoch": "two that broadcast in one epoch: the abstraction does not say who broadcasts",
     "keep-cut-off-change": "it breaks liveness alone",
 }
-"""Those that it cannot express, each with the reason."""
+"""The planted bugs that the abstraction cannot express, each with the reason."""

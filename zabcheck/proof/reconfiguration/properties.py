@@ -22,7 +22,7 @@ from zabcheck.proof.reconfiguration.relations import Configured
 
 @claim
 def chosen(s: Configured, n: Node, t: Transaction) -> Formula:
-    """What is delivered was accepted in one epoch by a quorum of what governs it; of a change's own, too."""
+    """A delivered transaction was accepted in one epoch by a quorum of what governs it; of a change's own, too."""
 
     def accepted(e: Epoch, q: Quorum) -> Formula:
         own = every(lambda d: makes(t, d) >> of(q, d), Config)
@@ -53,7 +53,7 @@ def one_chain(s: Configured, e: Epoch, f: Epoch, t: Transaction, u: Transaction,
 
 @claim
 def superseded_decide_nothing(s: Configured, e: Epoch, f: Epoch, t: Transaction, u: Transaction, d: Config) -> Formula:
-    """What is committed anywhere behind a committed change is governed by its configuration, or a later one."""
+    """A configuration governs what is committed behind its committed change, or a later one does."""
     return (s.committed(e, t) & s.committed(f, u) & makes(u, d) & (u < t)) >> (d <= under(t))
 
 
