@@ -5,8 +5,9 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
@@ -189,15 +190,12 @@ def play(
     with bad_input_for(ValueError):
         select(property)
     known, taken, layer = file or scenario or lesson, None, None
-    beside = "--on-zookeeper" if on_zookeeper else "--servers" if servers is not None else None
-    if on_zookeeper and servers is not None:
-        raise BadInput("--on-zookeeper and --servers: expected one of them")
-    if beside is not None and (file is None or is_link(file) or _is_trace(file)):
-        raise BadInput(f"{beside}: only beside a saved schedule")
-    built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
-    for name, given in built.items():
-        if given is not None and not on_zookeeper:
-            raise BadInput(f"--{name}: only with --on-zookeeper")
+    _check_beside(file, servers, on_zookeeper)
+    if not on_zookeeper:
+        built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
+        for name, given in built.items():
+            if given is not None:
+                raise BadInput(f"--{name}: only with --on-zookeeper")
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
     else:
@@ -212,9 +210,12 @@ def play(
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
-        if file is not None and beside is not None:
-            wanted = found_distribution(java, home, classpath) if on_zookeeper else None
-            session, layer = _beside_servers(file, servers or wanted, simulated, property)
+        if file is not None and on_zookeeper:
+            distribution = found_distribution(java, home, classpath)
+            session, layer = _beside_servers(file, partial(_executed, file, distribution, simulated), property)
+        elif file is not None and servers is not None:
+            report = read(servers, schedules.MAX_BYTES), str(servers)
+            session, layer = _beside_servers(file, lambda _: report, property)
         elif lesson is None:
             session = _known(file, known, protocol, exec, property)
         elif _is_file(lesson):
@@ -292,23 +293,30 @@ def _known(
     return session
 
 
-def _beside_servers(
-    file: str, servers: Path | Distribution | None, simulated: bool, properties: Sequence[str] | None
-) -> tuple[Session, Layer]:
-    """Return the run that servers executed, at its beginning, and what they did.
+def _check_beside(file: str | None, servers: Path | None, on_zookeeper: bool) -> None:
+    """Raise BadInput if there is no run that servers could be shown beside, or if there are two layers of servers."""
+    if on_zookeeper and servers is not None:
+        raise BadInput("--on-zookeeper and --servers: expected one of them")
+    if (on_zookeeper or servers is not None) and (file is None or is_link(file) or _is_trace(file)):
+        option = "--on-zookeeper" if on_zookeeper else "--servers"
+        raise BadInput(f"{option}: only beside a saved schedule")
 
-    That is read from a report, or they execute it now, `simulated` or as processes.
-    """
-    from zabcheck.cli.zookeeper.layer import layer_of
+
+def _executed(file: str, distribution: Distribution, simulated: bool, schedule: Schedule) -> tuple[bytes, str]:
+    """Return the report of servers that execute a schedule once, and its name in messages."""
     from zabcheck.cli.zookeeper.on_servers import compared_with_servers
 
+    return msgspec.json.encode(compared_with_servers(schedule, file, 1, distribution, simulated)), "the servers"
+
+
+def _beside_servers(
+    file: str, report_on: Callable[[Schedule], tuple[bytes, str]], properties: Sequence[str] | None
+) -> tuple[Session, Layer]:
+    """Return the run that servers executed, at its beginning, and what they did by the report on its schedule."""
+    from zabcheck.cli.zookeeper.layer import layer_of
+
     protocol, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file)
-    if isinstance(servers, Distribution):
-        report, name = msgspec.json.encode(compared_with_servers(schedule, file, 1, servers, simulated)), "the servers"
-    else:
-        assert servers is not None
-        report, name = read(servers, schedules.MAX_BYTES), str(servers)
-    run, layer = layer_of(report, name, schedule, file)
+    run, layer = layer_of(*report_on(schedule), schedule, file)
     with bad_input_for((ValueError, StepRaised), f"{file}: "):
         session = Session.of(protocol, run, properties)
     session.go(0)

@@ -445,8 +445,8 @@ class Recorder:
     def run(self, requests: int, seconds: float, look: Callable[[], None] = lambda: None) -> None:
         """Send about so many requests, for so many seconds at most.
 
-        `look` is called between two steps, and may raise, for KeyboardInterrupt within one would leave a history of
-        something else than what was sent.
+        `look` is called between two steps and may raise KeyboardInterrupt: within a step, that would lose an answer
+        that was read, and the history would not be of what was sent.
         """
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
