@@ -79,6 +79,7 @@ def test_what_is_shown_is_well_formed_and_every_button_can_be_pressed() -> None:
         ({"act": "compare", "number": -1}, "expected a position from 0 to 3, found -1"),
         ({"act": "open", "link": "run=1.abc"}, "the link: it was cut or altered"),
         ({"act": "ask", "question": "chances", "name": "chosem"}, "no property `chosem`"),
+        ({"act": "ask", "question": "servers"}, "expected servers: zabcheck play --on-zookeeper has some"),
         ({"act": "leave"}, "no such act: "),
         ({}, "no such act: "),
     ],
@@ -118,7 +119,9 @@ def test_the_questions_are_answered() -> None:
     act(desk, act="ask", question="right step")
     assert isinstance(desk.answer, Beside)
     assert desk.answer.other.broken == ()
-    assert "the same choices without commit-on-own-ack" in regions(desk)["answer"]
+    told = regions(desk)["answer"]
+    assert "the same choices without commit-on-own-ack" in told
+    assert "First, after choice" not in told, "only the last choice makes a difference"
     act(desk, act="ask", question="chances")
     assert isinstance(desk.answer, Curve)
     assert (desk.answer.property, desk.answer.found[-1][1]) == ("chosen", desk.answer.tries)

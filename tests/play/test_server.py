@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from http.client import HTTPConnection
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,9 +12,11 @@ from msgspec import structs
 
 from tests.play.sessions import LED, led, served
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.play.desk import Desk, Layer, Refused, Servers
 from zabcheck.play.server import MOST_BYTES, TOKEN, Server
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Effect, Request
+from zabcheck.simulation.schedule import Schedule
 
 SYNC = b'{"act":"do","choice":{"choice":"sync","process":1}}'
 
@@ -103,6 +106,26 @@ def test_acts_are_done_and_two_tabs_see_the_same(tmp_path: Path) -> None:
         assert (refused.status, refused.json) == (409, {"said": "not possible: p1 has nothing to do for it"})
         assert asked(server, "/act", token(server), "POST", b"x" * (MOST_BYTES + 1)).status == 413
         assert asked(server, "/take/run.schedule.json", token(server)).content.startswith(b'{"version":1')
+
+
+def test_servers_that_are_asked_end_with_the_server() -> None:
+    begun, stop, answers = Event(), Event(), list[Answered]()
+
+    def execute(_: Schedule) -> Layer:
+        begun.set()
+        assert stop.wait(60)
+        raise Refused("interrupted")
+
+    with served(Desk(led(), servers=Servers("servers", execute, stop))) as server:
+
+        def ask() -> None:
+            answers.append(asked(server, "/act", token(server), "POST", b'{"act":"ask","question":"servers"}'))
+
+        asking = Thread(target=ask, daemon=True)
+        asking.start()
+        assert begun.wait(20)
+    asking.join(20)
+    assert [(each.status, each.json) for each in answers] == [(503, {"said": "the server ends"})]
 
 
 def test_a_step_that_never_returns_ends_the_run_there_and_the_desk_goes_on() -> None:

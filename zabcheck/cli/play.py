@@ -5,12 +5,12 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import partial
 from importlib.util import find_spec
 from itertools import groupby
 from pathlib import Path
+from threading import Event as Flag
 from typing import TYPE_CHECKING, Annotated, BinaryIO, get_origin
 
 import msgspec
@@ -55,7 +55,7 @@ from zabcheck.papers.scenarios.base import Written
 from zabcheck.play import lesson as own_lesson
 from zabcheck.play.ahead import Offer, waiting
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
-from zabcheck.play.desk import Desk, Exercise, Layer
+from zabcheck.play.desk import Desk, Exercise, Layer, Refused
 from zabcheck.play.lesson import LessonError
 from zabcheck.play.link import LinkError, is_link, link_of, linked
 from zabcheck.play.naming import ROUND, named_at, told, typed
@@ -69,9 +69,9 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
 from zabcheck.text.words import clean, counted
-from zabcheck.zookeeper.run.distribution import Distribution
 
 if TYPE_CHECKING:
+    from zabcheck.cli.zookeeper.beside import Ensemble
     from zabcheck.play.reading import Reading
 
 HELP = (
@@ -89,6 +89,7 @@ HELP = (
     ("v", "go on to a violation, if random continuations from here find one"),
     ("e", "explain the run up to here"),
     ("h", "in a lesson: the choices of a way to do its task"),
+    ("x", "with --on-zookeeper: have the servers do the run up to here, and tell what they did beside each step"),
     ("s FILE", "save it as a schedule; as a lesson with a text for each step, if the name ends in .lesson.json"),
     ("l", "print it as a link, which `zabcheck play` takes up anywhere"),
     ("? crash", "the choice `crash`, and its fields"),
@@ -144,7 +145,8 @@ OnZookeeper = Annotated[
     bool,
     typer.Option(
         "--on-zookeeper",
-        help="Execute a run of the model `zookeeper` on real servers first, once, and show what they did beside it.",
+        help="Have real servers do a run of the model `zookeeper` first, and later each that you ask them to, and show "
+        "what they did beside it.",
     ),
 ]
 SimulatedServers = Annotated[
@@ -189,15 +191,21 @@ def play(
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    known, taken, layer = file or scenario or lesson, None, None
-    _check_beside(file, servers, on_zookeeper)
-    if not on_zookeeper:
+    known, taken, layer, ensemble = file or scenario or lesson, None, None, None
+    _check_beside(file, lesson, servers, on_zookeeper)
+    if on_zookeeper:
+        from zabcheck.cli.zookeeper.beside import Ensemble
+
+        ensemble = Ensemble(found_distribution(java, home, classpath), simulated, Flag())
+    else:
         built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
         for name, given in built.items():
             if given is not None:
                 raise BadInput(f"--{name}: only with --on-zookeeper")
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
+        if ensemble is not None:
+            session = Session.of(session.protocol, ensemble.first(session.schedule(), switch or ()), property)
     else:
         options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
         if file is None and (lesson is None or not _is_file(lesson)):
@@ -210,25 +218,24 @@ def play(
                 raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
-        if file is not None and on_zookeeper:
-            distribution = found_distribution(java, home, classpath)
-            session, layer = _beside_servers(file, partial(_executed, file, distribution, simulated), property)
-        elif file is not None and servers is not None:
-            report = read(servers, schedules.MAX_BYTES), str(servers)
-            session, layer = _beside_servers(file, lambda _: report, property)
-        elif lesson is None:
-            session = _known(file, known, protocol, exec, property)
+        if lesson is None:
+            session, layer = _known(file, known, protocol, exec, property, ensemble, servers)
         elif _is_file(lesson):
             session, taken = _from_file(lesson, protocol, exec, property)
         else:
             session, taken = lesson_of(lesson, property)
     console = make_console()
-    if _is_on_page(page, console):
-        desk = desk_of(session, taken, layer)
+    is_on_page = _is_on_page(page, console)
+    desk = desk_of(session, taken) if is_on_page else Desk(session, taken)
+    if layer is not None:
+        desk.layers.append(layer)
+    if ensemble is not None:
+        desk.servers = ensemble.to_be_asked()
+    if is_on_page:
         _serve(desk, console)
-        session, taken = desk.session, desk.exercise
     else:
-        _Play(session, console, sys.stdin.buffer, taken, layer).go_on()
+        _Play(desk, console, sys.stdin.buffer).go_on()
+    session, taken = desk.session, desk.exercise
     with bad_input_for(ValueError):
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:
@@ -254,11 +261,11 @@ def _is_on_page(asked: bool | None, console: Console) -> bool:
     return asked if asked is not None else is_installed and sys.stdin.isatty()
 
 
-def desk_of(session: Session, exercise: Exercise | None, layer: Layer | None = None) -> Desk:
+def desk_of(session: Session, exercise: Exercise | None) -> Desk:
     """Return a desk with this session, at the end of its run; at the beginning of one whose steps have texts."""
     while session.here.latest is not None and not (exercise is not None and exercise.steps):
         session.redo()
-    return Desk(session, exercise, layer)
+    return Desk(session, exercise)
 
 
 def _serve(shown: "Desk | Reading", console: Console) -> None:
@@ -277,9 +284,18 @@ def _serve(shown: "Desk | Reading", console: Console) -> None:
 
 
 def _known(
-    file: str | None, known: str, protocol: str | None, exec: str | None, properties: Sequence[str] | None
-) -> Session:
-    """Return a session of the run that is known by this name, at its beginning."""
+    file: str | None,
+    known: str,
+    protocol: str | None,
+    exec: str | None,
+    properties: Sequence[str] | None,
+    ensemble: "Ensemble | None",
+    servers: Path | None,
+) -> tuple[Session, Layer | None]:
+    """Return a session of the run that is known by this name, at its beginning.
+
+    With servers that do it, or have done it by a report, the run is the one that they had, and the layer is theirs.
+    """
     if file is None:
         executed, schedule = _of_scenario(known)
     elif is_link(file):
@@ -287,40 +303,28 @@ def _known(
         executed, schedule = _linked(file, protocol, exec)
     else:
         executed, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file, protocol, exec)
+    layer = None
+    if ensemble is not None:
+        schedule, layer = ensemble.done(schedule, known)
+    elif servers is not None:
+        from zabcheck.cli.zookeeper.layer import layer_of
+
+        schedule, layer = layer_of(read(servers, schedules.MAX_BYTES), str(servers), schedule, known)
     with bad_input_for((ValueError, StepRaised), f"{known}: "):
         session = Session.of(executed, schedule, properties)
     session.go(0)
-    return session
+    return session, layer
 
 
-def _check_beside(file: str | None, servers: Path | None, on_zookeeper: bool) -> None:
+def _check_beside(file: str | None, lesson: str | None, servers: Path | None, on_zookeeper: bool) -> None:
     """Raise BadInput if there is no run that servers could be shown beside, or if there are two layers of servers."""
     if on_zookeeper and servers is not None:
         raise BadInput("--on-zookeeper and --servers: expected one of them")
-    if (on_zookeeper or servers is not None) and (file is None or is_link(file) or _is_trace(file)):
-        option = "--on-zookeeper" if on_zookeeper else "--servers"
-        raise BadInput(f"{option}: only beside a saved schedule")
-
-
-def _executed(file: str, distribution: Distribution, simulated: bool, schedule: Schedule) -> tuple[bytes, str]:
-    """Return the report of servers that execute a schedule once, and its name in messages."""
-    from zabcheck.cli.zookeeper.on_servers import compared_with_servers
-
-    return msgspec.json.encode(compared_with_servers(schedule, file, 1, distribution, simulated)), "the servers"
-
-
-def _beside_servers(
-    file: str, report_on: Callable[[Schedule], tuple[bytes, str]], properties: Sequence[str] | None
-) -> tuple[Session, Layer]:
-    """Return the run that servers executed, at its beginning, and what they did by the report on its schedule."""
-    from zabcheck.cli.zookeeper.layer import layer_of
-
-    protocol, schedule = load_schedule(read(Path(file), schedules.MAX_BYTES), file)
-    run, layer = layer_of(*report_on(schedule), schedule, file)
-    with bad_input_for((ValueError, StepRaised), f"{file}: "):
-        session = Session.of(protocol, run, properties)
-    session.go(0)
-    return session, layer
+    is_of_trace = file is not None and not is_link(file) and (on_zookeeper or servers is not None) and _is_trace(file)
+    if on_zookeeper and (lesson is not None or is_of_trace):
+        raise BadInput("--on-zookeeper: only for a run of the model `zookeeper` that goes on")
+    if servers is not None and (file is None or is_link(file) or is_of_trace):
+        raise BadInput("--servers: only beside a saved schedule")
 
 
 def _linked(link: str, protocol: str | None, exec: str | None) -> tuple[Protocol, Schedule]:
@@ -441,16 +445,13 @@ def _begun(
 class _Play:
     """A session on a console: shows where it is, reads a line, does what it says; until the lines end."""
 
-    def __init__(
-        self, session: Session, console: Console, answers: BinaryIO, lesson: Exercise | None, layer: Layer | None
-    ) -> None:
-        self._session = session
+    def __init__(self, desk: Desk, console: Console, answers: BinaryIO) -> None:
+        self._desk = desk
+        self._session, self._lesson = desk.session, desk.exercise
         self._console = console
         self._answers = answers
-        self._lesson = lesson
-        self._layer = layer
         self._options: list[Option] = []
-        self._left = () if lesson is None else lesson.left(session.here)
+        self._left = () if self._lesson is None else self._lesson.left(self._session.here)
         """The part of the task that was left when it was told last, or at the beginning."""
 
     def go_on(self) -> None:
@@ -466,7 +467,7 @@ class _Play:
                 return
             try:
                 moved = self._answer(words)
-            except (NotPossible, BadInput) as refused:
+            except (NotPossible, BadInput, Refused, StepRaised) as refused:
                 self._say(f"not possible: {refused}" if isinstance(refused, NotPossible) else str(refused))
                 continue
             if moved:
@@ -496,6 +497,8 @@ class _Play:
                 raise BadInput(f"expected a position from 0 to {len(session.positions) - 1}")
             case ["r"]:
                 return self._without_the_bug()
+            case ["x"]:
+                self._say(self._desk.ask_servers())
             case ["v"]:
                 found = break_from_here(session, session.properties)
                 if found is None:
@@ -595,9 +598,11 @@ class _Play:
         if self._lesson is not None and (said := self._lesson.said_at(session.here)):
             self._console.print()
             self._console.print(Drawing(lambda pen: [pen.write(f"Step {said}", BOLD)]))
-        if (layer := self._layer) is not None:
-            for line in layer.said_at(session.here):
-                self._say(f"{layer.title}: {line}")
+        if (layer := self._desk.layer_at(session.here)) is not None:
+            if lines := layer.said_at(session.here):
+                self._say(f"{layer.title}:")
+            for line in lines:
+                self._say(f"  {line}")
         self._options = session.options()
         self._list(self._options)
         if waits := len(self._waiting()):

@@ -5,10 +5,12 @@ be done changes nothing.
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Event
 from typing import Annotated, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta, Struct, structs
 
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.regression import regression_test
@@ -21,15 +23,19 @@ from zabcheck.play.link import LinkError, link_of, linked
 from zabcheck.play.session import NotPossible, Position, Session
 from zabcheck.play.standalone import standalone
 from zabcheck.protocols.base import StepRaised
+from zabcheck.search.recording import variables_of
 from zabcheck.search.run import MAX_STEPS
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import AnyChoice, Choice
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import option_of
 from zabcheck.text.words import counted
 
 MOST_TRIES = 4000
 """The most random continuations of a curve: from each position of a long run fewer start."""
 FEWEST_TRIES = 20
+SERVED = "zookeeper"
+"""The protocol whose runs servers can do."""
 
 _Name = Annotated[str, Meta(max_length=200)]
 
@@ -67,7 +73,7 @@ class Compare(Act, frozen=True):
 class Ask(Act, frozen=True):
     """Ask a question about the run up to here."""
 
-    question: Literal["right step", "violation", "decided", "chances"]
+    question: Literal["right step", "violation", "decided", "chances", "servers"]
     name: _Name = ""
     """The property of the question, or the known bug."""
 
@@ -106,12 +112,16 @@ class Said(Struct, frozen=True):
 
 
 class Beside(Struct, frozen=True):
-    """Another run beside the one up to `here`: that of `session`, up to `other`. `title` says which it is."""
+    """Another run beside the one up to `here`: that of `session`, up to `other`. `title` says which it is.
+
+    `apart` are the first positions after as many choices of each at which their variables differ; None if none do.
+    """
 
     title: str
     here: Position
     session: Session
     other: Position
+    apart: tuple[Position, Position] | None
 
 
 Answer = Curve | Said | Beside
@@ -156,51 +166,58 @@ class Exercise(Struct, frozen=True):
 
 
 class Layer(Struct, frozen=True):
-    """A record of what servers did for each choice of the run that a session began with.
+    """A record of what servers did for each fine choice of a run of a session.
 
-    `title` names them. For each choice `done` says in words what was done to them, and `compared` how many of them
-    were compared with the run then. Each execution that came to an end `ended` at a choice at which it differed (-1:
-    before the first; None: at none), with words for what came of it; `cut_off` tells of the others.
+    `title` names them. For each choice `done` says in words what was done to them, `compared` which of them were
+    compared with the run then, and `places` has the number of the position to which it led, alone or with others. Each
+    execution that came to an end `ended` at a choice at which it differed (-1: before the first; None: at none), with
+    words for what came of it; `cut_off` tells of the others.
     """
 
     title: str
     done: tuple[tuple[str, ...], ...]
-    compared: tuple[int, ...]
+    compared: tuple[frozenset[str], ...]
     ended: tuple[tuple[int | None, str], ...]
-    cut_off: tuple[str, ...] = ()
+    cut_off: tuple[str, ...]
+    places: tuple[int, ...]
 
-    def _choice(self, position: Position) -> int | None:
-        """Return the number of the choice that led to a position of the run, from 0; None if another one led there."""
-        return position.number - 1 if 0 < position.number <= len(self.done) else None
+    def _choices(self, position: Position) -> list[int]:
+        """Return the numbers of the fine choices that led to a position, from 0; none if servers did none of them."""
+        return [choice for choice, place in enumerate(self.places) if place == position.number]
 
-    def _differ(self, choice: int) -> list[str]:
-        """Return what is said of the executions that differ at a choice; at the first one also of the start."""
-        return [said for place, said in self.ended if place is not None and choice == max(place, 0)]
+    def _differ(self, choices: Sequence[int]) -> list[str]:
+        """Return what is said of the executions that differ at one of these choices; at the first also of the start."""
+        return [said for place, said in self.ended if place is not None and max(place, 0) in choices]
+
+    def knows(self, position: Position) -> bool:
+        """Tell whether servers did what led to a position."""
+        return position.number in self.places
 
     def mark(self, position: Position) -> str:
         """Return "=" if servers were compared there and all were as the run, "≠" if one differed; "" otherwise."""
-        choice = self._choice(position)
-        if choice is None or not self.ended:
+        choices = self._choices(position)
+        if not choices or not self.ended:
             return ""
-        if self._differ(choice):
+        if self._differ(choices):
             return "≠"
-        same = all(place is None or place > choice for place, _ in self.ended)
-        return "=" if same and self.compared[choice] else ""
+        same = all(place is None or place > choices[-1] for place, _ in self.ended)
+        return "=" if same and any(self.compared[choice] for choice in choices) else ""
 
     def said_at(self, position: Position) -> list[str]:
         """Return what was done for the choice that led to a position, and what came of it; nothing if not known."""
-        choice = self._choice(position)
-        if choice is None:
+        choices = self._choices(position)
+        if not choices:
             return []
-        same = sum(place is None or place > choice for place, _ in self.ended)
-        before = sum(place is not None and max(place, 0) < choice for place, _ in self.ended)
+        same = sum(place is None or place > choices[-1] for place, _ in self.ended)
+        before = sum(place is not None and max(place, 0) < choices[0] for place, _ in self.ended)
         reached = len(self.ended) - before
-        lines = [*self.done[choice]]
-        if self.compared[choice] and reached:
-            servers = counted(self.compared[choice], "server", "servers")
+        lines = [line for choice in choices for line in self.done[choice]]
+        compared = frozenset[str]().union(*(self.compared[choice] for choice in choices))
+        if compared and reached:
+            servers = counted(len(compared), "server", "servers")
             executions = counted(reached, "execution", "executions")
             lines.append(f"{servers} compared: as in the model in {same} of {executions}")
-        lines += self._differ(choice)
+        lines += self._differ(choices)
         if before:
             lines.append(f"{counted(before, 'execution', 'executions')} differed before")
         return lines
@@ -210,13 +227,35 @@ class Layer(Struct, frozen=True):
         return [*(said for _, said in self.ended), *self.cut_off]
 
 
-class Desk:
-    """A session with the last answer, an exercise and a layer if there are any. `version` counts what was done."""
+class Servers(Struct, frozen=True):
+    """Servers that do a run of the session when they are asked to; `title` names them.
 
-    def __init__(self, session: Session, exercise: Exercise | None = None, layer: Layer | None = None) -> None:
+    `execute` has them do a schedule once and returns the record of it, with a place for each choice. It ends soon once
+    `stop` is set. Refused if they cannot be had, or cannot do it.
+    """
+
+    title: str
+    execute: Callable[[Schedule], Layer]
+    stop: Event
+
+
+class Desk:
+    """A session with the last answer, and with an exercise, servers and layers if there are any.
+
+    `version` counts what was done.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        exercise: Exercise | None = None,
+        layers: Sequence[Layer] = (),
+        servers: Servers | None = None,
+    ) -> None:
         self.session = session
         self.exercise = exercise
-        self.layer = layer
+        self.layers = [*layers]
+        self.servers = servers
         self.version = 0
         self.answer: Answer | None = None
         self.compared: Beside | None = None
@@ -250,7 +289,7 @@ class Desk:
                 self.compared = None
             case Compare(number) if number is not None:
                 other = self._position(number)
-                self.compared = Beside(f"the run to position {number}", session.here, session, other)
+                self.compared = self._beside(f"the run to position {number}", session, other)
             case Ask(question, name):
                 self.answer = self._answer(question, name)
             case Open(link):
@@ -261,14 +300,13 @@ class Desk:
         if session.here is not before:
             self.answer = None
             if self.compared is not None:
-                other = self.compared.other
-                self.compared = Beside(self.compared.title, session.here, session, other)
+                self.compared = self._beside(self.compared.title, session, self.compared.other)
 
     def _continue(self) -> None:
         if self.exercise is None or self.exercise.following is None:
             raise Refused("there is no next lesson")
         following = self.exercise.following()
-        self.session, self.exercise, self.layer = following.session, following.exercise, following.layer
+        self.session, self.exercise = following.session, following.exercise
         self.answer = self.compared = None
 
     def _position(self, number: int) -> Position:
@@ -290,8 +328,30 @@ class Desk:
             case "decided":
                 decisive = explain_replay(session.replay(), decisive=True).decisive
                 return Said(decisive.sentence if decisive else "Nothing is violated here, or nothing decides it.")
+            case "servers":
+                return Said(self.ask_servers())
             case _:
                 return self._curve(name or next(iter(session.here.broken), session.properties[0]))
+
+    def ask_servers(self) -> str:
+        """Have the servers do the run up to here; return in words what came of it. Refused if they cannot."""
+        if self.servers is None:
+            raise Refused("expected servers: zabcheck play --on-zookeeper has some")
+        session = self.session
+        layer = self.servers.execute(session.schedule())
+        places = tuple(position.number for position in session.here.path for _ in position.executed)
+        self.layers.append(structs.replace(layer, places=places))
+        return f"{layer.title}: {'; '.join(layer.result())}."
+
+    def layer_at(self, position: Position) -> Layer | None:
+        """Return the last layer that knows a position; else the last of all; None if there is none."""
+        knowing = [layer for layer in self.layers if layer.knows(position)]
+        return next(reversed(knowing or self.layers), None)
+
+    def end(self) -> None:
+        """Have an act that takes long end soon. May be called from another thread."""
+        if self.servers is not None:
+            self.servers.stop.set()
 
     def _twin(self, bug: str) -> Beside:
         """Give the same choices to the protocol without its known bug, or with one if it has none."""
@@ -300,7 +360,11 @@ class Desk:
             raise Refused("expected a known bug: none is planted in this protocol")
         twin = session.with_protocol(mutated(protocol.name, None if protocol.mutant is not None else bug))
         how = f"without {protocol.mutant}" if protocol.mutant is not None else f"with {bug}"
-        return Beside(f"the same choices {how}", session.here, twin, twin.here)
+        return self._beside(f"the same choices {how}", twin, twin.here)
+
+    def _beside(self, title: str, session: Session, other: Position) -> Beside:
+        here = self.session.here
+        return Beside(title, here, session, other, apart(self.session, here, session, other))
 
     def _curve(self, property_: str) -> Curve:
         path = self.session.here.path
@@ -376,3 +440,25 @@ def parting(one: Sequence[Position], other: Sequence[Position]) -> int:
             break
         same += 1
     return same
+
+
+def apart(session: Session, here: Position, other: Session, there: Position) -> tuple[Position, Position] | None:
+    """Return the first positions, after as many choices of each of two runs, at which their variables differ.
+
+    None if they differ at none that both have. Cost: an execution of the choices up to there.
+    """
+    pairs = list(zip(here.path, there.path, strict=False))
+    start = max(0, sum(one is two for one, two in pairs) - 1)  # the last that they share
+    simulators = [
+        each.simulator_at(position).fork(lambda _: None)
+        for each, position in zip((session, other), pairs[start], strict=True)
+    ]
+    with suppress(StepRaised):
+        for place, pair in enumerate(pairs[start:]):
+            for simulator, position in zip(simulators, pair, strict=True):
+                if place and position.choice is not None:
+                    simulator.execute(position.choice)
+            one, two = map(variables_of, simulators)
+            if one != two:
+                return pair
+    return None

@@ -21,6 +21,7 @@ from zabcheck.invariants import Deliver, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.play.ahead import Here, Offer, look
 from zabcheck.play.desk import (
+    SERVED,
     Act,
     Answer,
     Ask,
@@ -32,7 +33,6 @@ from zabcheck.play.desk import (
     Do,
     Exercise,
     Go,
-    Layer,
     Redo,
     Said,
     Undo,
@@ -69,14 +69,14 @@ def regions(desk: Desk) -> dict[str, str]:
         "verdict": _verdict(session, story),
         "branches": _branches(desk),
         "bar": _bar(session),
-        "picture": _picture(here, desk.layer),
-        "servers": "" if desk.layer is None else _layer(desk.layer, session.here),
+        "picture": _picture(here, desk),
+        "servers": _layer(desk),
         "menus": _menus(here, desk.exercise),
         "whole": "".join(_button(offer) for offer in here.ahead.whole),
         "state": state(story, on_disk(session, session.here), delivered_at(session, session.here)),
         "properties": properties(story.verdicts, session.here.breaks),
         "compared": "" if desk.compared is None else _beside(session, desk.compared),
-        "ask": _questions(session),
+        "ask": _questions(session) + _asks_servers(desk, link),
         "answer": _answer(session, desk.answer),
         "link": f"<code>{text(link, len(link))}</code>",
         "hash": f"trace SHA-256 <code>{sha256}</code>",
@@ -172,16 +172,22 @@ def bar(where: str, is_after: bool, is_before: bool, back: str, onward: str) -> 
     return f'{buttons}<span id="where">{text(where)}</span>'
 
 
-def _layer(layer: Layer, here: Position) -> str:
-    """Draw what others did beside the last choice, and below that what came of it all."""
-    lines = layer.said_at(here) or ["nothing is known of them here"]
+def _layer(desk: Desk) -> str:
+    """Draw what servers did beside the last choice, and below that what came of it all; "" without a layer."""
+    layer = desk.layer_at(desk.session.here)
+    if layer is None:
+        return ""
+    unknown = (
+        "they have not done this: they can be asked below" if desk.servers is not None else "nothing is known here"
+    )
+    lines = layer.said_at(desk.session.here) or [unknown]
     items = "".join(f"<li>{text(line)}</li>" for line in lines)
     ends = "".join(f"<li>{text(line, len(line))}</li>" for line in layer.result())
     return f"""<h3>Meanwhile: {text(layer.title)}</h3><ul>{items}</ul>
 <details><summary>What came of it</summary><ul>{ends}</ul></details>"""
 
 
-def _picture(here: Here, layer: Layer | None) -> str:
+def _picture(here: Here, desk: Desk) -> str:
     story, ahead = here.story, here.ahead
     labels = labels_by_step(story)
     nexts = [each for each, _ in ahead.nexts]
@@ -192,7 +198,8 @@ def _picture(here: Here, layer: Layer | None) -> str:
         offers = f'<li class="next"><span class="n"></span><span class="said">{nothing}</span></li>'
     drawn = diagram.draw(story, labels, {}, nexts)
     numbers = {step: position.number for step, position in here.positions.items()}
-    beside = {} if layer is None else {step: _mark(layer.mark(at)) for step, at in here.positions.items()}
+    layers = {step: desk.layer_at(at) for step, at in here.positions.items()}
+    beside = {step: _mark(layer.mark(here.positions[step])) for step, layer in layers.items() if layer is not None}
     below = f'<ol class="steps nexts" aria-label="Steps that may come next">\n{offers}</ol>\n'
     below += _further(ahead.waiting)
     earlier = story.moments[0].step - 1 if story.moments else 0
@@ -478,9 +485,18 @@ def _changed(is_changed: bool) -> str:
 
 
 def _differing(session: Session, beside: Beside) -> str:
-    """Draw the variables whose values differ between the ends of two runs."""
-    one = variables_of(session.simulator_at(beside.here))
-    other = variables_of(beside.session.simulator_at(beside.other))
+    """Draw the variables whose values differ: where those of two runs do first, and at their ends."""
+    ends, first = (beside.here, beside.other), ""
+    if beside.apart is not None and beside.apart != ends:
+        here = beside.apart[0]
+        first = _differ(session, beside, beside.apart, f"First, after choice {here.depth} ({text(named_at(here))}),")
+    return f"{first}\n{_differ(session, beside, ends, 'At their ends' if first else 'In the end')}"
+
+
+def _differ(session: Session, beside: Beside, at: tuple[Position, Position], when: str) -> str:
+    """Draw the variables whose values differ between two positions, one of each run; `when` is HTML."""
+    one, other = variables_of(session.simulator_at(at[0])), variables_of(beside.session.simulator_at(at[1]))
+    title = beside.title
     rows = []
     for process in one:
         mine, theirs = (each[process] or {"": "down"} for each in (one, other))
@@ -490,10 +506,10 @@ def _differing(session: Session, beside: Beside) -> str:
                 cells = "".join(f'<td class="changed">{value}</td>' for value in values)
                 rows.append(f'<tr><th scope="row">{name(process)} {text(variable) or "does"}</th>{cells}</tr>\n')
     if not rows:
-        return "<p>Every process has the same variables in both.</p>"
-    heads = f'<th scope="col">variable</th><th scope="col">here</th><th scope="col">{text(beside.title)}</th>'
+        return f"<p>{when}: every process has the same variables in both.</p>"
+    heads = f'<th scope="col">variable</th><th scope="col">here</th><th scope="col">{text(title)}</th>'
     return (
-        '<div class="scroll" role="group" aria-label="Variables that differ" tabindex="0">'
+        f'<p>{when} these variables differ:</p>\n<div class="scroll" role="group" aria-label="{when}" tabindex="0">'
         f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
     )
 
@@ -520,6 +536,21 @@ def _questions(session: Session) -> str:
 <small>1,000 random continuations; the shortest becomes a branch</small></p>
 <p><button type="button"{act_of(Ask("decided"))}>Which step decided?</button></p>
 <p>{_chosen("chances", "property", "How likely from each step?", names)}</p>"""
+
+
+def _asks_servers(desk: Desk, link: str) -> str:
+    """Draw the question to servers; without any, the command that has some, if the run is one for them."""
+    if desk.servers is not None:
+        button = f'<button type="button"{act_of(Ask("servers"))}>What do {text(desk.servers.title)} do?</button>'
+        return f"<p>{button} <small>they do the run up to here; what they did is then beside each step</small></p>"
+    if desk.session.protocol.name != SERVED:
+        return ""
+    command = f"{desk.command(link)} --on-zookeeper --simulated"
+    return (
+        '<details id="of-servers"><summary>What would real servers do?</summary>\n<p>This command asks '
+        "simulated servers, without its last option processes:</p>\n"
+        f'<p class="link"><code>{text(command, len(command))}</code></p></details>'
+    )
 
 
 def _options(names: Iterable[str], chosen: str) -> str:

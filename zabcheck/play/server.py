@@ -70,6 +70,10 @@ class _OwnHost:
         await self.app(scope, receive, send)
 
 
+class _Ends(Exception):
+    """The server ends before an act is done."""
+
+
 class Server:
     """A server of `desk`, which has its port from the beginning. `address` opens the page."""
 
@@ -89,7 +93,8 @@ class Server:
             Route("/act", self._act, methods=["POST"]),
             Route("/take/{name}", self._take),
         ]
-        self.app = Starlette(routes=routes, middleware=[Middleware(_OwnHost, hosts=hosts)])
+        middleware = [Middleware(_OwnHost, hosts=hosts)]
+        self.app = Starlette(routes=routes, middleware=middleware, exception_handlers={_Ends: _ends})
         config = uvicorn.Config(
             self.app,
             log_level="error",
@@ -111,6 +116,8 @@ class Server:
             self._server.run(sockets=[self._socket])
         finally:
             self._socket.close()
+            if isinstance(self.desk, Desk):
+                self.desk.end()
             self._thread.shutdown(wait=True)
 
     def end(self) -> None:
@@ -135,7 +142,14 @@ class Server:
         return hmac.compare_digest(request.headers.get(TOKEN, "").encode(), self._token.encode())
 
     async def _in_turn(self, function: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, function)
+        """Return what `function` returns, in its turn. _Ends if the server ends before that."""
+        future = asyncio.get_running_loop().run_in_executor(self._thread, function)
+        future.add_done_callback(lambda done: done.exception())  # nobody asks for it any more if the server ends
+        while not future.done():
+            await asyncio.wait([future], timeout=EVERY)
+            if self._server.should_exit and not future.done():
+                raise _Ends
+        return future.result()
 
     async def _state(self, request: Request) -> Response:
         """Answer with what the page shows, once its version is another than the one that is `known`."""
@@ -183,6 +197,10 @@ class Server:
         except Refused as refused:
             return _refused(str(refused), 404)
         return Response(content, headers=HEADERS, media_type="application/octet-stream")
+
+
+async def _ends(request: Request, error: Exception) -> Response:
+    return _refused("the server ends", 503)
 
 
 def _refused(why: str, code: int) -> Response:

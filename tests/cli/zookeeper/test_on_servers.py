@@ -25,7 +25,9 @@ def recorded_as(monkeypatch: pytest.MonkeyPatch, recording: str, *further: Chose
     """Have each execution take this recording, with these records at its end; return what is executed."""
     executed: list[EnsembleSchedule] = []
 
-    def attempt(schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *, exact: bool) -> Attempt:
+    def attempt(
+        schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *, exact: bool, stop: object
+    ) -> Attempt:
         assert not exact, "how long a choice may take is in the schedule"
         executed.append(schedule)
         shutil.copytree(RECORDINGS / recording, folder, dirs_exist_ok=True)

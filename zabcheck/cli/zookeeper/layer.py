@@ -40,6 +40,8 @@ class _Report(Struct, frozen=True):
 def layer_of(data: bytes, name: str, schedule: Schedule, file: str) -> tuple[Schedule, Layer]:
     """Return the run that the servers of a report executed, and what they did; `name` and `file` are for messages.
 
+    The layer is that of a session whose positions are the choices of this run.
+
     BadInput if `data` is no report, or one of another run.
     """
     try:
@@ -77,7 +79,8 @@ def layer_of(data: bytes, name: str, schedule: Schedule, file: str) -> tuple[Sch
     cut_off = tuple(
         f"not complete: {each.error}; {_broke(each)}" for each in report.runs if each.difference is None and each.error
     )
-    layer = Layer(title, tuple(map(tuple, done)), tuple(map(len, compared)), ended, cut_off)
+    places = tuple(range(1, length + 1))
+    layer = Layer(title, tuple(map(tuple, done)), tuple(map(frozenset, compared)), ended, cut_off, places)
     return structs.replace(run, choices=translation.executed), layer
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from zabcheck.cli.commands import BadInput, Format
@@ -86,11 +87,15 @@ def replay_on_servers(
 
 
 def compared_with_servers(
-    schedule: Schedule, file: str, times: int, distribution: Distribution, simulated: bool
+    schedule: Schedule, file: str, times: int, distribution: Distribution, simulated: bool, stop: Event
 ) -> dict[str, Any]:
-    """Execute a run of the model like `replay_on_servers`; return what came of it as fields of the JSON form."""
+    """Execute a run of the model like `replay_on_servers`; return what came of it as fields of the JSON form.
+
+    Once `stop` is set it ends soon, as interrupted.
+    """
     comparison = _Comparison(schedule, Path(file), distribution.version, simulated)
-    repeat(comparison.translation.schedule, distribution, times, comparison.take, None, simulated=simulated)
+    executed = comparison.translation.schedule
+    repeat(executed, distribution, times, comparison.take, None, simulated=simulated, stop=stop)
     return comparison.as_json()
 
 

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 from zabcheck.cli.commands import Format
@@ -186,8 +187,11 @@ def repeat(
     *,
     exact: bool = False,
     simulated: bool = False,
+    stop: Event | None = None,
 ) -> tuple[bool, Path | None]:
     """Execute a schedule `times` times, or until Ctrl-C comes; return whether it came, and the trace if it is written.
+
+    `stop` is another thread's Ctrl-C.
 
     `take` is handed each attempt and the folder of its recording, and tells whether that shows what is looked for.
     `trace` is where the trace of the first attempt that does is written, else that of the last.
@@ -204,7 +208,7 @@ def repeat(
         for number in range(1, times + 1):
             try:
                 with ending("a folder for the run", Path(folder)):
-                    tried = attempt(schedule, quick, run, exact=exact)
+                    tried = attempt(schedule, quick, run, exact=exact, stop=stop)
             except KeyboardInterrupt:
                 return True, wrote
             shows = take(tried, run)
