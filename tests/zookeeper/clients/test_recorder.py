@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
+from itertools import groupby
 from pathlib import Path
+from statistics import mean
 from threading import Event, Thread
 
 import pytest
@@ -19,7 +21,16 @@ from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients import disturbance, recorder
 from zabcheck.zookeeper.clients.disturbance import Command
 from zabcheck.zookeeper.clients.exchange import read
-from zabcheck.zookeeper.clients.history import Answer, Connect, Connected, HistoryEnd, HistoryLine, Lost, Request
+from zabcheck.zookeeper.clients.history import (
+    Answer,
+    Connect,
+    Connected,
+    HistoryEnd,
+    HistoryLine,
+    Lost,
+    Request,
+    WatchEvent,
+)
 from zabcheck.zookeeper.clients.judge import PROMISES, judge, judge_columns
 from zabcheck.zookeeper.clients.proxy import Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
@@ -87,6 +98,19 @@ def test_a_sound_service_breaks_nothing_and_each_promise_is_exercised(served: Se
     assert judge_columns(lambda gathering: gathering.add(lines), lambda: pytest.fail("it is read again")) == judged
     assert {each.promise.name for each in judged if each.judged} == {*PROMISES} - {"one order", "timeliness"}
     assert [*served.tree.nodes] == ["/"]
+    slow = max(line.client for line in lines if isinstance(line, Answer))
+    assert max(read_at_once(lines), key=lambda each: each[1])[0] == slow
+
+
+def read_at_once(lines: list[HistoryLine]) -> list[tuple[int, float]]:
+    """The clients, each with the answers and events that it takes in at once, in the mean."""
+    runs: dict[int, list[int]] = {}
+    for (client, is_told), some in groupby(
+        lines, lambda line: (getattr(line, "client", 0), isinstance(line, Answer | WatchEvent))
+    ):
+        if is_told:
+            runs.setdefault(client, []).append(len([*some]))
+    return [(client, mean(lengths)) for client, lengths in runs.items()]
 
 
 def test_sessions_ask_on_two_connections_and_end_with_many_nodes(
