@@ -122,6 +122,7 @@ def test_what_schedules_say_against_an_entry() -> None:
     assert broken_without([*schedules, load(flawed.read_bytes(), flawed.name)]) == ["chosen"]
 
 
+@pytest.mark.slow
 def test_the_schedules_of_a_bug_are_kept_and_what_they_say_against_its_entry_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -26,7 +26,7 @@ from zabcheck.zookeeper.simulated.pool import simulated
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("cluster")]
 
-RUNS = ("--runs", "1200", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
+RUNS = ("--runs", "640", "--seed", "1", "--mutant", "commit-on-own-ack", "--mutant", "none", "--minimise", "2")
 PARTS = 16
 WAITING = f"zabcheck: no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core\n"
 LONG = 240
@@ -137,7 +137,7 @@ def campaign(cluster: Cluster, folder: Path, *arguments: str, variables: Mapping
 def assert_found(result: Result) -> None:
     """It came to its end, found what was planted, and said nothing else."""
     assert (result.code, result.err.replace(WAITING, "")) == (1, "")
-    assert "\n1,200 runs, " in result.out
+    assert "\n640 runs, " in result.out
     assert "the one planted was found" in result.out
     assert "\nwrote out\n" in result.out
     assert result.out.splitlines()[-1].endswith("; next: zabcheck campaign report out")
@@ -157,39 +157,6 @@ def test_servers_are_simulated_by_workers_that_have_no_zabcheck(cluster: Cluster
     assert recording == (tmp_path / "run/recording.jsonl").read_bytes()
 
 
-def test_a_lost_worker_costs_nothing_but_time(cluster: Cluster, made: Made, tmp_path: Path) -> None:
-    """It is killed with its executor, and the Python processes of that, in the middle of a part."""
-    driver = Driver(cluster, tmp_path, *RUNS)
-    try:
-        before = driver.wait_for_parts(4)
-        kill(cluster.processes[-1])
-        assert_found(driver.result())
-    finally:
-        kill(driver.process)
-        cluster.start_worker()
-    assert 4 <= len(before) < PARTS
-    assert before.items() <= finished(driver.out).items()
-    assert is_whole(driver.out)
-    made.compare(driver.out)
-
-
-def test_a_killed_driver_is_resumed_where_it_was(cluster: Cluster, made: Made, tmp_path: Path) -> None:
-    driver = Driver(cluster, tmp_path, *RUNS)
-    try:
-        driver.wait_for_parts(4)
-        os.kill(driver.process.pid, signal.SIGKILL)  # its Java has to notice by itself
-        driver.process.wait(30)
-        before = finished(driver.out)
-    finally:
-        kill(driver.process)
-    assert 4 <= len(before) < PARTS
-    made.compare(driver.out)
-    assert_found(campaign(cluster, tmp_path, "--resume", "--out", "out"))
-    assert before.items() <= finished(driver.out).items()
-    assert is_whole(driver.out)
-    made.compare(driver.out)
-
-
 def test_spark_submit_runs_the_command_with_a_protocol_of_ones_own(cluster: Cluster, tmp_path: Path) -> None:
     """The protocol is in the current directory, where the workers do not look."""
     shutil.copy(ROOT / "tests/protocols/own/echo.py", tmp_path / "mine.py")
@@ -201,6 +168,32 @@ def test_spark_submit_runs_the_command_with_a_protocol_of_ones_own(cluster: Clus
     assert "\n20 runs, " in done.stdout.decode(), done.stderr.decode()
     assert done.returncode == INCONCLUSIVE  # a protocol that nothing is wrong with, and few runs
     assert pq.read_table(tmp_path / "out/runs").num_rows == 20
+
+
+def test_a_killed_driver_is_resumed_where_it_was_and_a_lost_worker_costs_nothing_but_time(
+    cluster: Cluster, made: Made, tmp_path: Path
+) -> None:
+    """The worker is killed with its executor, and the Python processes of that, in the middle of a part."""
+    driver = Driver(cluster, tmp_path, *RUNS)
+    try:
+        driver.wait_for_parts(3)
+        os.kill(driver.process.pid, signal.SIGKILL)  # its Java has to notice by itself
+        driver.process.wait(30)
+        before = finished(driver.out)
+    finally:
+        kill(driver.process)
+    assert 3 <= len(before) < PARTS
+    resumed = Driver(cluster, tmp_path, "--resume")
+    try:
+        then = resumed.wait_for_parts(len(before) + 2)
+        kill(cluster.processes[-1])
+        assert_found(resumed.result())
+    finally:
+        kill(resumed.process)
+    assert len(then) < PARTS
+    assert before.items() <= then.items() <= finished(resumed.out).items()
+    assert is_whole(resumed.out)
+    made.compare(resumed.out)
 
 
 def test_spark_connect_has_the_same_rows(connect: Cluster, made: Made, tmp_path: Path) -> None:
@@ -231,7 +224,7 @@ def test_a_master_that_comes_late_and_goes_early(tmp_path: Path) -> None:
         cluster.stop()
     assert 2 <= len(finished(driver.out)) < PARTS
     for name in finished(driver.out):
-        assert pq.read_table(driver.out / "runs" / name).num_rows == 1200 // PARTS
+        assert pq.read_table(driver.out / "runs" / name).num_rows == 640 // PARTS
 
 
 def test_a_server_of_connect_that_dies_ends_the_campaign(connect: Cluster, tmp_path: Path) -> None:

@@ -74,6 +74,7 @@ def test_a_trace_can_come_from_standard_input(zabcheck: Command, tmp_path: Path)
     assert result.err.startswith("zabcheck: standard input, line 1: ")
 
 
+@pytest.mark.slow
 def test_the_trace_that_a_search_saved_breaks_the_same_property(zabcheck: Command, found: Found) -> None:
     said = found.result.json["counterexample"]["violation"]
     result = zabcheck("check", found.file(".trace.jsonl"), "--format", "json")

@@ -87,6 +87,7 @@ def test_the_result_is_printed_and_nothing_is_left(
     assert not (tmp_path / "full").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["run", "explore", "scenario", "replay"])
 def test_a_file_that_is_not_written_is_not_named(
     case: str, zabcheck: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

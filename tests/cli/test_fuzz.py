@@ -37,15 +37,15 @@ NUMBERS = {
 CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 975,
+    "check": 1275,
     "merge": 625,
     "replay": 750,
     "explain": 200,
     "play": 25,
-    "recording": 150,
+    "recording": 75,
     "configuration": 800,
     "gate": 250,
-    "arguments": 400,
+    "arguments": 175,
     "plan": 100,
     "disk": 250,
     "campaign": 100,

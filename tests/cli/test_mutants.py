@@ -25,6 +25,7 @@ def lines_with(name: str, text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines() if line.startswith(name)]
 
 
+@pytest.mark.slow
 def test_every_search_finds_its_bug_and_the_shortest_counterexamples_are_written(
     zabcheck: Command, tmp_path: Path
 ) -> None:

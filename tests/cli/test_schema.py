@@ -198,6 +198,7 @@ def agree_on_schedules(seed: int, changed: int) -> None:
     assert {True, False, None} == set(outcomes)
 
 
+@pytest.mark.slow
 def test_lines_that_fit_the_schema_and_only_these_are_read() -> None:
     agree_on_lines(1, EACH, CHANGED)
 

@@ -180,6 +180,7 @@ def test_a_reduction_is_the_least_graph_with_the_restricted_relation_as_its_clos
     assert rings > count / 30
 
 
+@pytest.mark.slow
 def test_over_transactions_it_is_the_relation_by_which_the_properties_judge() -> None:
     """x ≺ y if a broadcast of x precedes one of y. Where a transaction has several broadcasts, the properties join
     what leads to the one and what follows from the other; after a snapshot that is not on record they know nothing."""

@@ -328,6 +328,7 @@ def test_an_election_that_elects_nobody_is_a_timeout_for_each_process_that_leave
     assert (found.certified, found.steps) == (len(run.choices) + 3, len(run.choices))
 
 
+@pytest.mark.slow
 def test_a_run_of_elections_by_messages_is_certified() -> None:
     switches = ZooKeeperSwitches(sync="atomic", closing="abrupt", elections="fle", version="3.4.0-rc0", defects="1319")
     known = explore("zookeeper", bounds=Bounds(processes=2), switches=switches, properties=["core"])

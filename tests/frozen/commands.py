@@ -57,11 +57,10 @@ def searches() -> Parts:
         "zab, hypothesis": "--runs 10 --steps 60 --seed 1 --engine hypothesis",
         "commit-on-own-ack": "--mutant commit-on-own-ack --seed 1 --out found",
         "commit-on-own-ack, hypothesis": "--mutant commit-on-own-ack --seed 1 --engine hypothesis --out found",
-        "no-truncation": "--mutant no-truncation --seed 1 --out found",
         "paxos": "--protocol paxos --seed 1 --out found",
         "ladis-2008": "--protocol ladis-2008 --seed 2 --runs 30",
         "db19": "--protocol db19 --seed 1 --processes 3 --out found",
-        "zookeeper": "--protocol zookeeper --seed 1 --runs 20 --switch version=3.9.5",
+        "zookeeper": "--protocol zookeeper --seed 1 --runs 4 --switch version=3.9.5",
         "zookeeper, broken": "--protocol zookeeper --seed 1 --switch version=3.4.10 --property core --out found",
         "no mutant": "--mutant commit-on-own-ackk",
         "no property": "--property agreementt",
@@ -92,7 +91,7 @@ def explorations() -> Parts:
         "db19": "--protocol db19 --processes 2",
     }
     found = {name: alone(json, "explore", *line.split()) for name, line in lines.items()}
-    mutants = ("commit-on-own-ack", "commit-ld-zxid", "quorum-off-by-one", "ack-before-sync", "duplicate-proposal")
+    mutants = ("commit-on-own-ack", "quorum-off-by-one", "duplicate-proposal")
     broken = {name: alone(json, "explore", "--mutant", name, *OUT) for name in mutants}
     return {**found, **broken, "certified": _certified(), "text": alone(called, "explore", *SMALL)}
 
@@ -199,8 +198,9 @@ def gates() -> Parts:
 
 
 def proofs() -> Parts:
-    """Return the SMT-LIB text of all obligations, of Zab, its known bugs and the releases; and a small certificate."""
-    theories = {"zab": Theory(), **{name: made.theory() for name, made in {**MUTANTS, **RELEASES}.items()}}
+    """Return the SMT-LIB text of all obligations, of Zab, some known bugs, the releases; and a small certificate."""
+    some = dict(list(MUTANTS.items())[::4])
+    theories = {"zab": Theory(), **{name: made.theory() for name, made in {**some, **RELEASES}.items()}}
     found = {name: _scripts(theory) for name, theory in theories.items()}
     with folder():
         certificate = json("prove", "--step", "f.1.2", "--conjunct", "one-promise", "--certificate", "proof")

@@ -88,6 +88,7 @@ def test_the_formula_is_false_exactly_where_the_judge_finds_a_violation(claim: C
     assert seen == {True, False}
 
 
+@pytest.mark.slow
 def test_the_formula_of_total_order_is_false_wherever_the_judge_finds_a_violation() -> None:
     """It also holds processes to what others delivered, so it may be false elsewhere."""
     name, found = properties.total_order.name, states(SEEDS)

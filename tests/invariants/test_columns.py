@@ -221,6 +221,7 @@ def searched() -> list[list[Event]]:
     return runs
 
 
+@pytest.mark.slow
 def test_runs_of_the_reference_protocol_are_judged_by_counting() -> None:
     wanted = verdicts_of(searched(), COUNTED)
     found = opened(searched()).judge([PROPERTIES[v.property] for v in wanted[0]], 1000)

@@ -102,7 +102,7 @@ SOURCES = {
         OF_THE_PROTOCOL,
         tuple(OF_THE_PROTOCOL),
         ORDERS,
-        4000,
+        2000,
         ("invariant 1", "invariant 2", "invariant 3", "chosen", "epoch uniqueness", "zxid uniqueness", "state"),
     ),
     "clients": Source(with_clients, OF_CLIENTS, GROUPS["clients"], ("per-process",), 2000, ()),

@@ -13,6 +13,7 @@ LARGEST = 300_000
 """Bytes, of a page."""
 
 
+@pytest.mark.slow
 def test_there_is_nothing_else() -> None:
     names = {file for name in CATALOGUE for file in files_of(name)}
     assert {path.name for path in FOLDER.iterdir()} == {"index.html", *names}

@@ -25,6 +25,7 @@ def test_the_share_grows_to_all_as_the_bug_of_a_saved_run_happens() -> None:
     assert session.here.path == session.positions  # it has gone nowhere
 
 
+@pytest.mark.slow
 def test_a_property_that_only_the_end_of_a_run_breaks_is_broken_by_that() -> None:
     """A leader asks for ever, for a change that was cut off: the calm end of a run shows it."""
     file = ROOT / "tests/schedules/keep-cut-off-change.convergence.json"

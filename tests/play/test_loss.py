@@ -1,5 +1,7 @@
 """A run in which a user loses something, by the bug of a run that only a property of the proof shows."""
 
+import pytest
+
 from tests.cli.command import ROOT
 from zabcheck.counterexample.pieces import LOSSES
 from zabcheck.play.loss import find_loss, lost_in
@@ -28,6 +30,7 @@ def test_a_user_notices_the_six_and_what_clients_rely_on() -> None:
     )
 
 
+@pytest.mark.slow
 def test_what_breaks_an_invariant_goes_on_to_a_loss() -> None:
     first = of_gallery("commit-on-own-ack")
     assert not lost_in(broken(first))

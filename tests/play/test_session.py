@@ -38,6 +38,7 @@ def test_what_a_run_has_shown_is_what_it_shows_when_it_is_executed_again() -> No
         assert shown == again
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=12))
 def test_a_position_whose_state_is_not_kept_is_as_it_was(picks: list[tuple[int, int]]) -> None:
     kept = led()

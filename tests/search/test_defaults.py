@@ -11,15 +11,15 @@ from zabcheck.search.run import Search
 
 BUGS = {**{name: mutated(bug.protocol, name) for name, bug in CATALOGUE.items()}, **MORE_BUGS}
 SEEDS = (1, 2)
-OUT_OF_LUCK = [("discover-in-old-only", 2)]
-"""The one bug, and the seed, with which the default's runs are too few: docs/reconfiguration.md says how rare it is."""
+LEFT_OUT = [("discover-in-old-only", 2), ("keep-cut-off-change", 1)]
+"""The bug and seed with which the default has too few runs (docs/reconfiguration.md), and those that take longest."""
 QUICK = ("quorum-off-by-one", "commit-on-own-ack", "majority-of-connected", "heads-instead-of-weights")
 
 
 @pytest.mark.parametrize(
     ("name", "seed"),
     sweep(
-        [(name, seed) for name in BUGS for seed in SEEDS if (name, seed) not in OUT_OF_LUCK],
+        [(name, seed) for name in BUGS for seed in SEEDS if (name, seed) not in LEFT_OUT],
         normal=[(name, 2) for name in QUICK],
     ),
 )

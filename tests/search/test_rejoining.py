@@ -126,6 +126,7 @@ def test_it_may_be_the_leader_that_crashes() -> None:
     assert of_leaders(Habits(0.0, leader_crashes=1.0)) > 1.5 * of_leaders(Habits(0.0))
 
 
+@pytest.mark.slow
 def test_a_leader_may_be_left_as_soon_as_it_is_alone_with_a_transaction() -> None:
     def joined(habits: Habits) -> int:
         """How often a process joins a leader that has a transaction of which nobody has heard."""

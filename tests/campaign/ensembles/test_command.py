@@ -48,6 +48,7 @@ def here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_servers, "found_distributions", lambda *named: two[: len(named[2]) or 1])
 
 
+@pytest.mark.slow
 def test_what_is_wrong_is_exit_code_1_and_tables_by_version_bug_and_fault(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck(*CAMPAIGN, "--out", "there")
     assert (result.code, result.err) == (1, "")

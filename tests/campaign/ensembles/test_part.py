@@ -47,6 +47,7 @@ def test_a_plan_survives_its_file_and_what_is_no_plan_is_refused(tmp_path: Path)
         plan_of(store)
 
 
+@pytest.mark.slow
 def test_a_part_has_verdicts_and_the_recordings_of_what_is_wrong(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

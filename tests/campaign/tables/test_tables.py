@@ -57,6 +57,7 @@ def test_spark_makes_the_same_tables(spark: "SparkSession", found: Tables, campa
         assert getattr(on_it, name) == getattr(found, name), name
 
 
+@pytest.mark.slow
 def test_cpu_seconds_are_whole_microseconds(rows: Rows) -> None:
     """So that the order in which they are added up, which differs from machine to machine, decides no last digit."""
     assert [row["seconds"] for row in rows] == [round(row["seconds"], 6) for row in rows]

@@ -165,6 +165,7 @@ def test_what_was_not_exercised_or_reached_is_inconclusive(gate: Gate) -> None:
     assert said["goal truncation"] == f"reached by none of 1 run: {GOALS['truncation']}"
 
 
+@pytest.mark.slow
 def test_a_class_of_ones_own_that_has_a_bug_has_to_be_found(gate: Gate) -> None:
     kills = 'protocols = ["zab"]\nruns = 60\nkills = ["mine_here:Mine", "tests.protocols.own.alone:Alone"]'
     result = gate(kills, "--format", "json")

@@ -32,6 +32,7 @@ def test_every_kind_of_finding_is_told_in_the_verdict(zabcheck: Command, tmp_pat
             assert issue in last
 
 
+@pytest.mark.slow
 def test_the_json_form_is_documented(zabcheck: Command, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_bytes(encode(PLANS["folders that cannot be written"][0]))
     told = zabcheck("zookeeper", "scale", "plan.json", "--format", "json").json

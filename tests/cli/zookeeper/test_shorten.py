@@ -121,6 +121,7 @@ def test_after_ctrl_c_what_was_found_until_then_stays(tmp_path: Path, monkeypatc
     assert {each.name for each in tmp_path.iterdir()} == {"found", "minimised"}
 
 
+@pytest.mark.slow
 def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
     zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_search_simulates_servers_if_java_can(
     assert (told["simulated"], told["runs"], recorded) == (simulated, runs, [])
 
 
+@pytest.mark.slow
 def test_a_finding_of_simulated_servers_is_executed_on_processes_too(
     recorded: list[str], zabcheck: Command, tmp_path: Path
 ) -> None:

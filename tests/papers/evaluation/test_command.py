@@ -38,6 +38,7 @@ def test_the_report_is_printed(zabcheck: Command) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_files_are_plots_and_what_was_measured(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck(*SHORT, "--servers", "3,4", "--out", "a/b", "--format", "json")
     names = [

@@ -93,6 +93,7 @@ def test_the_trace_is_judged_alike_by_check(messages: list[str], zabcheck: Comma
     assert violated == ["total order", "local primary order", "po causal order", "prefix", "chosen"]
 
 
+@pytest.mark.slow
 def test_the_trace_of_any_run_is_one_that_check_can_read() -> None:
     for case in range(30):
         which = setting(case)

@@ -45,6 +45,7 @@ def search(processes: int, runs: int, seed: int = 1) -> Tally:
     return tally
 
 
+@pytest.mark.slow
 def test_repaired_it_survives() -> None:
     assert search(3, 100).runs == 100
 

@@ -363,6 +363,7 @@ def another_zxid(tmp_path_factory: pytest.TempPathFactory) -> Conformance:
     return conform(altered(HEALTHY, tmp_path_factory.mktemp("recordings"), _sends_another_zxid))
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("another zxid")
 def test_a_difference_tells_the_last_state_and_what_the_model_would_do(another_zxid: Conformance) -> None:
     [difference] = [each for each in another_zxid.differences if each.server == 3]

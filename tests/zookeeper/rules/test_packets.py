@@ -165,6 +165,7 @@ def long_run(transactions: int) -> list[AnyRecord]:
     return records(SYNCHRONIZATION, *lines)
 
 
+@pytest.mark.slow
 def test_the_cost_grows_with_the_packets_and_not_faster() -> None:
     """10,000 outstanding proposals: with quadratic work this would take minutes."""
     judged = judge(long_run(10_000))
