@@ -10,7 +10,7 @@ BOUNDS = {
     "two epochs": Bounds(2, 2, 2, 1, 1, snapshots=1),
     "two snapshots": Bounds(2, 1, 2, 0, 2, snapshots=2),
 }
-CASES = [(protocol, name) for protocol in ("zab", "ladis") for name in BOUNDS]
+CASES = [*(("zab", name) for name in BOUNDS), ("ladis", "two processes"), ("ladis", "two snapshots")]
 
 
 @pytest.mark.parametrize(("protocol", "name"), sweep(CASES, normal=[("zab", "two processes")]))

@@ -222,9 +222,9 @@ def test_a_planted_bug_of_a_configuration_that_changes_is_found(name: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [3, 5])
-def test_the_protocol_survives_thousands_of_runs_that_reach_every_goal(processes: int) -> None:
-    counted = tally(processes, 800)
-    assert counted.runs >= 800
+def test_the_protocol_survives_many_runs_that_reach_every_goal(processes: int) -> None:
+    counted = tally(processes, 500)
+    assert counted.runs >= 500
     assert all(counted.goals.values()), counted.goals
 
 

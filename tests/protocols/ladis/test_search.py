@@ -59,8 +59,8 @@ def test_repaired_it_survives_whatever_it_is_exposed_to() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [3, 5])
-def test_repaired_it_survives_two_thousand_runs(processes: int) -> None:
-    assert search(processes, 2000).runs == 2000
+def test_repaired_it_survives_many_runs(processes: int) -> None:
+    assert search(processes, 700).runs == 700
 
 
 def as_it_is(value: object) -> object:
