@@ -266,6 +266,13 @@ class Judge:
             else:
                 yield name
 
+    def violated_at_end(self) -> Iterator[str]:
+        """Yield the properties that are violated if the trace ends here: first those that `all_violated` yields."""
+        yield from (found := list(self.all_violated()))
+        for invariant in self.invariants:
+            if invariant.name not in found and invariant.violation() is not None:
+                yield invariant.name
+
     def finish(self, complete: bool = True) -> list[Verdict]:
         """Return the verdicts if the trace ends here. Unless `complete`, nothing that may yet change is concluded."""
         verdicts = []

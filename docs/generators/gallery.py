@@ -83,10 +83,14 @@ def chances_of(name: str, schedule: Schedule) -> Chances:
 
     That takes a CPU second or two, so the numbers are kept, with a hash of the schedule; for another one they are made.
     """
-    known = KEPT_CHANCES.get(name)
-    if known is not None and known.schedule == hash_of(schedule):
-        return known.chances
-    return estimated(schedule)
+    return kept_in(KEPT_CHANCES, name, schedule) or estimated(schedule)
+
+
+def kept_in(kept: Mapping[str, KeptChances], name: str, schedule: Schedule) -> Chances | None:
+    """Return the estimate that is kept of this schedule; None if it is of another, or by another number of tries."""
+    known = kept.get(name)
+    is_right = known is not None and (known.schedule, known.chances.tries) == (hash_of(schedule), TRIES)
+    return known.chances if known is not None and is_right else None
 
 
 def estimated(schedule: Schedule) -> Chances:

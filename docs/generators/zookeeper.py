@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 from msgspec.structs import replace
 
-from docs.generators.gallery import KeptChances, estimated, hash_of
+from docs.generators.gallery import KeptChances, estimated, hash_of, kept_in
 from docs.generators.output import DOCS, ROOT, read
 from docs.generators.zookeeper_catalogue import MINIMAL, RECORDED, SCHEDULES
 from zabcheck.cli.zookeeper.recordings import story_of
@@ -115,8 +115,7 @@ def likelihood(name: str) -> tuple[Chances | None, None, str]:
     if minimal is None:
         return None, None, NO_CURVE.format(why=ONLY_RECORDED if RECORDED[bug_of(name)] else LEFT_OUT)
     schedule = load(minimal.read_bytes(), minimal.name)
-    kept = KEPT_CHANCES.get(name)
-    chances = kept.chances if kept is not None and kept.schedule == hash_of(schedule) else estimated(schedule)
+    chances = kept_in(KEPT_CHANCES, name, schedule) or estimated(schedule)
     assert isinstance(schedule.switches, ZooKeeperSwitches)
     about = WITH_CURVE.format(version=schedule.switches.version, file=minimal.relative_to(ROOT))
     return chances, None, about

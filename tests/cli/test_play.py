@@ -103,11 +103,15 @@ def test_a_link_whose_run_shows_another_trace_here_is_refused(zabcheck: Command)
 
 def test_a_link_starts_no_program_and_imports_no_class(zabcheck: Command) -> None:
     replayed = replay(schedules.load(BROKEN_SCHEDULE, "run"))
-    for protocol, option in (("exec:touch ran", "--exec 'touch ran'"), ("mine:Mine", "--protocol mine:Mine")):
+    for protocol, option in (
+        ("exec:touch ran", "--exec 'touch ran'"),
+        ("mine:Mine", "--protocol mine:Mine"),
+        ("zabb", "did you mean `zab`?"),
+    ):
         link = link_of(structs.replace(replayed, schedule=structs.replace(replayed.schedule, protocol=protocol)))
         result = zabcheck("play", link, stdin=b"")
         assert result.code == 2
-        assert result.err.startswith("zabcheck: the link: its ")
+        assert result.err.startswith("zabcheck: the link")
         assert option in result.err
         assert not Path("ran").exists()
 
@@ -124,8 +128,8 @@ def test_a_trace_is_read_step_by_step(zabcheck: Command, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(zabcheck: Command) -> None:
     said = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nv\np\np agreement\nt\n").out
-    rows = said[said.index("of 100 random continuations from each position, so many break chosen:") :].splitlines()
-    assert rows[5] == f"  100 {'█' * 20} 4 sync 1"
+    rows = said[said.index("of 200 random continuations from each position, so many break chosen:") :].splitlines()
+    assert rows[5] == f"  200 {'█' * 20} 4 sync 1"
     assert rows[6].endswith("so many break agreement:")
     assert "→ 4 sync 1: chosen is violated" in said
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from tests.cli.command import ROOT
 from tests.play.sessions import LED, led
 from zabcheck.invariants import Activate
 from zabcheck.mutants.catalogue import mutated
@@ -13,7 +14,7 @@ from zabcheck.play.session import NotPossible, Session
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Elected
 from zabcheck.search.run import replay
-from zabcheck.simulation import choices
+from zabcheck.simulation import choices, schedule
 from zabcheck.simulation.choices import Choice
 
 BUG = mutated("zab", "commit-on-own-ack")
@@ -27,6 +28,14 @@ def test_a_property_breaks_at_a_step_and_is_whole_again_before_it() -> None:
     assert session.undo().broken == ("chosen",)
     assert session.undo().broken == ()
     assert session.do(choices.Receive(2, 1)).broken == ()
+
+
+def test_what_the_end_of_a_run_breaks_is_broken_where_the_run_may_end() -> None:
+    """An unfounded snapshot is pending as long as the run goes on: somebody might still show what it holds."""
+    saved = schedule.load((ROOT / "reports/gallery/keep-own-history.loss.schedule.json").read_bytes(), "saved")
+    session = Session.of(mutated("zab", saved.mutant), saved)
+    assert session.here.breaks == ("integrity",) == (session.schedule().violates,)
+    assert session.undo().broken == ()
 
 
 def test_what_a_run_has_shown_is_what_it_shows_when_it_is_executed_again() -> None:

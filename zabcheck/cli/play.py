@@ -338,7 +338,7 @@ def _linked(link: str, protocol: str | None, exec: str | None) -> tuple[Protocol
         if found != content.sha256:
             raise BadInput(
                 f"the link: it was made by a zabcheck whose {schedule.protocol} took other steps: its trace has "
-                f"SHA-256 {content.sha256[:16]}, here {found[:16]}"
+                f"SHA-256 {content.sha256[:16]}, here {found[:16]}; the zabcheck that made it shows it"
             )
     return executed, schedule
 

@@ -15,7 +15,7 @@ from zabcheck.search.swarm import go_on, run_seed
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
 
-TRIES = 100
+TRIES = 200
 """The continuations from each position."""
 STEPS = 60
 """The most steps of a continuation, about."""
@@ -28,7 +28,7 @@ def chances(session: Session, property_: str, tries: int = TRIES, steps: int = S
 
     The run ends here, and a continuation where it stops: a property may be one that only the end of a run breaks.
 
-    The same seed gives the same numbers. ValueError if there is no such property. Some 10 CPU ms a position and 100
+    The same seed gives the same numbers. ValueError if there is no such property. Some 20 CPU ms a position and 200
     tries with three processes.
     """
     kinds = select([property_])
@@ -90,7 +90,7 @@ def _breaks(simulator: Simulator, judge: Judge, seed: int, steps: int) -> tuple[
 
 
 def _ends_broken(judge: Judge) -> bool:
-    return any(verdict.status == "violated" for verdict in judge.finish())
+    return any(judge.violated_at_end())
 
 
 def _needed(simulator: Simulator, judge: Judge, choices: tuple[Choice, ...]) -> tuple[Choice, ...]:

@@ -31,7 +31,7 @@ from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import option_of
 from zabcheck.text.words import counted
 
-MOST_TRIES = 4000
+MOST_TRIES = 8000
 """The most random continuations of a curve: from each position of a long run fewer start."""
 FEWEST_TRIES = 20
 SERVED = "zookeeper"

@@ -8,6 +8,7 @@ import zlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error
 from hashlib import sha256
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -31,9 +32,14 @@ class LinkError(ValueError):
     """A link that has no run. The message says why, and what to do."""
 
 
-class Linked(Struct, frozen=True):
+class Linked(NamedTuple):
     """The content of a link: the schedule as it stands in a file, and the SHA-256 of the trace that it shows."""
 
+    schedule: bytes
+    sha256: str
+
+
+class _Content(Struct, frozen=True):
     schedule: msgspec.Raw
     sha256: str
 
@@ -45,7 +51,7 @@ def is_link(text: str) -> bool:
 
 def link_of(replayed: Replay) -> str:
     """Return the run as a fragment, without its `#`: `run=1.…`. Some 500 characters for a run of 60 steps."""
-    content = msgspec.json.encode(Linked(msgspec.Raw(msgspec.json.encode(replayed.schedule)), replayed.sha256))
+    content = msgspec.json.encode(_Content(msgspec.Raw(msgspec.json.encode(replayed.schedule)), replayed.sha256))
     packed = zlib.compress(content, 9)
     return f"{BEGINNING}{LINK_VERSION}.{_as_text(packed)}.{_as_text(_check(packed))}"
 
@@ -63,7 +69,8 @@ def linked(text: str) -> Linked:
         if check != _as_text(_check(content)) or packed != _as_text(content):
             raise LinkError(CUT)
         unpacked = zlib.decompressobj().decompress(content, MAX_BYTES)
-        return msgspec.json.decode(unpacked, type=Linked)
+        found = msgspec.json.decode(unpacked, type=_Content)
+        return Linked(bytes(found.schedule), found.sha256)
     except (Error, ValueError, zlib.error, *NOT_DECODED):
         raise LinkError(CUT) from None
 

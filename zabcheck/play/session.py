@@ -55,8 +55,8 @@ class Position:
     steps: tuple[tuple[Choice, tuple[Event, ...]], ...]
     """The steps that it consisted of, each with its events."""
     broken: tuple[str, ...]
-    """The properties that are violated here, in the order in which they were found to be. A later delivery may repair
-    agreement."""
+    """The properties that are violated if the run ends here, in the order in which they were found to be. A later
+    delivery may repair agreement."""
     raised: StepRaised | None
     """The exception of the protocol's code that ended the run here."""
     after: "list[Position]" = field(default_factory=list)
@@ -134,7 +134,7 @@ class Session:
         for event in events:
             judge.observe(event)
         simulator.remember = False
-        self.positions = [Position(0, 0, None, None, (), tuple(events), (), tuple(judge.all_violated()), None)]
+        self.positions = [Position(0, 0, None, None, (), tuple(events), (), tuple(judge.violated_at_end()), None)]
         self._anchors = {0: (simulator, judge)}
         self._latest: dict[int, tuple[Simulator, Judge]] = {}
         """The states of positions by number, the one that was visited last at the end."""
@@ -275,7 +275,7 @@ class Session:
         simulator.remember, simulator.executed, simulator.on_step = False, [], None
         starts = [0, *(end for _, end in ends)]
         steps = tuple((step, tuple(events[start:end])) for start, (step, end) in zip(starts, ends, strict=False))
-        broken = tuple(judge.all_violated())
+        broken = tuple(judge.violated_at_end() if raised is None else judge.all_violated())
         number, depth = len(self.positions), self.here.depth + 1
         position = Position(number, depth, self.here, choice, tuple(executed), tuple(events), steps, broken, raised)
         self.here.after.append(position)
