@@ -17,7 +17,7 @@ from zabcheck.counterexample.forms.page import page as to_page
 from zabcheck.counterexample.pieces import stands_still
 from zabcheck.counterexample.story import Chances, Story
 from zabcheck.mutants.catalogue import CATALOGUE
-from zabcheck.play.chances import TRIES, chances
+from zabcheck.play.chances import chances
 from zabcheck.play.loss import lost_in
 from zabcheck.play.session import Session
 from zabcheck.search.run import named_by, replay
@@ -29,6 +29,8 @@ FOLDER = ROOT / "reports/gallery"
 """Has nothing but what is made here."""
 CHANCES = ROOT / "docs/generators/chances.json"
 """The estimates of `chances_of`, by bug."""
+TRIES = 100
+"""The continuations from each step: half as many as `play` makes, for there are some 70 curves."""
 
 
 class KeptChances(Struct, frozen=True):
@@ -98,7 +100,7 @@ def estimated(schedule: Schedule) -> Chances:
     assert schedule.violates is not None
     session = Session.of(named_by(schedule), schedule, [schedule.violates])
     steps = tuple(session.simulator_at(position).steps for position in session.here.path)
-    return Chances(schedule.violates, TRIES, steps, tuple(chances(session, schedule.violates)))
+    return Chances(schedule.violates, TRIES, steps, tuple(chances(session, schedule.violates, TRIES)))
 
 
 def hash_of(schedule: Schedule) -> str:

@@ -64,7 +64,7 @@ from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
 from zabcheck.search.run import DEFAULT_PROCESSES, named_by, replay_on
 from zabcheck.simulation import schedule as schedules
-from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce
+from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce, Snapshot
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
 from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
@@ -112,6 +112,8 @@ OTHERWISE = {
 """Words that others say, with what is typed here."""
 MOST_ALIKE = 6
 """The most choices of one kind, in a row, that are listed each for itself."""
+AT_WILL = "faults and snapshots"
+"""The title of the choices that can come at any time."""
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
 
 FromScenario = Annotated[
@@ -621,7 +623,7 @@ class _Play:
         for title, group in _groups(options):
             texts = []
             listed = group
-            if title == "faults" and lesson is not None:
+            if title == AT_WILL and lesson is not None:
                 listed = [each for each in group if lesson.is_needed(each[1].choice)]
             for _, same in groupby(listed, lambda each: type(each[1].choice)):
                 alike = [(number, told(option, flights)) for number, option in same]
@@ -711,11 +713,11 @@ def _shown(here: Position) -> Iterator[tuple[int, Sequence[Event]]]:
 def _groups(options: Sequence[Option]) -> Iterator[tuple[str, list[tuple[int, Option]]]]:
     """Group the options by kind, each with its number."""
     numbered = list(enumerate(options, 1))
-    faults = [each for each in numbered if type(each[1].choice) in FAULTS]
+    faults = [each for each in numbered if type(each[1].choice) in (*FAULTS, Snapshot)]
     elections = [each for each in numbered if isinstance(each[1].choice, Lead)]
     to_the_end = [each for each in numbered if isinstance(each[1].choice, Quiesce)]
     rest = [each for each in numbered if each not in (*faults, *elections, *to_the_end)]
-    titles = ("the processes go on", "elections", "faults", "no more faults")
+    titles = ("the processes go on", "elections", AT_WILL, "no more faults")
     for title, some in zip(titles, (rest, elections, faults, to_the_end), strict=True):
         if some:
             yield title, some

@@ -16,8 +16,8 @@ LESSONS = (
         "Each process has an oracle, which names a leader; here you decide what it says. A follower sends that leader "
         "CEPOCH with f.p, the last epoch that it has promised. When a quorum has, the leader, which is a follower of "
         "its own, takes an epoch above all of these and asks for it with NEWEPOCH. A follower writes the promise to "
-        "its disk; only then it has promised, and answers with ACK-E. The code is in synchronization as soon as it "
-        "knows the epoch, and the program says so; in the paper discovery ends with ACK-E.",
+        "its disk; only then it has promised, and answers with ACK-E. The program says [synchronization] as soon as a "
+        "process knows the epoch; in the paper discovery ends with ACK-E.",
         scheduled("zab", 3),
         "The oracle of p1 names p1. How many of the two others have to follow it before it takes an epoch?",
         Task("Have p1 and p2 promise epoch 1, on the disks of both.", ((Promise, 1), (Promise, 2))),
@@ -41,10 +41,10 @@ LESSONS = (
         "synchronization",
         "One history before anything new",
         "DSN 2011, IV, phase 2, steps l.2.1 to f.2.2",
-        "Each ACK-E carries the history of its follower (a run prints the last zxid of it, ⟨0,0⟩ if it is empty). The "
-        "leader takes the best one as the initial history of its epoch, and sends it with NEWLEADER. A follower "
-        "replaces its own history by it, sets f.a to the epoch, forces both to its disk (they are written before it "
-        "goes on), and answers with ACK-LD. A leader that may broadcast is called established.",
+        "Each ACK-E carries the history of its follower: the transactions that it has accepted. A run prints only the "
+        "number of the last one, its zxid, and ⟨0,0⟩ if there is none. The leader takes the best of these as the "
+        "initial history of its epoch, and sends it with NEWLEADER. A follower replaces its own history by it, sets "
+        "f.a to the epoch, syncs its disk and answers with ACK-LD. A leader that may broadcast is established.",
         scheduled("zab", 3, *_DISCOVERY),
         "The history of p2 is on its way to p1. May p1 broadcast as soon as it has sent NEWLEADER?",
         Task("Have p1 established as the leader of epoch 1.", ((Ready, 1),)),
@@ -69,7 +69,7 @@ LESSONS = (
         "A request is delivered",
         "DSN 2011, IV, phase 3, steps l.3.1 to f.3.3",
         "The leader gives each request a zxid, ⟨epoch, counter⟩, and sends it in PROPOSE. A follower appends it to its "
-        "history, forces its disk and answers with ACK. When a quorum has, the leader delivers the transaction and "
+        "history, syncs its disk and answers with ACK. When a quorum has, the leader delivers the transaction and "
         "sends COMMIT. That is a two-phase commit in which nobody can say no, and in which a quorum is enough.",
         scheduled("zab", 3, Lead(1, (2, 3)), Settle(9)),
         "Cut the link from p1 to p3 first (`cut 1 3`), then make a request (`request 1 a`). Who delivers it?",
@@ -87,7 +87,7 @@ LESSONS = (
             Way(
                 "All links work",
                 (Request(1, "a"), Settle(9)),
-                "All three. Look at the order: the disk of a process is forced before its ACK leaves, and p1 delivers "
+                "All three. Look at the order: the disk of a process is synced before its ACK leaves, and p1 delivers "
                 "with the second ACK, which may be its own. With the link to p3 cut, p1 and p2 deliver, and p3 does "
                 "once it is mended.",
                 True,

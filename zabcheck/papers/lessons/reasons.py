@@ -130,9 +130,9 @@ LESSONS = (
             Way(
                 "p1 leads p2",
                 (Lead(1, (2,)), Settle(9)),
-                "p1 takes its own history, for ⟨1,1⟩ is more than nothing. So a comes back from the dead: p3 computed "
-                "b from a state without it. With f.a the empty history of p2 wins, for a quorum agreed to it in epoch "
-                "2.",
+                "p1 takes its own history, for ⟨1,1⟩ is more than nothing. So a is delivered after all, though p3 "
+                "computed b from a state without it. With f.a the empty history of p2 wins, for a quorum agreed to it "
+                "in epoch 2.",
                 True,
             ),
             Way(
@@ -147,14 +147,14 @@ LESSONS = (
         "disk",
         "The disk first, then the answer",
         "DSN 2011, IV, step f.3.2",
-        "An ACK says that the transaction will survive a crash. So it must not leave before the disk has been forced. "
-        "Here it leaves at once.",
+        "An ACK says that the transaction will survive a crash. So it must not leave before the disk has been synced "
+        "(the paper says: forced). Here it leaves at once.",
         scheduled("zab", 3, Lead(1, (2,)), Settle(9), Request(1, "a"), Receive(2, 1), mutant="ack-before-sync"),
-        "p2 has sent ACK(⟨1,1⟩), and its disk has not been forced yet. Which crash loses a?",
+        "p2 has sent ACK(⟨1,1⟩), and its disk has not been synced yet. Which crash loses a?",
         Task("Have p1 deliver a, and then a new primary broadcast without it.", breaks="primary integrity"),
         (
             Way(
-                "p1 delivers a, and p2 crashes before its disk is forced",
+                "p1 delivers a, and p2 crashes before its disk is synced",
                 (
                     Receive(1, 2),
                     Crash(1),
@@ -169,7 +169,7 @@ LESSONS = (
                 True,
             ),
             Way(
-                "The disks are forced, and then p2 crashes",
+                "The disks are synced, and then p2 crashes",
                 (
                     Sync(1),
                     Sync(2),
@@ -190,13 +190,14 @@ LESSONS = (
         "quorum",
         "A quorum of ACKs, or it was never safe",
         "DSN 2011, IV, step l.3.2",
-        "A leader delivers what a quorum has on its disks. Here it delivers what its own disk has.",
+        "A leader delivers a transaction once a quorum of processes has it on disk. Here it delivers what its own disk "
+        "has.",
         scheduled("zab", 3, Lead(1, (2, 3)), Settle(9), Request(1, "a"), mutant="commit-on-own-ack"),
         "p1 has proposed a. Its own disk is about to have it. What will p1 do, and what can be lost then?",
         Task("Have p1 deliver a, and the others deliver b instead.", breaks="agreement"),
         (
             Way(
-                "p1 forces its disk, and crashes; p2 leads",
+                "p1 syncs its disk, and crashes; p2 leads",
                 (Sync(1), Crash(1), Lead(2, (3,)), Settle(9), Request(2, "b"), Settle(9)),
                 "p1 delivers a when only its own disk has it. A client may have its answer. p2 and p3 form a quorum "
                 "that never heard of a, and go on without it.",
@@ -205,8 +206,9 @@ LESSONS = (
             Way(
                 "p1 waits for the others",
                 (Settle(9), Crash(1), Lead(2, (3,)), Settle(9), Request(2, "b"), Settle(9)),
-                "All three have a when p1 crashes, so b follows it everywhere. The bug did no harm here, though it has "
-                "shown: p1 had delivered before the first ACK came, and the property chosen notices that.",
+                "All three have a when p1 crashes, so b follows it everywhere. The bug did no harm here, and shows all "
+                "the same: p1 delivered before the first ACK came, and the property chosen (a quorum has what is "
+                "delivered) notices that.",
             ),
         ),
     ),
@@ -263,8 +265,9 @@ LESSONS = (
         "figure-1",
         "Why not Paxos: figure 1",
         "DSN 2011, II, figure 1",
-        "Paxos chooses the value of each instance by itself. A primary whose second change builds on its first needs "
-        "more: both or none, in this order. Zab keeps the order of a primary, because it chooses histories.",
+        "Paxos chooses the value of each instance, a place in the log, by itself. A primary whose second change builds "
+        "on its first needs more: both or none, in this order. Zab keeps the order of a primary, because it chooses "
+        "histories.",
         scheduled(
             "paxos",
             3,
@@ -302,7 +305,7 @@ LESSONS = (
         "invariant-4",
         "Why invariant 4: the proof notices first",
         "DSN 2011, VI-B, invariant 4",
-        "The proof of Zab does not argue about deliveries, but about what each step keeps true. Invariant 4: the "
+        "The proof of Zab argues about what each step keeps true, and not about deliveries. Invariant 4: the "
         "initial history of an epoch is the history of some follower, unaltered. The steps are as in the lesson on "
         "truncation, the follower keeps what it should not.",
         scheduled(
