@@ -123,6 +123,8 @@ RECORDED: dict[str, dict[str, str]] = {
     "unlogged-voter": {},
     "missed-activation": {},
     "pending-config": {},
+    "skipped-config": {},
+    "old-config-epoch": {},
     "unwritten-config": {},
     "two-lists": {},
     "stale-sync": {},

@@ -378,6 +378,23 @@ BUGS = (
         "none is known; reconfigure only while every server, old and new, is connected and up to date",
     ),
     Bug(
+        "skipped-config",
+        "zookeeper-skipped-config",
+        "servers come back while a configuration without them becomes active, and before they are up to date one with "
+        "them is asked for; then the leader is lost, and the network parts",
+        "agreement: two leaders of one epoch, each with clients whose writes are acknowledged, and both go on when the "
+        "network is whole again",
+        "none is known; reconfigure only while every server, old and new, is connected and up to date",
+    ),
+    Bug(
+        "old-config-epoch",
+        "zookeeper-old-config-epoch",
+        "the leader is lost while a configuration is active at one server only; the others cannot elect with a quorum "
+        "of it, try again and again, and are later brought together with those who could",
+        "acknowledged writes, at every server",
+        "none is known; reconfigure only while every server, old and new, is connected and up to date",
+    ),
+    Bug(
         "unwritten-config",
         "zookeeper-unwritten-config",
         "servers cannot write to the folder of their configuration (it is read-only, or full), and are started again "

@@ -215,6 +215,28 @@ class ActivationMissed(ServerNote, frozen=True):
         return f"{came}, it looked at {self.first} instead, which it had been sent before"
 
 
+class ConfigurationSkipped(ServerNote, frozen=True):
+    """The configuration `zxid` was proposed to the server, which was never told to activate `before`."""
+
+    before: Zxid
+    zxid: Zxid
+
+    def says(self) -> str:
+        return f"the configuration {self.zxid} is proposed to it, and it has not been told to activate {self.before}"
+
+
+class EpochTakenTwice(ServerNote, frozen=True):
+    """The server has taken `epoch` with a quorum of one configuration, and server `leader` leads in that epoch."""
+
+    epoch: int
+    leader: int
+
+    def says(self) -> str:
+        return (
+            f"it has taken epoch {self.epoch} and never led in it, and server {self.leader} leads in epoch {self.epoch}"
+        )
+
+
 class MemoryUnknown(ServerNote, frozen=True):
     """An election names `zxid` as the end of the memory, of unknown origin."""
 

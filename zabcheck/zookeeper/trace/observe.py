@@ -20,6 +20,7 @@ from zabcheck.invariants.quorums import MAJORITY
 from zabcheck.invariants.trace import dump
 from zabcheck.text.files import whole
 from zabcheck.zookeeper.recording.records import Fault, Lost
+from zabcheck.zookeeper.trace.configurations import notes_on_configurations
 from zabcheck.zookeeper.trace.incarnations import SortedRecording, read_sorted
 from zabcheck.zookeeper.trace.lists import notes_on_lists
 from zabcheck.zookeeper.trace.messages import Messages, Network
@@ -112,6 +113,7 @@ class _Observer:
         for turn in in_order(self.recording):
             self._take(turn)
         self.notes += notes_on_lists(self.recording.records)
+        self.notes += notes_on_configurations(self.recording.records)
         self._leave_out()
         # The last of what is missing may be the end of the recording, and everything before it is there.
         end = [] if self.recording.complete else [self.recording.missing[-1]]

@@ -323,6 +323,20 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "skipped-config",
+        "a server that is brought up to date keeps the configuration proposed last, and none that became active before",
+        (("3.5.0", None),),
+        signatures.sees_a_configuration_behind_one_that_it_skipped,
+        has_number=False,
+    ),
+    KnownIssue(
+        "old-config-epoch",
+        "a leader takes an epoch with a quorum of the active configuration, not of the one that is pending",
+        (("3.5.0", None),),
+        signatures.takes_an_epoch_with_the_active_configuration,
+        has_number=False,
+    ),
+    KnownIssue(
         "unwritten-config",
         "a server that cannot write a configuration acknowledges and activates it, and has it in memory only",
         (("3.5.0", None),),

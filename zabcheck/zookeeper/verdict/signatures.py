@@ -11,8 +11,10 @@ from zabcheck.zookeeper.rules.packets import Divergence
 from zabcheck.zookeeper.trace.notes import (
     ActivationMissed,
     CameBack,
+    ConfigurationSkipped,
     CutAboveSnapshot,
     CutRecordKept,
+    EpochTakenTwice,
     EpochWithoutHistory,
     HoleInLog,
     InformedNotLogged,
@@ -452,6 +454,19 @@ def activates_what_is_not_committed(evidence: Evidence) -> str | None:
         if changed is not None
     )
     return _said(evidence, "has a later activated configuration") or _first(parted)
+
+
+def sees_a_configuration_behind_one_that_it_skipped(evidence: Evidence) -> str | None:
+    """A server keeps the active configuration, and the one that was proposed last: what was between them is forgotten.
+
+    With those two it leads, or elects, beside the configuration in between.
+    """
+    return _note(evidence, ConfigurationSkipped)
+
+
+def takes_an_epoch_with_the_active_configuration(evidence: Evidence) -> str | None:
+    """Leader.getEpochToPropose and waitForEpochAck ask for a quorum of the active configuration only."""
+    return _note(evidence, EpochTakenTwice)
 
 
 def goes_on_without_writing_its_configuration(evidence: Evidence) -> str | None:
