@@ -389,6 +389,17 @@ def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: D
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("name", "breaks"), [("skipped-config", "agreement"), ("old-config-epoch", "durability")])
+def test_a_configuration_that_is_skipped_or_not_asked(
+    reconfigured: Distribution, tmp_path: Path, name: str, breaks: str
+) -> None:
+    tried = attempt(named(name).schedule(), reconfigured, tmp_path / "run")
+    assert breaks in tried.judged.violated
+    assert [match.issue.name for match in tried.judged.known] == [name]
+    assert [each for each in read(tmp_path / "run") if isinstance(each, Chose) and each.note] == []
+
+
+@pytest.mark.slow
 def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:

@@ -10,8 +10,10 @@ from zabcheck.zookeeper.rules.packets import judge
 from zabcheck.zookeeper.trace.notes import (
     ActivationMissed,
     CameBack,
+    ConfigurationSkipped,
     CutAboveSnapshot,
     CutRecordKept,
+    EpochTakenTwice,
     EpochWithoutHistory,
     HoleInLog,
     InformedNotLogged,
@@ -389,7 +391,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 14
+    assert len(keys) == len(ISSUES) - 16
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -544,6 +546,14 @@ def test_a_configuration_that_is_activated_before_it_is_committed() -> None:
     assert found.issue.name == "pending-config"
     assert found.why == "server 3 says 'has a later activated configuration'"
     assert recognise("3.9.5", (), (said(3, "Unexpected exception in LearnerHandler", other),)) == []
+
+
+def test_a_configuration_that_is_skipped_and_an_epoch_of_the_one_before() -> None:
+    skipped, taken = ConfigurationSkipped(2, Zxid(1, 4), Zxid(1, 6)), EpochTakenTwice(2, 2, 5)
+    for note, name in ((skipped, "skipped-config"), (taken, "old-config-epoch")):
+        assert [(found.issue.name, found.why) for found in recognise("3.9.5", (), notes=(note,))] == [
+            (name, note.words())
+        ]
 
 
 def test_two_ensembles_of_one_epoch_one_with_a_learner_whose_part_has_changed() -> None:
