@@ -23,8 +23,8 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, check
 from zabcheck.cli.output import doing, interrupts, make_console, print_json, print_path
 from zabcheck.cli.tables import render_promises
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude, named
-from zabcheck.explore.states.memory import rare_collections
 from zabcheck.extras import pip_install
+from zabcheck.garbage import rare_collections
 from zabcheck.invariants.diagnosis import like
 from zabcheck.text.files import whole, write_all
 from zabcheck.text.words import as_text, counted

@@ -27,7 +27,7 @@ from zabcheck.explore.states.checkpoint import (
     settings_of,
 )
 from zabcheck.explore.states.compact import Compact, InArrays, Tree
-from zabcheck.explore.states.memory import rare_collections, used
+from zabcheck.explore.states.memory import used
 from zabcheck.explore.tables.components import Components
 from zabcheck.explore.tables.journal import Journal, Table
 from zabcheck.explore.tables.local_states import LocalStates
@@ -36,6 +36,7 @@ from zabcheck.explore.tables.reduction import are_lasting
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.explore.tables.successors import End, Row, Successors
 from zabcheck.explore.tables.symmetry import Symmetry, pays
+from zabcheck.garbage import rare_collections
 from zabcheck.invariants import Invariant
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import Protocol, TakeSnapshot

@@ -18,7 +18,7 @@ import msgspec
 from zabcheck.campaign.files import file_system, in_one_line, name_of
 from zabcheck.campaign.judging.checking import results_of
 from zabcheck.campaign.judging.shares import found_at, grouped
-from zabcheck.explore.states.memory import rare_collections
+from zabcheck.garbage import rare_collections
 from zabcheck.invariants import TraceError
 from zabcheck.invariants.base import Status
 from zabcheck.zookeeper.clients import forms, history

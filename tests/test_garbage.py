@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from zabcheck.explore import Bounds, explore
-from zabcheck.explore.states.memory import rare_collections
+from zabcheck.garbage import rare_collections
 
 
 @pytest.fixture(autouse=True)
