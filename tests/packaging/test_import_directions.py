@@ -64,7 +64,7 @@ class D:
 
 
 HOUSE = (
-    ("zabcheck.invariants", "zabcheck.extras"),
+    ("zabcheck.invariants", "zabcheck.extras", "zabcheck.garbage"),
     ("zabcheck.text", "zabcheck.java"),
     ("zabcheck.proof",),
     ("zabcheck.protocols",),
