@@ -36,7 +36,7 @@ from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_c
 from zabcheck.zookeeper.clients.minimise import SECONDS, Least, least
 from zabcheck.zookeeper.clients.picture import marks_of, pictures
 from zabcheck.zookeeper.clients.promise import Breach
-from zabcheck.zookeeper.clients.proxy import Proxy
+from zabcheck.zookeeper.clients.proxy import SERVERS, Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
@@ -365,7 +365,14 @@ def proxy(
             out.unlink()
             raise
         history.close()
-    return _tell("clients proxy", [_judged(str(out), ())], out.parent, format)
+    told = sorted(passing.told_of_servers)
+    if told and format is Format.text:
+        who = counted(len(told), "client has", "clients have")
+        print_path(
+            make_console(),
+            f"{who} asked for the service's servers ({SERVERS}): what goes to one of these directly is not recorded",
+        )
+    return _tell("clients proxy", [_judged(str(out), ())], out.parent, format, told_of_servers=told)
 
 
 def _listens(listening: Sequence[Target], ports: Sequence[int]) -> None:

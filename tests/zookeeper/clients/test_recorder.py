@@ -71,6 +71,7 @@ class Passing:
         self._started = Event()
         self._loop = asyncio.new_event_loop()
         self._proxy = Proxy(targets([0] * len(ports)), targets(ports), self.lines.append)
+        self.told_of_servers = self._proxy.told_of_servers
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
         assert self._started.wait(60.0)
@@ -185,9 +186,16 @@ def test_the_proxy_records_what_passes(served: Served) -> None:
     with socket.create_connection(("127.0.0.1", passing.ports[0])) as other:
         other.sendall(b"ruok")  # is passed on, and is no part of a history
     sent = recorded(passing.ports, 300)
+    assert [*passing.told_of_servers] == []
+    its_own: list[HistoryLine] = []
+    asks_for_servers = recorder._Session(9, Recorder(targets(passing.ports), 1, its_own.append))
+    assert asks_for_servers.connect(Target("127.0.0.1", passing.ports[0]))
+    asks_for_servers.ask(wire.get_data("/zookeeper/config"))
+    asks_for_servers.close()
     seen = passing.close()
+    assert [*passing.told_of_servers] == [max(each.client for each in seen if isinstance(each, Connect))]
     assert broken(seen) == set()
-    assert _asked(seen) == _asked(sent)
+    assert _asked(seen) == sorted([*_asked(sent), ("getData", "/zookeeper/config"), ("closeSession", "")])
     assert {each.client for each in seen if isinstance(each, Connect)} >= {1, 2, 3}
     assert not any(isinstance(each.data, str) for each in seen if isinstance(each, Request))
 

@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from zabcheck.zookeeper.clients.conversation import Conversation
-from zabcheck.zookeeper.clients.history import NOBODY, Connected, HistoryHeader, HistoryLine
+from zabcheck.zookeeper.clients.history import NOBODY, Connected, HistoryHeader, HistoryLine, Request
 from zabcheck.zookeeper.clients.recorder import Target
 from zabcheck.zookeeper.wire import client as wire
 from zabcheck.zookeeper.wire.jute import JuteError
+
+SERVERS = "/zookeeper/config"
+"""The node that names the servers of a service."""
 
 
 class Proxy:
@@ -25,6 +28,8 @@ class Proxy:
         self._connections = 0
         self._clients: dict[str, int] = {}
         """The client of each session."""
+        self.told_of_servers: dict[int, None] = {}
+        """The clients that have asked which servers there are: they may go to one of these directly."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, seconds: float | None, started: Callable[[list[int]], None]) -> None:
@@ -89,7 +94,9 @@ class _Passage:
     def sent(self, message: bytes) -> None:
         if self._talk is None:
             self._talk = self._proxy.conversation(wire.session_asked_for(message), self._to)
-        self._talk.sent(message)
+        line = self._talk.sent(message)
+        if isinstance(line, Request) and (line.path == SERVERS or line.op == "reconfig"):
+            self._proxy.told_of_servers[line.client] = None
 
     def received(self, message: bytes) -> None:
         if self._talk is not None:
