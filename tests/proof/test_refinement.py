@@ -299,8 +299,8 @@ def test_merged_logs_are_judged_in_an_order_in_which_all_are_instances() -> None
 
 def test_a_history_may_be_longer_than_python_calls_may_nest() -> None:
     txns = [Txn(Zxid(1, number), f"v{number}") for number in range(1, 2 * sys.getrecursionlimit())]
-    accepted = frozenset(("p1", 1, abstract(txn)) for txn in txns)
     initial = at_start(Quorums(1))
+    accepted = frozenset(("p1", 1, abstract(txn, initial)) for txn in txns)
     relations = {"adopted": of(initial, "adopted") | {("p1", 1)}, "accepted": accepted}
     world = compiled.world_of(initial[: len(SORTS)], relations)
     whole = Chain.of(txns)

@@ -32,10 +32,14 @@ from zabcheck.invariants import (
 )
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.proof.compiled import Effect, Tuples, World, of, with_more, world_of
+from zabcheck.proof.logic import SORTS
+from zabcheck.proof.relations import RELATIONS
 
 AbstractTxn = tuple[int, int, str]
 """A transaction: epoch, counter and value, so that two values under one zxid are two transactions, as in a trace."""
 
+_WITHOUT_CONFIGURATIONS = len(SORTS) + len(RELATIONS)
+"""The length of a world without configurations."""
 MOST_PROCESSES = 7
 """The most processes: with more, there are more quorums than one wants to try."""
 LOOKS_AT = (Promise, AckEpoch, Adopt, Accept, Establish, Broadcast, Deliver, Restore)
@@ -75,7 +79,7 @@ def naming(world: World, event: Event) -> World:
         nodes = (*nodes, *(name for name in names_of(event) if name not in nodes))
     epoch = getattr(event, "epoch", 0)
     if isinstance(event, Accept | Broadcast | Deliver):
-        txn = abstract(event.txn)
+        txn = abstract(event.txn, world)
         txns = txns if txn in txns else tuple(sorted((*txns, txn)))
         epoch = max(epoch, txn[0])
     named = dict.fromkeys((epoch, txns[-1][0] if txns else 0))
@@ -85,9 +89,12 @@ def naming(world: World, event: Event) -> World:
     return with_more(world, {"left": left}) if left else world
 
 
-def abstract(txn: Txn) -> AbstractTxn:
-    """Return a transaction in the form of the abstraction."""
-    return txn.zxid.epoch, txn.zxid.counter, txn.value
+def abstract(txn: Txn, world: World) -> AbstractTxn:
+    """Return a transaction in the form of the abstraction; where there are configurations, as the world knows it."""
+    plain = txn.zxid.epoch, txn.zxid.counter, txn.value
+    if len(world) == _WITHOUT_CONFIGURATIONS:
+        return plain
+    return next((each for each in world[3] if each[:3] == plain), plain)
 
 
 def effect(world: World, event: Event) -> Effect:
@@ -100,16 +107,16 @@ def effect(world: World, event: Event) -> Effect:
         case Adopt():
             return _adopted(world, event)
         case Accept():
-            return {"accepted": {(name_of(event.process), event.epoch, abstract(event.txn))}}
+            return {"accepted": {(name_of(event.process), event.epoch, abstract(event.txn, world))}}
         case Establish():
             committed = {(event.epoch, t) for e, t in of(world, "initial") if e == event.epoch}
             return {"established": {(event.epoch, name_of(event.process))}, "committed": committed}
         case Broadcast():
-            n, txn = name_of(event.process), abstract(event.txn)
+            n, txn = name_of(event.process), abstract(event.txn, world)
             knew = {(txn, t) for m, t in of(world, "delivered") if m == n}
             return {"proposed": {(event.epoch, txn)}, "knew": knew}
         case Deliver():
-            txn = abstract(event.txn)
+            txn = abstract(event.txn, world)
             return {
                 "delivered": {(name, txn) for name in names_of(event)},
                 "committed": _committed(world, name_of(event.process), txn),
@@ -223,7 +230,7 @@ def _told(event: Adopt | Restore | AckEpoch, known: Iterable[list[AbstractTxn]])
 @lru_cache(maxsize=1 << 12)
 def _hash(txns: tuple[AbstractTxn, ...]) -> int:
     found = 0
-    for epoch, counter, value in txns:
+    for epoch, counter, value, *_ in txns:
         found = chain_hash(found, Txn(Zxid(epoch, counter), value))
     return found
 

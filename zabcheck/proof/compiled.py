@@ -12,12 +12,15 @@ from typing import Any
 
 from zabcheck.proof.conjuncts import Claim
 from zabcheck.proof.finite import Thing
-from zabcheck.proof.logic import SORTS, Atom, Both, Either, Exists, ForAll, Formula, Not, Same, Term
+from zabcheck.proof.logic import SORTS, Atom, Both, Config, Either, Exists, ForAll, Formula, Not, Same, Term
 from zabcheck.proof.relations import RELATIONS, Relations, State
 from zabcheck.proof.steps import Replacement, Step
 
 World = tuple[Any, ...]
-"""A state: for each of `SORTS` a tuple of its things, then for each relation, in their order, its tuples."""
+"""A state: for each of `SORTS` a tuple of its things, then for each relation, in their order, its tuples.
+
+Configurations, in their order, come last, if the relations are about them.
+"""
 Tuples = frozenset[tuple[Any, ...]]
 """The tuples of a relation, with things of the sorts in `RELATIONS`."""
 
@@ -25,14 +28,19 @@ Effect = Mapping[str, AbstractSet[tuple[Any, ...]]]
 """The tuples that a step adds, by relation."""
 NOTHING: Tuples = frozenset()
 
-_THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in SORTS}
+_PLACES = {"epoch-of": 0, "under": 3}
+"""The places of the parts of a transaction that have a name."""
+_CONSTANTS = {"zero": "0", "first": "each_config[0]"}
+"""The constants as expressions."""
+_THINGS = {sort: f"each_{sort.__name__.lower()}" for sort in (*SORTS, Config)}
 
 
 def world_of(
     things: Sequence[Sequence[Thing]], relations: Mapping[str, Tuples], about: type[Relations] = State
 ) -> World:
-    """Return a world of these things, by the order of `SORTS`; a relation that is not named is empty."""
-    return (*things, *(relations.get(name, frozenset()) for name in about.relations))
+    """Return a world of these things, by the order of the sorts; a relation that is not named is empty."""
+    first, more = things[: len(SORTS)], things[len(SORTS) :]
+    return (*first, *(relations.get(name, frozenset()) for name in about.relations), *more)
 
 
 def of(world: World, relation: str, about: type[Relations] = State) -> Tuples:
@@ -41,9 +49,9 @@ def of(world: World, relation: str, about: type[Relations] = State) -> Tuples:
     return found
 
 
-def with_more(world: World, relations: Effect) -> World:
+def with_more(world: World, relations: Effect, about: type[Relations] = State) -> World:
     """Return the world in which these relations have these tuples, too; one that has them already is not copied."""
-    changed, places = list(world), State.places
+    changed, places = list(world), about.places
     for name, tuples in relations.items():
         before = changed[places[name]]
         if not before >= tuples:
@@ -71,9 +79,9 @@ def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
     return tuple(changed)
 
 
-def broken(claim: Claim, world: World) -> dict[str, Thing] | None:
+def broken(claim: Claim, world: World, about: type[Relations] = State) -> dict[str, Thing] | None:
     """Return the least things for which a claim is false, by the names of its variables. None if it is true."""
-    found = _claim(claim)(*world)
+    found = _claim(claim, about)(*world)
     if not found:
         return None
     least = min(found, key=lambda things: [(len(str(thing)), str(thing)) for thing in things])
@@ -81,9 +89,9 @@ def broken(claim: Claim, world: World) -> dict[str, Thing] | None:
 
 
 @cache
-def mentioned(claim: Claim) -> frozenset[str]:
+def mentioned(claim: Claim, about: type[Relations] = State) -> frozenset[str]:
     """Return the names of the relations that a claim mentions."""
-    return frozenset(_mentioned(claim.says(State(), *claim.terms)))
+    return frozenset(_mentioned(claim.says(about(), *claim.terms)))
 
 
 @cache
@@ -110,14 +118,15 @@ def _step(step: Step) -> tuple[Callable[..., bool], list[tuple[str, Callable[...
 
 
 @cache
-def _claim(claim: Claim) -> Callable[..., set[tuple[Thing, ...]]]:
+def _claim(claim: Claim, about: type[Relations]) -> Callable[..., set[tuple[Thing, ...]]]:
     """Return a function of a world that returns the things for which a claim is false."""
-    loops = _loops(claim.terms, Not(claim.says(State(), *claim.terms)), frozenset())
-    return _function(State, (), f"{{{_tuple(claim.terms)} {loops}}}")
+    loops = _loops(claim.terms, Not(claim.says(about(), *claim.terms)), frozenset())
+    return _function(about, (), f"{{{_tuple(claim.terms)} {loops}}}")
 
 
 def _function(about: type[Relations], terms: Iterable[Term], body: str) -> Callable[..., Any]:
-    arguments = ", ".join([*_THINGS.values(), *about.relations, *map(_name, terms)])
+    first, more = ([_THINGS[sort] for sort in sorts] for sorts in (SORTS, about.sorts[len(SORTS) :]))
+    arguments = ", ".join([*first, *about.relations, *more, *map(_name, terms)])
     function: Callable[..., Any] = eval(f"lambda {arguments}: {body}")  # the text is ours: it has nothing from a user
     return function
 
@@ -127,8 +136,12 @@ def _text(formula: Formula, known: frozenset[int]) -> str:
     match formula:
         case Atom("member", (node, quorum)):
             return f"{_name(node)} in {_name(quorum)}"
-        case Atom("before" | "precedes", (one, other)):
+        case Atom("before" | "precedes" | "older", (one, other)):
             return f"{_name(one)} < {_name(other)}"
+        case Atom("of", (quorum, configuration)):
+            return f"{_name(configuration)}.has_quorum({_name(quorum)})"
+        case Atom("makes", (change, configuration)):
+            return f"{_name(change)}[4:] == ({_name(configuration)},)"
         case Atom(relation, terms, after):
             assert not after, "a world alone has no later one"
             return f"{_tuple(terms)} in {relation}"
@@ -226,8 +239,8 @@ def _numbers(terms: Iterable[Term]) -> frozenset[int]:
 
 def _name(term: Term) -> str:
     if term.of is not None:
-        return f"{_name(term.of)}[0]"
-    return "0" if term.constant else f"v{term.number}"
+        return f"{_name(term.of)}[{_PLACES[term.name]}]"
+    return _CONSTANTS[term.name] if term.constant else f"v{term.number}"
 
 
 def _tuple(terms: Iterable[Term]) -> str:

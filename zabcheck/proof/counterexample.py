@@ -48,6 +48,7 @@ SHOWN = {
 SHOWN_WITH_CONFIGURATIONS = {
     **SHOWN,
     "base": ("{0} began in {1}", "{0} did not begin in {1}"),
+    "asked": ("{1} asked for promises of {0} in {2}", "{1} did not ask for promises of {0} in {2}"),
     "active": ("{1} was active at {0}", "{1} was not active at {0}"),
 }
 """The same with configurations that change."""

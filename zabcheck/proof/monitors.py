@@ -37,7 +37,7 @@ from zabcheck.invariants import (
     Zxid,
     add,
 )
-from zabcheck.invariants.quorums import Configuration, quorums_of
+from zabcheck.invariants.quorums import Configuration, Quorums, quorums_of
 from zabcheck.invariants.record import Record
 from zabcheck.proof.abstraction import (
     LOOKS_AT,
@@ -45,15 +45,14 @@ from zabcheck.proof.abstraction import (
     AbstractTxn,
     accepted_by,
     adopted_by,
-    at_start,
     history_of,
     initial_history,
     name_of,
 )
 from zabcheck.proof.compiled import World, broken, mentioned, of, read_by
-from zabcheck.proof.conjuncts import CONJUNCTS
 from zabcheck.proof.counterexample import named, show
-from zabcheck.proof.refinement import Transition, transition
+from zabcheck.proof.reconfiguration import refinement as reconfiguration
+from zabcheck.proof.refinement import OF_ZAB, Transition, transition
 from zabcheck.proof.relations import RELATIONS
 from zabcheck.proof.steps import STEPS
 from zabcheck.text.words import counted, sentence
@@ -99,9 +98,11 @@ class _Abstracted(Invariant):
         quorums = record.quorums
         self.world: World | None = None
         """The state so far; None if this trace is not judged."""
-        fixed = quorums is not None and not isinstance(quorums, Configuration)
-        if quorums is not None and fixed and quorums.size <= MOST_PROCESSES:
-            self.world = at_start(quorums)
+        self.rules = OF_ZAB
+        if isinstance(quorums, Configuration):
+            self.rules = reconfiguration.RULES
+        if quorums is not None and quorums.size <= MOST_PROCESSES and self.judges(quorums):
+            self.world = self.rules.at_start(quorums)
         self.tells = False
         self.steps = 0
         self.seen = 0
@@ -110,8 +111,12 @@ class _Abstracted(Invariant):
         """In merged logs, by process: an event that is no instance so far, and all that come after it, numbered."""
         self.wrong: Fault | None = None
 
+    def judges(self, quorums: Quorums) -> bool:
+        """Return True if a trace with this quorum system, which may be a configuration that changes, is judged."""
+        return True
+
     def observers(self) -> dict[type[Event], Callable[[Any], bool]]:
-        return {} if self.world is None else dict.fromkeys(LOOKS_AT, self._observe)
+        return {} if self.world is None else dict.fromkeys(self.rules.looks_at, self._observe)
 
     def _observe(self, event: Local) -> bool:
         if self.world is None or self.wrong is not None:
@@ -121,11 +126,16 @@ class _Abstracted(Invariant):
         if isinstance(event, Promise) and event.leader is None:
             self.world, self.waiting = None, {}
         elif self.order == "global":
-            self._take(event, transition(self.world, event, self.depends_on))
+            self._take(event, self._after(self.world, event))
         else:
             self.seen += 1
             self.waiting[event.process] = (*self.waiting.get(event.process, ()), (self.seen, event))
         return self.wrong is not None and self.tells
+
+    def _after(self, world: World, event: Local) -> Transition:
+        """Return the effect of an event on a state."""
+        more = self.rules.about.relations.keys() - RELATIONS.keys()
+        return transition(world, event, {*self.depends_on, *more}, self.rules)
 
     def _go_on(self) -> None:
         """Take the events that are instances by now, in merged logs."""
@@ -142,7 +152,7 @@ class _Abstracted(Invariant):
         events = self.waiting[process]
         for place in self._places(events):
             event = events[place][1]
-            found = transition(self.world, event, self.depends_on)
+            found = self._after(self.world, event)
             if found.refused is None:
                 self._take(event, found)
                 self._drop(process, place)
@@ -215,7 +225,7 @@ class _Abstracted(Invariant):
         assert isinstance(rest, _Abstracted)
         assert rest.world is not None
         number, event = rest.waiting[process][0]
-        rest._take(event, transition(rest.world, event, rest.depends_on))
+        rest._take(event, rest._after(rest.world, event))
         rest._drop(process, 0)
         rest._go_on()
         rest.judged_last = not isinstance(event, AckEpoch), sum(map(len, rest.waiting.values())), number
@@ -280,10 +290,11 @@ class Proof(_Abstracted):
         self.has_left = self.has_left or found.refused is not None
         if not self.has_left:
             return None
-        changed = {name for name in RELATIONS if of(self.world, name) != of(found.after, name)}
-        for conjunct in CONJUNCTS:
-            if mentioned(conjunct) & changed and (things := broken(conjunct, found.after)) is not None:
-                return Fault(event, f"`{conjunct.name}` is false, for {named(things)}", conjunct.text)
+        about = self.rules.about
+        changed = {name for name in about.relations if of(self.world, name, about) != of(found.after, name, about)}
+        for each in self.rules.conjuncts:
+            if mentioned(each, about) & changed and (things := broken(each, found.after, about)) is not None:
+                return Fault(event, f"`{each.name}` is false, for {named(things)}", each.text)
         return None
 
 

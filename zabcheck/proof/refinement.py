@@ -6,16 +6,19 @@ abstraction, so everything proved of all runs of the abstraction is true of it.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
 from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Deliver, Establish, Event, Promise, Restore
 from zabcheck.proof import steps
 from zabcheck.proof.abstraction import (
+    LOOKS_AT,
     AbstractTxn,
     abstract,
     accepted_by,
     adopted_by,
+    at_start,
     effect,
     epoch_of,
     epochs_committing,
@@ -28,8 +31,9 @@ from zabcheck.proof.abstraction import (
     restored_by,
 )
 from zabcheck.proof.compiled import NOTHING, Effect, World, additions, of, with_more
+from zabcheck.proof.conjuncts import CONJUNCTS, Claim
 from zabcheck.proof.finite import Thing
-from zabcheck.proof.relations import RELATIONS
+from zabcheck.proof.relations import RELATIONS, Relations, State
 from zabcheck.proof.steps import Step
 
 Taken = tuple[Step, tuple[Thing, ...]]
@@ -50,39 +54,43 @@ class Transition(Struct, frozen=True):
     refused: Step | None
 
 
-def transition(before: World, event: Event, relations: Collection[str] = RELATIONS.keys()) -> Transition:
-    """Return the effect of an event on a state, in these relations.
+def transition(
+    before: World, event: Event, relations: Collection[str] = RELATIONS.keys(), rules: "Rules | None" = None
+) -> Transition:
+    """Return the effect of an event on a state, in these relations; without `rules`, by those of Zab.
 
     A state has large sets, so that after the event is made once only.
     """
-    before = naming(before, event)
-    said = _only(effect(before, event), relations)
+    rules = rules or OF_ZAB
+    about = rules.about
+    before = rules.naming(before, event)
+    said = _only(rules.effect(before, event), relations)
     reached, taken = before, list[Taken]()
     last: Step | None = None
-    for last, ways in _stages(before, event):
+    for last, ways in rules.stages(before, event):
         for step, things in ways(reached):
             added = additions(step, reached, things)
-            if added is not None and _is_said(added := _only(added, relations), before, said):
-                reached = with_more(reached, added)
+            if added is not None and _is_said(added := _only(added, relations), before, said, about):
+                reached = with_more(reached, added, about)
                 taken.append((step, things))
                 break
         else:
-            return Transition(with_more(before, said), (), last)
-    if all(of(reached, name).issuperset(tuples) for name, tuples in said.items()):
+            return Transition(with_more(before, said, about), (), last)
+    if all(of(reached, name, about).issuperset(tuples) for name, tuples in said.items()):
         return Transition(reached, tuple(taken), None)
-    return Transition(with_more(before, said), (), last)
+    return Transition(with_more(before, said, about), (), last)
 
 
 def _only(changed: Effect, relations: Collection[str]) -> Effect:
     return {name: tuples for name, tuples in changed.items() if name in relations}
 
 
-def _is_said(added: Effect, before: World, said: Effect) -> bool:
+def _is_said(added: Effect, before: World, said: Effect, about: type[Relations]) -> bool:
     """Return True if all that a step adds held before the event, or follows from the event."""
-    return all(of(before, name) >= tuples - said.get(name, NOTHING) for name, tuples in added.items())
+    return all(of(before, name, about) >= tuples - said.get(name, NOTHING) for name, tuples in added.items())
 
 
-def _stages(world: World, event: Event) -> Iterator[Stage]:
+def stages(world: World, event: Event) -> Iterator[Stage]:
     """Yield the steps that an event needs, in order; none if it changes nothing."""
     match event:
         case Promise():
@@ -99,16 +107,16 @@ def _stages(world: World, event: Event) -> Iterator[Stage]:
             again = led in of(world, "established")  # a leader is established once an epoch, whatever its incarnation
             yield steps.establish, lambda now: [] if again else [(steps.establish, (*led, q)) for q in now[1]]
         case Broadcast():
-            txn = abstract(event.txn)
+            txn = abstract(event.txn, world)
             again = any(each[:2] == txn[:2] for each in history_of(world, event.epoch))
             primary = event.epoch, name_of(event.process), txn
             yield steps.broadcast, lambda _: [] if again else [(steps.broadcast, primary)]
         case Accept():
-            accepted = name_of(event.process), event.epoch, abstract(event.txn)
+            accepted = name_of(event.process), event.epoch, abstract(event.txn, world)
             if accepted not in of(world, "accepted"):
                 yield steps.accept, lambda _: [(steps.accept, accepted)]
         case Deliver():
-            yield from _delivering(world, event, [abstract(event.txn)])
+            yield from _delivering(world, event, [abstract(event.txn, world)])
         case Restore():
             restored = restored_by(world, event)
             if restored is None:
@@ -166,3 +174,19 @@ def _committing(world: World, e: int, txn: AbstractTxn) -> Iterator[Taken]:
 
 def _delivered(world: World, name: str, txn: AbstractTxn) -> Iterator[Taken]:
     return ((steps.deliver, (name, e, txn)) for e in reversed(epochs_committing(world, txn)))
+
+
+class Rules(Struct, frozen=True):
+    """The rules by which the events of a trace are steps of an abstraction, and the invariant of that."""
+
+    about: type[Relations]
+    conjuncts: Sequence[Claim]
+    looks_at: tuple[type[Event], ...]
+    at_start: Callable[[Any], World]
+    naming: Callable[[World, Event], World]
+    effect: Callable[[World, Event], Effect]
+    stages: Callable[[World, Event], Iterator[Stage]]
+
+
+OF_ZAB = Rules(State, CONJUNCTS, LOOKS_AT, at_start, naming, effect, stages)
+"""Those of Zab."""

@@ -36,6 +36,7 @@ CELLS: dict[str, Cell] = {
 CELLS_WITH_CONFIGURATIONS: dict[str, Cell] = {
     **CELLS,
     "base": lambda e, c: (e, show(c)),
+    "asked": lambda e, k, c: (e, f"{k} in {show(c)}"),
     "active": lambda n, c: (n, show(c)),
 }
 """The same with configurations that change."""
@@ -334,6 +335,7 @@ def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> La
     epochs = [each for each in found.universe.epochs if each in used]
     rows = [
         _row("leader", epochs, lambda e: state.items("led", e)),
+        _row("asked for", epochs, lambda e: state.items("asked", e)),
         _row("began in", epochs, lambda e: state.items("base", e)),
         _row("established", epochs, lambda e: state.items("established", e)),
         _row("initial history", epochs, state.initial),

@@ -3,14 +3,22 @@
 from collections.abc import Collection, Hashable, Sequence
 
 from zabcheck.explore.judges.monitored import Monitored, monitors
+from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.proof.abstraction import name_of
 from zabcheck.proof.compiled import World, of
 from zabcheck.proof.monitors import Proof, Refinement
 from zabcheck.proof.relations import RELATIONS
 
 
+class _WithoutConfigurations(Monitored):
+    """Judges no run in which the configuration changes: processes are renamed in states, and not in configurations."""
+
+    def judges(self, quorums: Quorums) -> bool:
+        return not isinstance(quorums, Configuration)
+
+
 @monitors(Refinement)
-class MonitoredRefinement(Monitored, Refinement):
+class MonitoredRefinement(_WithoutConfigurations, Refinement):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
@@ -21,7 +29,7 @@ class MonitoredRefinement(Monitored, Refinement):
 
 
 @monitors(Proof)
-class MonitoredProof(Monitored, Proof):
+class MonitoredProof(_WithoutConfigurations, Proof):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:

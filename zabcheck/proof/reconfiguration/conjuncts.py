@@ -57,6 +57,16 @@ def active_is_chosen(s: Configured, n: Node, c: Config) -> Formula:
 
 
 @claim
+def asked_in_what_is_known(s: Configured, e: Epoch, l: Node, c: Config, q: Quorum) -> Formula:
+    """A leader asks in a configuration that was committed before the epoch, or no quorum ever promises the epoch to it.
+
+    Every quorum of the configuration then has a process that is past promising it.
+    """
+    past = some(lambda n: member(n, q) & ~s.promised(n, e, l) & (s.left(n, e) | s.adopted(n, e)), Node)
+    return (s.asked(e, l, c) & of(q, c)) >> (s.known(e, c) | past)
+
+
+@claim
 def change_comes_before(s: Configured, e: Epoch, t: Transaction) -> Formula:
     """A history has the change to the configuration that governs a transaction, before it."""
     made = same(under(t), FIRST) | some(lambda u: makes(u, under(t)) & s.history(e, u) & (u < t), Transaction)
@@ -175,6 +185,7 @@ CONJUNCTS = (
     opened_have_a_base,
     bases_are_known,
     active_is_chosen,
+    asked_in_what_is_known,
     of_zab.adopted_are_open,
     of_zab.accepted_in_the_epoch,
     of_zab.initial_history_accepted,

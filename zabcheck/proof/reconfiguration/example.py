@@ -7,6 +7,7 @@ from zabcheck.proof.reconfiguration.steps import (
     activate,
     adopt,
     adopt_late,
+    ask,
     broadcast,
     choose,
     choose_empty,
@@ -44,6 +45,7 @@ START: Facts = frozenset(
 )
 _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     # Epoch 1: p1 leads C, changes to V, which p4 joins, and commits b by p1 and p4 alone.
+    (ask, (1, P1, C)),
     (promise, (P1, 1, P1)),
     (promise, (P2, 1, P1)),
     (choose_empty, (1, P1, Q12, P1, 0, C, A, C)),
@@ -68,6 +70,7 @@ _STEPS: list[tuple[Step, tuple[Thing, ...]]] = [
     (accept, (P4, 1, B)),
     (commit, (1, P1, B, Q14, C)),
     # Epoch 2: p4 leads V, with p1.
+    (ask, (2, P4, V)),
     (promise, (P1, 2, P4)),
     (promise, (P4, 2, P4)),
     (choose, (2, P4, Q14, P4, 1, B, V, A, V)),

@@ -54,6 +54,16 @@ class Choice(Struct, frozen=True):
         return s.committed(d, t) & (d < self.e) & ~s.accepted(self.b, self.a, t)
 
 
+    def is_of_base(self, s: Configured, d: Epoch, u: Transaction) -> Formula:
+        """Return the formula that u is the change to the configuration that e begins in, committed in d, before e."""
+        return makes(u, self.c) & s.committed(d, u) & (d < self.e)
+
+
+def base_is_known(s: Configured, x: Choice) -> Formula:
+    """The configuration that the epoch begins in was committed in an earlier one, or is the first."""
+    return s.known(x.e, x.c)
+
+
 def base_is_found(s: Configured, x: Choice) -> Formula:
     """The history has the change to the configuration that the epoch begins in."""
     return x.is_found(s, x.c)
@@ -107,9 +117,8 @@ def later_configurations_are_not_choosable(s: Configured, x: Choice) -> Formula:
 
 def _behind_base(s: Configured, x: Choice, e: Epoch, t: Transaction, d: Epoch, u: Transaction) -> Formula:
     """Return the formula that an earlier configuration governs t, which e may have; u, in d, committed the base."""
-    base = makes(u, x.c) & s.committed(d, u) & (d < x.e)
     may = s.history(e, t) | may_be_broadcast(s, e, t)
-    return base & (e < x.e) & may & (under(t) < x.c) & ~s.accepted(x.b, x.a, t)
+    return x.is_of_base(s, d, u) & (e < x.e) & may & (under(t) < x.c) & ~s.accepted(x.b, x.a, t)
 
 
 def base_was_committed_later(s: Configured, x: Choice) -> Formula:
@@ -131,18 +140,14 @@ def base_is_of_a_later_epoch(s: Configured, x: Choice) -> Formula:
     )
 
 
-def base_has_its_change(s: Configured, x: Choice) -> Formula:
-    """The epoch in which it was committed has the change to what governs what the history lacks."""
+def base_has_earlier_changes(s: Configured, x: Choice) -> Formula:
+    """The epoch in which it was committed has the changes to earlier configurations that the history has."""
 
-    def has(d: Epoch, t: Transaction) -> Formula:
-        return same(under(t), FIRST) | some(lambda v: makes(v, under(t)) & s.history(d, v), Transaction)
+    def has(d: Epoch, k: Config) -> Formula:
+        return same(k, FIRST) | some(lambda v: makes(v, k) & s.history(d, v), Transaction)
 
     return every(
-        lambda e, t, d, u: (_behind_base(s, x, e, t, d, u) & x.is_found(s, under(t))) >> has(d, t),
-        Epoch,
-        Transaction,
-        Epoch,
-        Transaction,
+        lambda d, u, k: (x.is_of_base(s, d, u) & (k < x.c) & x.is_found(s, k)) >> has(d, k), Epoch, Transaction, Config
     )
 
 
@@ -171,16 +176,34 @@ def what_is_lost_is_behind(s: Configured, x: Choice) -> Formula:
     return every(lambda f, t, d: lost(f, t, d) >> (d <= under(t)), Epoch, Transaction, Config)
 
 
+def _passed(s: Configured, x: Choice, d: Epoch, c: Config, q: Quorum) -> Formula:
+    """Return the formula that d has no leader, and may end in c, whose quorum q has not left it."""
+    made = every(lambda u: makes(u, c) >> (epoch_of(u) < d), Transaction)
+    last = every(lambda b: s.known(d, b) >> (b <= c), Config)
+    stays = every(lambda n: member(n, q) >> ~s.left(n, d), Node)
+    return (d < x.e) & ~s.opened(d) & x.is_found(s, c) & of(q, c) & made & last & stays
+
+
+def later_unopened_are_left(s: Configured, x: Choice) -> Formula:
+    """Such a configuration is earlier than the one that the epoch begins in: all later ones are asked."""
+    return every(lambda d, c, q: _passed(s, x, d, c, q) >> (c < x.c), Epoch, Config, Quorum)
+
+
+def unopened_is_before_base(s: Configured, x: Choice) -> Formula:
+    """An epoch without a leader that may end in it is before the one in which the epoch's first one was committed."""
+    return every(
+        lambda d, c, q, g, u: (_passed(s, x, d, c, q) & x.is_of_base(s, g, u)) >> (d < g),
+        Epoch,
+        Config,
+        Quorum,
+        Epoch,
+        Transaction,
+    )
+
+
 def unopened_are_left(s: Configured, x: Choice) -> Formula:
     """Every quorum of what may be the last configuration of an earlier epoch without a leader left that epoch."""
-
-    def passed(d: Epoch, c: Config, q: Quorum) -> Formula:
-        made = every(lambda u: makes(u, c) >> (epoch_of(u) < d), Transaction)
-        last = every(lambda b: s.known(d, b) >> (b <= c), Config)
-        stays = every(lambda n: member(n, q) >> ~s.left(n, d), Node)
-        return (d < x.e) & ~s.opened(d) & x.is_found(s, c) & of(q, c) & made & last & stays
-
-    return every(lambda d, c, q: ~passed(d, c, q), Epoch, Config, Quorum)
+    return every(lambda d, c, q: ~_passed(s, x, d, c, q), Epoch, Config, Quorum)
 
 
 def base_was_committed_before(s: Configured, x: Choice) -> Formula:
@@ -330,6 +353,7 @@ def _lemma(of_step: Step, terms: type[Struct], says: Callable[..., Formula]) -> 
 
 
 OF_CHOICES = (
+    base_is_known,
     base_is_found,
     its_configuration_is_found,
     its_configuration_is_earlier,
@@ -341,10 +365,12 @@ OF_CHOICES = (
     base_was_committed_later,
     base_is_without_it,
     base_is_of_a_later_epoch,
-    base_has_its_change,
+    base_has_earlier_changes,
     base_has_its_configuration,
     earlier_configurations_are_not_choosable,
     what_is_lost_is_behind,
+    later_unopened_are_left,
+    unopened_is_before_base,
     unopened_are_left,
     base_was_committed_before,
     quorums_of_skipped_meet,

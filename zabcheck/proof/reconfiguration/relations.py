@@ -34,6 +34,10 @@ class Configured(State):
         """The leader of e chose its initial history while c was active there (l.1.2)."""
 
     @relation
+    def asked(self, e: Epoch, l: Node, c: Config) -> None:
+        """l asked for promises of e while c was active there (l.1.1)."""
+
+    @relation
     def active(self, n: Node, c: Config) -> None:
         """c is active at n, or was (R.5, R.12)."""
 

@@ -34,11 +34,29 @@ def as_in_zab(of_zab: Step) -> Step:
     return structs.replace(of_zab, about=Configured)
 
 
-promise = as_in_zab(steps.promise)
 adopt = as_in_zab(steps.adopt)
 adopt_late = as_in_zab(steps.adopt_late)
 accept = as_in_zab(steps.accept)
 deliver = as_in_zab(steps.deliver)
+
+
+@step("l.1.1", Configured)
+def ask(s: Configured, e: Epoch, l: Node, c: Config) -> Change:
+    """l asks for promises of e, of which it has none yet; c is active at l, and decides until l asks for another epoch.
+
+    If l is told of a later configuration before it has promises of a quorum, it has to ask for a later epoch.
+    """
+    none = every(lambda n: ~s.promised(n, e, l), Node)
+    return Change(when=(ZERO < e) & s.active(l, c) & none, adds=(add("asked", e, l, c),))
+
+
+@step("f.1.2", Configured)
+def promise(s: Configured, n: Node, e: Epoch, l: Node) -> Change:
+    """A follower n promises e to l if f.p < e: so it leaves all earlier epochs."""
+    return Change(
+        when=(ZERO < e) & steps.fresh(s, n, e) & ~s.adopted(n, e),
+        adds=(add("promised", n, e, l), add_all("left", lambda m, d: same(m, n) & (d < e))),
+    )
 
 
 @step("l.1.2", Configured)
@@ -54,7 +72,7 @@ def choose(
     m: Transaction,
     k: Config,
 ) -> Change:
-    """With ACK-Es of q, l takes the history of b, the highest in q, as I_e: c is active at l, and q a quorum of c.
+    """With ACK-Es of q, l takes the history of b, the highest in q, as I_e: l asked in c, and q is a quorum of c.
 
     It is a quorum of each later configuration, too, whose change that history has (R.10). Of what was committed before
     e, m is the first transaction that the history lacks, if it lacks any, and k the last configuration.
@@ -89,8 +107,8 @@ def choose_empty(
 
 
 def is_base(s: Configured, e: Epoch, l: Node, c: Config, q: Quorum) -> Formula:
-    """Return the formula that q is a quorum of c, which is active at l, and was committed before e."""
-    return s.active(l, c) & s.known(e, c) & of(q, c)
+    """Return the formula that q is a quorum of c, in which l asked for promises of e."""
+    return s.asked(e, l, c) & of(q, c)
 
 
 def asks_pending(s: Configured, c: Config, q: Quorum, b: Node, a: Epoch) -> Formula:
@@ -191,6 +209,7 @@ def tell(s: Configured, n: Node, k: Node, c: Config) -> Change:
 
 
 STEPS = (
+    ask,
     promise,
     choose,
     choose_empty,
@@ -211,6 +230,7 @@ def start(s: Configured) -> Formula:
     """Return the formula of the start: that of Zab, and the first configuration is active."""
     return (
         steps.start(s)
+        & every(lambda e, l, c: ~s.asked(e, l, c), Epoch, Node, Config)
         & every(lambda n, c: s.active(n, c) >> same(c, FIRST), Node, Config)
         & every(lambda n, c: same(c, FIRST) >> s.active(n, c), Node, Config)
         & every(lambda e, c: s.base(e, c) >> (same(e, ZERO) & same(c, FIRST)), Epoch, Config)

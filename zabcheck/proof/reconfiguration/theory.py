@@ -34,6 +34,7 @@ _OF_ACCEPTED = (
     "committed survives",
 )
 _OF_LEMMAS = {
+    "base is known": ("asked in what is known",),
     "base is found": _OF_ACCEPTED,
     "its configuration is found": (
         "committed in the history",
@@ -80,9 +81,9 @@ _OF_LEMMAS = {
     ),
     "base was committed later": (*_OF_THE_BASE, "committed survives"),
     "base is without it": (*_OF_THE_BASE, "initial was broadcast", "base was committed later"),
-    "base has its change": ("base is found", "logs match", "accepted in the epoch", "committed in the history"),
+    "base has earlier changes": ("base is found", "logs match", "accepted in the epoch", "committed in the history"),
     "base is of a later epoch": ("base was committed later", "initial is earlier", "proposed in its epoch"),
-    "base has its configuration": ("base has its change", "base is of a later epoch", "proposed in its epoch"),
+    "base has its configuration": ("base has earlier changes", "base is of a later epoch", "proposed in its epoch"),
     "earlier configurations are not choosable": (
         "committed in the history",
         "base was committed later",
@@ -91,13 +92,19 @@ _OF_LEMMAS = {
         "not choosable",
     ),
     "what is lost is behind": (*_OF_THE_BASE, "nothing is missing", "committed survives"),
+    "later unopened are left": ("asks what is found", "promises leave"),
+    "unopened is before base": (
+        "later unopened are left",
+        "committed in the history",
+    ),
     "unopened are left": (
-        *_OF_EPOCHS,
-        "base is found",
-        "asks what is found",
+        "later unopened are left",
+        "unopened is before base",
+        "base has earlier changes",
         "unopened is dead",
-        "logs match",
-        "promises leave",
+        "committed in the history",
+        "initial is earlier",
+        "proposed in its epoch",
     ),
     "base was committed before": _OF_EPOCHS,
     "quorums of skipped meet": (
@@ -157,7 +164,7 @@ _OF_THE_FIRST = (
     "base was committed later",
     "base is without it",
     "base is of a later epoch",
-    "base has its change",
+    "base has earlier changes",
     "base has its configuration",
     "base was committed before",
 )
@@ -217,14 +224,20 @@ _OF_PROPERTIES = {
 }
 LIKELY = {
     **{name: those for name, those in LIKELY_OF_ZAB.items() if name.startswith("knew")},
-    **_OF_LEMMAS,
+    **{name: ("base is known", *those) for name, those in _OF_LEMMAS.items()},
     **_OF_PROPERTIES,
     **{
-        f"{step} keeps {name}": (*_OF_EPOCHS, *those)
+        f"{step} keeps {name}": ("base is known", *_OF_EPOCHS, *those)
         for step in ("choose", "choose empty")
         for name, those in _OF_CHOICES.items()
     },
-    **{f"choose empty implies {name}": ("base is found",) for name in _OF_THE_FIRST},
+    **{f"choose empty implies {name}": ("base is known", "base is found") for name in _OF_THE_FIRST},
+    "ask keeps asked in what is known": (
+        "active is chosen",
+        "committed by a quorum",
+        "accepted in the epoch",
+        "promises leave",
+    ),
     "establish keeps committed by a quorum": ("asks what governs", "all accepted it", "one base"),
     "establish keeps committed survives": ("one base", "nothing is lost"),
     "commit keeps committed by a quorum": (

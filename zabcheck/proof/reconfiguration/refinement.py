@@ -1,0 +1,205 @@
+"""Refinement where configurations change: an event of a trace as steps of Zab with configurations that change.
+
+It differs from that of Zab in this: a transaction carries the configuration that governs it, by the history that it is
+broadcast behind, and l.1.1 shows no event; it counts as done when an epoch is first promised to a leader, which is the
+leader's own promise, with the last configuration that is active at the leader.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
+from itertools import combinations
+
+from zabcheck.invariants import Accept, Activate, Adopt, Broadcast, Deliver, Establish, Event, Promise, Txn
+from zabcheck.invariants.quorums import Configuration as Quorums
+from zabcheck.invariants.quorums import configuration_of
+from zabcheck.proof import abstraction, refinement
+from zabcheck.proof import steps as of_zab
+from zabcheck.proof.abstraction import AbstractTxn, abstract, epochs_committing, history_of, leaders, name_of
+from zabcheck.proof.compiled import Effect, World, of, world_of
+from zabcheck.proof.finite import Configuration, Thing
+from zabcheck.proof.reconfiguration import steps
+from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS
+from zabcheck.proof.reconfiguration.relations import Configured
+from zabcheck.proof.refinement import Rules, Stage, Taken
+from zabcheck.proof.steps import Step
+
+_Ways = Callable[[World], Iterable[Taken]]
+LOOKS_AT = (*abstraction.LOOKS_AT, Activate)
+"""The events that add facts to the relations."""
+SAME = {
+    of_zab.promise: steps.promise,
+    of_zab.adopt: steps.adopt,
+    of_zab.adopt_late: steps.adopt_late,
+    of_zab.broadcast: steps.broadcast,
+    of_zab.accept: steps.accept,
+    of_zab.deliver: steps.deliver,
+}
+"""The steps that are about the same things as in Zab."""
+
+
+def at_start(first: Quorums) -> World:
+    """Return the state before the first event: every process is in epoch 0, and the first configuration is active."""
+    names = tuple(map(name_of, range(1, first.size + 1)))
+    c = _named(first, 0)
+    relations = {
+        "opened": frozenset({(0,)}),
+        "adopted": frozenset((n, 0) for n in names),
+        "base": frozenset({(0, c)}),
+        "active": frozenset((n, c) for n in names),
+    }
+    return world_of((names, _sets(names), (0,), (), (c,)), relations, Configured)
+
+
+@cache
+def _sets(names: tuple[str, ...]) -> tuple[frozenset[str], ...]:
+    """Return every set of processes but the empty one: each may be a quorum of some configuration."""
+    return tuple(frozenset(each) for size in range(1, len(names) + 1) for each in combinations(names, size))
+
+
+def _named(quorums: Quorums, number: int) -> Configuration:
+    return Configuration(number, tuple(map(name_of, quorums.members)))
+
+
+def configurations(world: World) -> tuple[Configuration, ...]:
+    """Return all configurations that are known, in their order."""
+    found: tuple[Configuration, ...] = world[-1]
+    return found
+
+
+def naming(world: World, event: Event) -> World:
+    """Return the state with the things that an event names."""
+    if isinstance(event, Accept | Broadcast | Deliver | Activate):
+        world = _with_transaction(world, event.txn)
+    return abstraction.naming(world, event)
+
+
+def _with_transaction(world: World, txn: Txn) -> World:
+    nodes, quorums, epochs, txns, *relations, known = world
+    found = abstract(txn, world)
+    if found in txns:
+        return world
+    before = [each for each in history_of(world, txn.zxid.epoch) if each < found]
+    governs: Configuration = before[-1][-1] if before else known[0]  # type: ignore[assignment]
+    placed: tuple[Thing, ...] = (*found, governs)
+    to = configuration_of(txn.value, sum("." not in each for each in nodes))
+    if to is not None:
+        made = _named(to, txn.zxid.packed())
+        placed, known = (*placed, made), tuple(sorted({*known, made}))
+    return (nodes, quorums, epochs, tuple(sorted((*txns, placed))), *relations, known)
+
+
+def active_at(world: World, n: str) -> list[Configuration]:
+    """Return the configurations that are active at a process, or were, in their order."""
+    return sorted(c for m, c in of(world, "active", Configured) if m == n)
+
+
+def asked_in(world: World, e: int, leader: str) -> list[Configuration]:
+    """Return the configurations in which a process asked for promises of an epoch, the latest first."""
+    return sorted((c for d, k, c in of(world, "asked", Configured) if (d, k) == (e, leader)), reverse=True)
+
+
+def bases(world: World, e: int) -> list[Configuration]:
+    """Return the configurations that an epoch began in."""
+    return sorted(c for d, c in of(world, "base", Configured) if d == e)
+
+
+def leader_of(world: World, e: int) -> str | None:
+    """Return the process that leads an epoch, or may: a quorum of the configuration that it asked in promised it."""
+
+    def may_lead(k: str) -> bool:
+        by = frozenset(n for n, d, to in of(world, "promised") if (d, to) == (e, k))
+        return any(c.has_quorum(by) for c in asked_in(world, e, k))
+
+    led = [k for d, k in of(world, "led") if d == e]
+    return next((k for k in [*led, *leaders(world, e)] if k in led or may_lead(k)), None)
+
+
+def effect(world: World, event: Event) -> Effect:
+    """Return the facts that an event adds, whether Zab allows that or not; they may have held before."""
+    said = dict(abstraction.effect(world, event))
+    match event:
+        case Promise():
+            leader = name_of(event.leader or 0)
+            if active := _asks(world, event):
+                said["asked"] = {(event.epoch, leader, active)}
+        case Adopt() if (event.epoch,) not in of(world, "opened"):
+            leads = leader_of(world, event.epoch)
+            said["led"] = {(event.epoch, leads)} if leads else set()
+            said["base"] = {(event.epoch, c) for c in asked_in(world, event.epoch, leads or "")[:1]}
+        case Activate():
+            made = abstract(event.txn, world)[-1]
+            said["active"] = {(name_of(event.process), made)}
+    if "committed" in said:
+        said["committed"] = frozenset((e, t) for e, t in said["committed"] if all(c <= t[3] for c in bases(world, e)))
+    return said
+
+
+def _asks(world: World, event: Promise) -> Configuration | None:
+    """Return the configuration in which the leader of the first promise of an epoch has asked; None at later ones."""
+    leader = name_of(event.leader or 0)
+    if any((e, k) == (event.epoch, leader) for _, e, k in of(world, "promised")):
+        return None
+    active = active_at(world, leader)
+    return active[-1] if active else None
+
+
+def stages(world: World, event: Event) -> Iterator[Stage]:
+    """Yield the steps that an event needs, in order; none if it changes nothing."""
+    if isinstance(event, Activate):
+        yield from _activating(world, event)
+    for step, ways in refinement.stages(world, event):
+        if step is of_zab.promise and isinstance(event, Promise):
+            if active := _asks(world, event):
+                asked = event.epoch, name_of(event.leader or 0), active
+                yield steps.ask, lambda _, asked=asked: [(steps.ask, asked)]
+        if step is of_zab.choose:
+            yield steps.choose, partial(_choosing, ways=ways)
+        elif step is of_zab.establish:
+            yield steps.establish, partial(_in_its_configuration, by=steps.establish, ways=ways)
+        elif step is of_zab.commit:
+            yield steps.commit, partial(_in_its_configuration, by=steps.commit, ways=ways)
+        else:
+            yield SAME[step], partial(_the_same, ways=ways)
+
+
+def _the_same(world: World, ways: _Ways) -> Iterator[Taken]:
+    return ((SAME[step], things) for step, things in ways(world))
+
+
+def _in_its_configuration(world: World, by: Step, ways: _Ways) -> Iterator[Taken]:
+    """Yield the ways of a step whose last term is the configuration that its epoch began in."""
+    for _, things in ways(world):
+        e = things[0]
+        assert isinstance(e, int)
+        yield from ((by, (*things, c)) for c in bases(world, e))
+
+
+def _choosing(world: World, ways: _Ways) -> Iterator[Taken]:
+    """Yield the ways in which a leader may choose: with its configuration, what is missing, and the last known."""
+    for step, things in ways(world):
+        e, leader, _, b, a, *_ = things
+        assert isinstance(e, int)
+        assert isinstance(a, int)
+        if leader != leader_of(world, e):
+            continue
+        before = {t for d, t in of(world, "committed") if d < e}
+        missing = {t for t in before if (b, a, t) not in of(world, "accepted")}
+        first = min(missing, default=(0, 0, "", configurations(world)[0]))
+        last = max([configurations(world)[0], *(t[4] for t in before if len(t) > 4)])
+        by = steps.choose if step is of_zab.choose else steps.choose_empty
+        yield from ((by, (*things, c, first, last)) for c in asked_in(world, e, str(leader)))
+
+
+def _activating(world: World, event: Activate) -> Iterator[Stage]:
+    """Yield the step of a process that activates a configuration which it has delivered, or of which it was told."""
+    n, change = name_of(event.process), abstract(event.txn, world)
+    made = change[-1]
+    if (n, made) in of(world, "active", Configured):
+        return
+    delivered = [(steps.activate, (n, e, change, made)) for e in epochs_committing(world, change)]
+    told = [(steps.tell, (n, k, made)) for k, c in sorted(of(world, "active", Configured)) if c == made]
+    yield steps.activate, lambda _: [*delivered, *told]
+
+
+RULES = Rules(Configured, CONJUNCTS, LOOKS_AT, at_start, naming, effect, stages)
+"""Those of Zab with configurations that change."""
