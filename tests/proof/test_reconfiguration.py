@@ -1,17 +1,28 @@
-"""The proof of Zab with configurations that change: it has a run of its steps, and known bugs are refused."""
+"""The proof of Zab with configurations that change: it has a run of its steps, and known bugs are refused.
+
+Each event of a run of the protocol is steps of it, or none.
+"""
+
+import re
 
 import pytest
 
+from tests.proof.test_obligations import table
+from tests.proof.test_refinement import KEPT, first_steps
 from tests.tiers import sweep
 from zabcheck.counterexample.induction.lanes import drawing
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import prover
 from zabcheck.proof.finite import holds
 from zabcheck.proof.obligations import Obligation, obligations
+from zabcheck.proof.reconfiguration import steps
 from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
 from zabcheck.proof.reconfiguration.mutants import MUTANTS, OUTSIDE
 from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.reconfiguration.theory import theory
+from zabcheck.protocols.reconfiguration import RECONFIGURATION
+from zabcheck.search.engines import Engine, find
+from zabcheck.search.run import Run, Search
 
 REFUSED = {
     "change-by-new-only": "commit by new keeps committed by a quorum",
@@ -59,7 +70,39 @@ def test_each_known_bug_is_refused_or_outside() -> None:
 
 
 def test_a_lemma_may_use_those_before_it_and_none_behind() -> None:
-    lemmas = [each for each in obligations(theory()) if each.kind == "lemma" and each.step == theory().steps[1]]
+    lemmas = [each for each in obligations(theory()) if each.kind == "lemma" and each.step == steps.choose]
     first, second, *_ = lemmas
     assert first.claim.name in second.given()
     assert second.claim.name not in first.given()
+
+
+NO_INSTANCE = {
+    bug: row for bug, *row in table("known bug | no instance of | after | false | first property after | kept for")
+}
+"""For each known bug the step of which an event of its kept run is no instance, as docs/notes/proof.md has it."""
+
+
+@pytest.mark.parametrize("bug", sweep(NO_INSTANCE, ["joiner-acks-early"]))
+def test_a_run_of_a_known_bug_is_refused_at_its_step(bug: str) -> None:
+    number, after, conjunct, first, kept = NO_INSTANCE[bug]
+    found, said = first_steps(KEPT / f"{bug}.{kept.replace(' ', '-')}.json")
+    assert f"no instance of step {number} " in said["refinement"]
+    assert re.findall(r"`(.*)` is false", said["proof"]) == [conjunct]
+    assert found["refinement"] == found["proof"] == int(after)
+    assert min(steps for name, steps in found.items() if name not in ("refinement", "proof")) == int(first)
+
+
+def test_each_known_bug_but_one_of_liveness_is_in_the_table() -> None:
+    assert {*NO_INSTANCE} == {*MUTANTS, *OUTSIDE} - {"keep-cut-off-change"}
+
+
+def test_each_event_of_a_run_is_steps_of_the_proof() -> None:
+    """docs/notes/proof.md says how many more were tried."""
+    changes = 0
+
+    def count(run: Run) -> None:
+        nonlocal changes
+        changes += run.judge.invariants[0].judged()
+
+    assert find(Engine.swarm, Search(RECONFIGURATION, None, ("refinement",), 20, 150, 1, count)) is None
+    assert changes > 1000

@@ -641,7 +641,7 @@ CATALOGUE: dict[str, Mutant] = {
             _CHANGES,
             _named(
                 "primary integrity, total order, agreement, po causal order, strict causality, redelivery, epoch "
-                "uniqueness, zxid uniqueness, epoch progress"
+                "progress"
             ),
             "two candidates",
             {},

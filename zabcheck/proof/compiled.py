@@ -67,6 +67,11 @@ def additions(step: Step, world: World, things: Sequence[Thing]) -> Effect | Non
     return {name: tuples(*world, *things) for name, tuples, _ in adds}
 
 
+def is_possible(step: Step, world: World, things: Sequence[Thing]) -> bool:
+    """Return True if a step with these things is possible."""
+    return _step(step)[0](*world, *things)
+
+
 def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
     """Return the world after a step with these things, None if it is not possible, as `finite.take` does."""
     when, adds = _step(step)
@@ -81,7 +86,7 @@ def take(step: Step, world: World, things: Sequence[Thing]) -> World | None:
 
 def broken(claim: Claim, world: World, about: type[Relations] = State) -> dict[str, Thing] | None:
     """Return the least things for which a claim is false, by the names of its variables. None if it is true."""
-    found = _claim(claim, about)(*world)
+    found = _claim(claim, about)(*world)  # type: ignore[arg-type]  # a class is hashable
     if not found:
         return None
     least = min(found, key=lambda things: [(len(str(thing)), str(thing)) for thing in things])

@@ -293,7 +293,8 @@ class Proof(_Abstracted):
         about = self.rules.about
         changed = {name for name in about.relations if of(self.world, name, about) != of(found.after, name, about)}
         for each in self.rules.conjuncts:
-            if mentioned(each, about) & changed and (things := broken(each, found.after, about)) is not None:
+            names = mentioned(each, about)  # type: ignore[arg-type]  # a class is hashable
+            if names & changed and (things := broken(each, found.after, about)) is not None:
                 return Fault(event, f"`{each.name}` is false, for {named(things)}", each.text)
         return None
 

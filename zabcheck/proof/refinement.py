@@ -128,7 +128,7 @@ def _adopting(world: World, event: Adopt) -> Iterator[Stage]:
     n, e = name_of(event.process), event.epoch
     history = adopted_by(world, event)
     if (e,) not in of(world, "opened"):
-        yield steps.choose, lambda now: _choosing(now, e, history)
+        yield steps.choose, lambda now: choosing(now, e, history)
     if history is None:
         yield steps.adopt, lambda _: []
         return
@@ -142,7 +142,7 @@ def _adopting(world: World, event: Adopt) -> Iterator[Stage]:
         yield steps.adopt, lambda _: [(steps.adopt, (n, e, leader)) for leader in to]
 
 
-def _choosing(world: World, e: int, history: Sequence[AbstractTxn] | None) -> Iterator[Taken]:
+def choosing(world: World, e: int, history: Sequence[AbstractTxn] | None) -> Iterator[Taken]:
     """Yield each way in which the leader of e may have chosen this initial history."""
     for leader in leaders(world, e):
         for q in world[1]:

@@ -6,8 +6,8 @@ Nothing here has to be trusted.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, product
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations, islice, product
 from typing import Any
 
 from zabcheck.extras import pip_install
@@ -17,16 +17,22 @@ from zabcheck.proof.refutation import Clauses, Expression, Script, written
 
 OPTIONS: tuple[dict[str, str], ...] = (
     {},
+    {"finite-model-find": "true"},
     {"enum-inst": "true"},
     {"enum-inst": "true", "enum-inst-interleave": "true", "enum-inst-sum": "true"},
     {"enum-inst": "true", "enum-inst-stratify": "true"},
     {"mbqi": "true"},
 )
-"""The ways in which cvc5 is asked for instances, one after the other: by matching, by enumeration, by models."""
+"""The ways in which cvc5 is asked for instances, one after the other: by matching, by models, by enumeration."""
 ALWAYS = {"miniscope-quant": "off", "var-elim-quant": "false", "cond-var-split-quant": "off", "dag-thresh": "0"}
 """The formulas stay as they are, for cvc5's instances are to be instances of them."""
 EFFORTS = (30_000, 200_000, 1_000_000)
 """The budgets of the tries, in cvc5's resource units: on every machine the same work, of a tenth of a second to six."""
+LONGEST = "20000"
+"""The milliseconds after which a try ends that takes no account of its budget, as enumeration may."""
+
+MANY = 300
+"""The number of lemmas after which it is worth while to look ahead."""
 
 
 def refute(text: str) -> str | None:
@@ -36,16 +42,13 @@ def refute(text: str) -> str | None:
     """
     script = refutation.read(text)
     for effort, options in product(EFFORTS, OPTIONS):
-        found = _instances(script, {"rlimit-per": str(effort), **options})
+        found = _instances(script, {"rlimit-per": str(effort), "tlimit-per": LONGEST, **options})
         if found is None:
             continue
         needed = _needed(script, found) or _needed(script, [*found, *_of_others(script, found)])
         if needed is not None:
             lines = _with_axioms(script, needed)
-            clauses = Clauses(script)
-            for line in lines:
-                refutation.take(clauses, line)
-            return "".join(f"{line}\n" for line in [*lines, *_lemmas(clauses)])
+            return "".join(f"{line}\n" for line in [*lines, *_lemmas(script, lines)])
     return None
 
 
@@ -216,16 +219,34 @@ def _applications(terms: Iterable[Expression]) -> Iterator[Expression]:
             yield from _applications(each[1:])
 
 
-def _lemmas(clauses: Clauses) -> Iterator[str]:
-    """Yield lemmas by which the clauses are refuted, the last one empty, and add them to the clauses."""
-    for lemma in _refuted(clauses, []):
+def _lemmas(script: Script, lines: Sequence[str]) -> Iterator[str]:
+    """Yield lemmas by which the clauses of these lines are refuted, the last one empty.
+
+    If there are too many, others, for which it looks ahead at every case.
+    """
+    lemmas = [*islice(_refuted(_clauses(script, lines), [], _literal_to_split_on), MANY)]
+    if lemmas[-1]:
+        lemmas = [*_refuted(_clauses(script, lines), [], _literal_looked_ahead)]
+    for lemma in lemmas:
         yield " ".join(["lemma", *map(str, lemma)])
 
 
-def _refuted(clauses: Clauses, case: list[int]) -> Iterator[list[int]]:
-    """Yield lemmas until one says that the case, which is literals taken to be true, is impossible."""
+def _clauses(script: Script, lines: Iterable[str]) -> Clauses:
+    clauses = Clauses(script)
+    for line in lines:
+        refutation.take(clauses, line)
+    return clauses
+
+
+def _refuted(
+    clauses: Clauses, case: list[int], chosen: Callable[[Clauses, list[int], set[int]], int]
+) -> Iterator[list[int]]:
+    """Yield lemmas until one says that the case, which is literals taken to be true, is impossible.
+
+    `chosen` names the literal by which a case is split. The clauses get the lemmas, too.
+    """
     while (true := clauses.propagated(case)) is not None:
-        yield from _refuted(clauses, [*case, _literal_to_split_on(clauses, true)])
+        yield from _refuted(clauses, [*case, chosen(clauses, case, true)], chosen)
     for literal in list(case):
         fewer = [each for each in case if each != literal]
         if clauses.propagated(fewer) is None:
@@ -235,11 +256,29 @@ def _refuted(clauses: Clauses, case: list[int]) -> Iterator[list[int]]:
     yield lemma
 
 
-def _literal_to_split_on(clauses: Clauses, true: set[int]) -> int:
+def _literal_looked_ahead(clauses: Clauses, case: list[int], true: set[int]) -> int:
+    """Return a literal that is impossible in this case by unit propagation; else the one that has most follow."""
+    shortest = _shortest_open(clauses, true)
+    best, most = 0, -1
+    for literal in dict.fromkeys(each for clause in shortest for one in clause for each in (one, -one)):
+        follows = clauses.propagated([*case, literal])
+        if follows is None:
+            return literal
+        if len(follows) > most:
+            best, most = literal, len(follows)
+    return best
+
+
+def _literal_to_split_on(clauses: Clauses, case: list[int], true: set[int]) -> int:
     """Return the literal that is in most of the shortest clauses that are open."""
+    counts = Counter(literal for clause in _shortest_open(clauses, true) for literal in clause)
+    return max(counts, key=lambda literal: (counts[literal], -abs(literal), literal))
+
+
+def _shortest_open(clauses: Clauses, true: set[int]) -> list[list[int]]:
+    """Return the shortest clauses that are open, without the literals that are false."""
     open_ones = [
         [literal for literal in clause if -literal not in true] for clause in clauses.clauses if true.isdisjoint(clause)
     ]
     shortest = min(map(len, open_ones))
-    counts = Counter(literal for clause in open_ones if len(clause) == shortest for literal in clause)
-    return max(counts, key=lambda literal: (counts[literal], -abs(literal), literal))
+    return [clause for clause in open_ones if len(clause) == shortest]

@@ -190,6 +190,25 @@ def test_r12_who_is_told_of_an_active_configuration_goes_on_with_it() -> None:
     assert Activate(3, 0, V) in e.of(Activate)
 
 
+def test_r12_a_leader_that_has_chosen_its_epoch_does_not_go_on_with_what_became_active_later() -> None:
+    """p1 has ACK-LDs of p4 and p5 for epoch 2; p2 leads epoch 3 without x, and the change there makes these a quorum."""
+    e = Ensemble(6)
+    e.lead(1, 2)
+    e.do(choices.Hold(1, 2, "PROPOSE"), choices.Request(1, "x"))
+    e.settle()
+    e.do(choices.Mend(1, 2), choices.Hold(1, 2, "NEWLEADER"), choices.Hold(6, 1, "ACK-LD"))
+    e.lead(1, 2, 4, 5, 6)
+    e.do(*(choices.Sever(1, other) for other in (2, 4, 5)))
+    e.lead(2, 3, 4, 5)
+    assert e.change(2, "config 1,4,5")
+    e.settle()
+    e.do(choices.Heal(), choices.Hold(6, 1, "ACK-LD"), choices.Elect(5, 1), choices.Receive(1, 5))
+    assert e.active(1) == "config 1,4,5"
+    e.do(choices.Heal(), choices.Receive(1, 6))
+    e.settle()
+    assert e.delivered(1) == []
+
+
 def test_who_is_outside_does_not_lead() -> None:
     e = Ensemble()
     assert not e.do(choices.Elect(4, 4))

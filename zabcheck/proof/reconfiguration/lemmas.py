@@ -53,7 +53,6 @@ class Choice(Struct, frozen=True):
         """Return the formula that t was committed in d, before e, and the history lacks it."""
         return s.committed(d, t) & (d < self.e) & ~s.accepted(self.b, self.a, t)
 
-
     def is_of_base(self, s: Configured, d: Epoch, u: Transaction) -> Formula:
         """Return the formula that u is the change to the configuration that e begins in, committed in d, before e."""
         return makes(u, self.c) & s.committed(d, u) & (d < self.e)
@@ -167,6 +166,11 @@ def earlier_configurations_are_not_choosable(s: Configured, x: Choice) -> Formul
     return every(lambda e, t, q: _denied(s, x, e, t, q) >> ~(under(t) < x.c), Epoch, Transaction, Quorum)
 
 
+def what_it_lacks_is_not_choosable(s: Configured, x: Choice) -> Formula:
+    """A transaction that the history lacks is not choosable, if the history has the change to its configuration."""
+    return every(lambda e, t, q: ~_denied(s, x, e, t, q), Epoch, Transaction, Quorum)
+
+
 def what_is_lost_is_behind(s: Configured, x: Choice) -> Formula:
     """The last committed configuration, or a later one, governs what the history has and a later one lacks."""
 
@@ -185,12 +189,12 @@ def _passed(s: Configured, x: Choice, d: Epoch, c: Config, q: Quorum) -> Formula
 
 
 def later_unopened_are_left(s: Configured, x: Choice) -> Formula:
-    """Such a configuration is earlier than the one that the epoch begins in: all later ones are asked."""
+    """Only configurations before the epoch's first one may have a quorum that has not left it: later ones are asked."""
     return every(lambda d, c, q: _passed(s, x, d, c, q) >> (c < x.c), Epoch, Config, Quorum)
 
 
 def unopened_is_before_base(s: Configured, x: Choice) -> Formula:
-    """An epoch without a leader that may end in it is before the one in which the epoch's first one was committed."""
+    """The epoch that such a quorum has not left is before the one that committed the first configuration."""
     return every(
         lambda d, c, q, g, u: (_passed(s, x, d, c, q) & x.is_of_base(s, g, u)) >> (d < g),
         Epoch,
@@ -204,6 +208,19 @@ def unopened_is_before_base(s: Configured, x: Choice) -> Formula:
 def unopened_are_left(s: Configured, x: Choice) -> Formula:
     """Every quorum of what may be the last configuration of an earlier epoch without a leader left that epoch."""
     return every(lambda d, c, q: ~_passed(s, x, d, c, q), Epoch, Config, Quorum)
+
+
+def what_is_lost_is_left(s: Configured, x: Choice) -> Formula:
+    """Every quorum that may commit what the history has and a later one lacks has a process that left the epoch."""
+
+    def lost(f: Epoch, t: Transaction, q: Quorum) -> Formula:
+        later = (x.e < f) & s.opened(f) & s.is_made(f, under(t)) & of(q, under(t))
+        return later & s.accepted(x.b, x.a, t) & ~s.initial(f, t)
+
+    def left(q: Quorum) -> Formula:
+        return some(lambda n: member(n, q) & s.left(n, x.e), Node)
+
+    return every(lambda f, t, q: lost(f, t, q) >> left(q), Epoch, Transaction, Quorum)
 
 
 def base_was_committed_before(s: Configured, x: Choice) -> Formula:
@@ -368,7 +385,9 @@ OF_CHOICES = (
     base_has_earlier_changes,
     base_has_its_configuration,
     earlier_configurations_are_not_choosable,
+    what_it_lacks_is_not_choosable,
     what_is_lost_is_behind,
+    what_is_lost_is_left,
     later_unopened_are_left,
     unopened_is_before_base,
     unopened_are_left,

@@ -1,21 +1,29 @@
 """Refinement where configurations change: an event of a trace as steps of Zab with configurations that change.
 
 It differs from that of Zab in this: a transaction carries the configuration that governs it, by the history that it is
-broadcast behind, and l.1.1 shows no event; it counts as done when an epoch is first promised to a leader, which is the
-leader's own promise, with the last configuration that is active at the leader.
+broadcast behind, and l.1.1 shows no event; it counts as done when an epoch is first promised to a leader, in each
+configuration whose change is committed by then. An epoch began in the last of these in which its leader may choose.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from itertools import combinations
 
-from zabcheck.invariants import Accept, Activate, Adopt, Broadcast, Deliver, Establish, Event, Promise, Txn
+from zabcheck.invariants import Accept, Activate, Adopt, Broadcast, Deliver, Event, Promise, Txn
 from zabcheck.invariants.quorums import Configuration as Quorums
 from zabcheck.invariants.quorums import configuration_of
 from zabcheck.proof import abstraction, refinement
 from zabcheck.proof import steps as of_zab
-from zabcheck.proof.abstraction import AbstractTxn, abstract, epochs_committing, history_of, leaders, name_of
-from zabcheck.proof.compiled import Effect, World, of, world_of
+from zabcheck.proof.abstraction import (
+    AbstractTxn,
+    abstract,
+    adopted_by,
+    epochs_committing,
+    history_of,
+    leaders,
+    name_of,
+)
+from zabcheck.proof.compiled import Effect, World, is_possible, of, world_of
 from zabcheck.proof.finite import Configuration, Thing
 from zabcheck.proof.reconfiguration import steps
 from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS
@@ -26,6 +34,8 @@ from zabcheck.proof.steps import Step
 _Ways = Callable[[World], Iterable[Taken]]
 LOOKS_AT = (*abstraction.LOOKS_AT, Activate)
 """The events that add facts to the relations."""
+UNDER, MAKES = 3, 4
+"""The places of the configurations in a transaction: that which governs it, and the one that it makes, if any."""
 SAME = {
     of_zab.promise: steps.promise,
     of_zab.adopt: steps.adopt,
@@ -88,9 +98,10 @@ def _with_transaction(world: World, txn: Txn) -> World:
     return (nodes, quorums, epochs, tuple(sorted((*txns, placed))), *relations, known)
 
 
-def active_at(world: World, n: str) -> list[Configuration]:
-    """Return the configurations that are active at a process, or were, in their order."""
-    return sorted(c for m, c in of(world, "active", Configured) if m == n)
+def chosen(world: World) -> list[tuple[int, AbstractTxn, Configuration]]:
+    """Return the configurations whose change is committed, in their order: with an epoch of that, and the change."""
+    changes = {t: e for e, t in sorted(of(world, "committed"), reverse=True) if len(t) > MAKES}
+    return sorted(((e, t, t[MAKES]) for t, e in changes.items()), key=lambda each: each[2])
 
 
 def asked_in(world: World, e: int, leader: str) -> list[Configuration]:
@@ -119,28 +130,40 @@ def effect(world: World, event: Event) -> Effect:
     said = dict(abstraction.effect(world, event))
     match event:
         case Promise():
-            leader = name_of(event.leader or 0)
-            if active := _asks(world, event):
-                said["asked"] = {(event.epoch, leader, active)}
+            asked = _asked_first(world, event)
+            said["asked"] = {things for step, things in asked if step is steps.ask}
+            said["active"] = {(things[0], things[-1]) for step, things in asked if step is steps.activate}
         case Adopt() if (event.epoch,) not in of(world, "opened"):
-            leads = leader_of(world, event.epoch)
-            said["led"] = {(event.epoch, leads)} if leads else set()
-            said["base"] = {(event.epoch, c) for c in asked_in(world, event.epoch, leads or "")[:1]}
+            ways = _choosing(world, partial(refinement.choosing, e=event.epoch, history=adopted_by(world, event)))
+            e, leader, *_, c, _, _ = next(
+                (things for step, things in ways if is_possible(step, world, things)), (0,) * 5
+            )
+            said["led"] = {(e, leader)} if e else set()
+            said["base"] = {(e, c)} if e else set()
         case Activate():
             made = abstract(event.txn, world)[-1]
             said["active"] = {(name_of(event.process), made)}
     if "committed" in said:
-        said["committed"] = frozenset((e, t) for e, t in said["committed"] if all(c <= t[3] for c in bases(world, e)))
+        said["committed"] = frozenset(
+            (e, t) for e, t in said["committed"] if all(c <= t[UNDER] for c in bases(world, e))
+        )
     return said
 
 
-def _asks(world: World, event: Promise) -> Configuration | None:
-    """Return the configuration in which the leader of the first promise of an epoch has asked; None at later ones."""
-    leader = name_of(event.leader or 0)
-    if any((e, k) == (event.epoch, leader) for _, e, k in of(world, "promised")):
-        return None
-    active = active_at(world, leader)
-    return active[-1] if active else None
+def _asked_first(world: World, event: Promise) -> list[Taken]:
+    """Return the steps before the first promise of an epoch to a leader: it asks in all that it may know to be active.
+
+    The last of these asks least of the leader. None at later promises.
+    """
+    e, leader = event.epoch, name_of(event.leader or 0)
+    if any(things[1:] == (e, leader) for things in of(world, "promised")):
+        return []
+    active = {c for n, c in of(world, "active", Configured) if n == leader}
+    told = [(steps.activate, (leader, d, u, c)) for d, u, c in chosen(world) if c not in active]
+    return [
+        *told,
+        *((steps.ask, (e, leader, c)) for c in (configurations(world)[0], *(c for _, _, c in chosen(world)))),
+    ]
 
 
 def stages(world: World, event: Event) -> Iterator[Stage]:
@@ -149,9 +172,8 @@ def stages(world: World, event: Event) -> Iterator[Stage]:
         yield from _activating(world, event)
     for step, ways in refinement.stages(world, event):
         if step is of_zab.promise and isinstance(event, Promise):
-            if active := _asks(world, event):
-                asked = event.epoch, name_of(event.leader or 0), active
-                yield steps.ask, lambda _, asked=asked: [(steps.ask, asked)]
+            for taken in _asked_first(world, event):
+                yield taken[0], partial(_this, taken=taken)
         if step is of_zab.choose:
             yield steps.choose, partial(_choosing, ways=ways)
         elif step is of_zab.establish:
@@ -160,6 +182,10 @@ def stages(world: World, event: Event) -> Iterator[Stage]:
             yield steps.commit, partial(_in_its_configuration, by=steps.commit, ways=ways)
         else:
             yield SAME[step], partial(_the_same, ways=ways)
+
+
+def _this(_: World, taken: Taken) -> list[Taken]:
+    return [taken]
 
 
 def _the_same(world: World, ways: _Ways) -> Iterator[Taken]:
@@ -185,7 +211,7 @@ def _choosing(world: World, ways: _Ways) -> Iterator[Taken]:
         before = {t for d, t in of(world, "committed") if d < e}
         missing = {t for t in before if (b, a, t) not in of(world, "accepted")}
         first = min(missing, default=(0, 0, "", configurations(world)[0]))
-        last = max([configurations(world)[0], *(t[4] for t in before if len(t) > 4)])
+        last = max([configurations(world)[0], *(t[MAKES] for t in before if len(t) > MAKES)])
         by = steps.choose if step is of_zab.choose else steps.choose_empty
         yield from ((by, (*things, c, first, last)) for c in asked_in(world, e, str(leader)))
 

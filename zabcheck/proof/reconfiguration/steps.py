@@ -42,9 +42,9 @@ deliver = as_in_zab(steps.deliver)
 
 @step("l.1.1", Configured)
 def ask(s: Configured, e: Epoch, l: Node, c: Config) -> Change:
-    """l asks for promises of e, of which it has none yet; c is active at l, and decides until l asks for another epoch.
+    """A leader l asks for promises of e, with NEWEPOCH, while c is active at it: nobody has promised e to it yet.
 
-    If l is told of a later configuration before it has promises of a quorum, it has to ask for a later epoch.
+    It chooses and is established by quorums of c, whatever it is told later.
     """
     none = every(lambda n: ~s.promised(n, e, l), Node)
     return Change(when=(ZERO < e) & s.active(l, c) & none, adds=(add("asked", e, l, c),))

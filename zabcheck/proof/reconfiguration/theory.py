@@ -91,6 +91,18 @@ _OF_LEMMAS = {
         "base has its configuration",
         "not choosable",
     ),
+    "what it lacks is not choosable": (
+        "later configurations are not choosable",
+        "earlier configurations are not choosable",
+    ),
+    "what is lost is left": (
+        "what is lost is behind",
+        "unopened is dead",
+        "no second leader",
+        "accepted in the epoch",
+        "initial is earlier",
+        "proposed in its epoch",
+    ),
     "what is lost is behind": (*_OF_THE_BASE, "nothing is missing", "committed survives"),
     "later unopened are left": ("asks what is found", "promises leave"),
     "unopened is before base": (
@@ -183,14 +195,7 @@ _OF_CHOICES: dict[str, tuple[str, ...]] = {
     "committed by a quorum": (),
     "committed is a prefix": (),
     "committed survives": ("nothing is missing",),
-    "not choosable": (
-        "nothing is missing",
-        "later configurations are not choosable",
-        "earlier configurations are not choosable",
-        "what is lost is behind",
-        "unopened is dead",
-        "initial was broadcast",
-    ),
+    "not choosable": ("what it lacks is not choosable", "what is lost is left", "accepted in the epoch"),
     "unopened is dead": ("unopened are left",),
     "not skipped": ("none is skipped", "later ones left", "last known is in both", "asks what is found"),
     "delivered is a prefix": ("delivered was committed", "initial was broadcast"),
@@ -227,7 +232,7 @@ LIKELY = {
     **{name: ("base is known", *those) for name, those in _OF_LEMMAS.items()},
     **_OF_PROPERTIES,
     **{
-        f"{step} keeps {name}": ("base is known", *_OF_EPOCHS, *those)
+        f"{step} keeps {name}": (*_OF_EPOCHS, *those)
         for step in ("choose", "choose empty")
         for name, those in _OF_CHOICES.items()
     },

@@ -14,7 +14,7 @@
 | R.9 | a new leader that finds the change completes it: a Q(C) and a Q(V) acknowledge its initial history |
 | R.10 | discovery, too, is answered by both; who knows that V is active says so |
 | R.11 | a change that is not found was not committed, and C goes on |
-| R.12 | a leader or follower that is told that V is active goes on with V |
+| R.12 | a leader or follower that is told that V is active goes on with V; a leader that has chosen e' gives up |
 
 Section numbers of the paper are left out: the steps are those of its protocol, put on the steps of DSN 2011, IV. One
 change at a time: the paper also lets several be pending.
@@ -58,11 +58,14 @@ def on_designated(f: Member, sender: ProcessId, m: Designated) -> list[Effect]:
 def on_cepoch(l: Member, sender: ProcessId, m: CEpoch) -> list[Effect]:
     """Steps l.1.1 and l.3.3 with R.12: a leader that is told of a later configuration goes on with that one.
 
-    Unless it is not in it: then it gives up.
+    Unless it is not in it: then it gives up. Or if it has chosen e': the configuration may have become active in an
+    epoch after e', which began without what this leader has, and quorums of it that followed this leader before.
     """
     if not l.leads:
         return []
     told = activate(l, m.active)
+    if told and l.new_epoch:
+        return [GiveUp("a later configuration is active than the one in which it has chosen e'"), *told]
     if not l.may_lead() and l.designated is None:
         return [GiveUp("it is not in the active configuration"), *told]
     return [*introduced(l, leader.on_cepoch(l, sender, m)), *told]
