@@ -698,9 +698,8 @@ CATALOGUE: dict[str, Mutant] = {
             "a process in which a configuration is active elects by the one before it (R.10)",
             _CHANGES,
             _named(
-                "chosen, total order, agreement, global primary order, primary integrity, po causal order, strict "
-                "causality, causal order, redelivery, convergence, reliable delivery, epoch progress, activation, one "
-                "chain"
+                "chosen, total order, agreement, primary integrity, po causal order, strict causality, redelivery, "
+                "convergence, reliable delivery, epoch progress, activation, one chain"
             ),
             "one change of leader",
             {},
