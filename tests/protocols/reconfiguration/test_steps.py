@@ -191,7 +191,7 @@ def test_r12_who_is_told_of_an_active_configuration_goes_on_with_it() -> None:
 
 
 def test_r12_a_leader_that_has_chosen_its_epoch_does_not_go_on_with_what_became_active_later() -> None:
-    """p1 has ACK-LDs of p4 and p5 for epoch 2; p2 leads epoch 3 without x, and the change there makes these a quorum."""
+    """p1 has ACK-LDs of p4 and p5 for epoch 2; p2 leads epoch 3 without x, and a change makes them a quorum there."""
     e = Ensemble(6)
     e.lead(1, 2)
     e.do(choices.Hold(1, 2, "PROPOSE"), choices.Request(1, "x"))
