@@ -130,6 +130,15 @@ def test_the_questions_are_answered() -> None:
     assert desk.answer is None
 
 
+def test_a_question_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zabcheck.play.desk.PATIENCE", -1)
+    desk = Desk(led())
+    act(desk, act="ask", question="violation")
+    assert desk.answer == Said("In -1 seconds 0 random continuations from here broke no property.")
+    with pytest.raises(Refused, match="given up after -1 seconds: 0 of 800 continuations"):
+        act(desk, act="ask", question="chances")
+
+
 def test_a_known_bug_can_be_put_in_where_there_is_none() -> None:
     desk = Desk(led(None))
     with pytest.raises(Refused, match="expected a known bug"):

@@ -192,13 +192,19 @@ def test_a_configuration_that_changes_begins_with_all_processes() -> None:
 
 
 def test_a_protocol_whose_code_raises_ends_the_run_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
     def raises(process: object, sender: int, message: object) -> list[object]:
+        calls.append(message)
         raise RuntimeError("it cannot")
 
     protocol = mutated("zab")
     broken = replace(protocol, steps={**protocol.steps, Elected: raises})
     session = Session(broken, 3)
     assert session.options()[0].choice == choices.Lead(1, (2, 3))
+    tried = len(calls)
+    assert session.options()[0].choice == choices.Lead(1, (2, 3))
+    assert len(calls) == tried, "a step that does not return is not waited for again"
     raised = session.do(choices.Lead(1, (2, 3))).raised
     assert raised is not None
     assert raised.said == "RuntimeError: it cannot"

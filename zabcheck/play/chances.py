@@ -4,7 +4,7 @@ Random continuations answer both: from a fork of the simulator the swarm goes on
 far and what it shows from then on. A curve of such shares jumps where the bug happens (Antithesis shows runs so).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from zabcheck.invariants import Event, Invariant, Judge, select
@@ -23,13 +23,32 @@ TRIES_TO_BREAK = 1000
 """The continuations that are made to find a violation."""
 
 
-def chances(session: Session, property_: str, tries: int = TRIES, steps: int = STEPS, seed: int = 1) -> list[int]:
+class GivenUp(Exception):
+    """The time for an answer was over after `tried` continuations."""
+
+    def __init__(self, tried: int) -> None:
+        super().__init__(tried)
+        self.tried = tried
+
+
+def _never() -> bool:
+    return False
+
+
+def chances(
+    session: Session,
+    property_: str,
+    tries: int = TRIES,
+    steps: int = STEPS,
+    seed: int = 1,
+    is_over: Callable[[], bool] = _never,
+) -> list[int]:
     """Return for each position up to here in how many of `tries` continuations the property breaks, or is broken.
 
     The run ends here, and a continuation where it stops: a property may be one that only the end of a run breaks.
 
-    The same seed gives the same numbers. ValueError if there is no such property. Some 20 CPU ms a position and 200
-    tries with three processes.
+    The same seed gives the same numbers. ValueError if there is no such property; GivenUp once `is_over`. Some 20 CPU
+    ms a position and 200 tries with three processes.
     """
     kinds = select([property_])
     found = []
@@ -38,20 +57,35 @@ def chances(session: Session, property_: str, tries: int = TRIES, steps: int = S
         if any(judge.all_violated()) or (place == len(judged) and _ends_broken(judge.fork())):
             found.append(tries)
             continue
-        found.append(sum(_breaks(simulator, judge, run_seed(seed, each), steps) is not None for each in range(tries)))
+        broken = 0
+        for each in range(tries):
+            if is_over():
+                raise GivenUp(len(found) * tries + each)
+            broken += _breaks(simulator, judge, run_seed(seed, each), steps) is not None
+        found.append(broken)
     return found
 
 
 def break_from_here(
-    session: Session, properties: Sequence[str], tries: int = TRIES_TO_BREAK, steps: int = STEPS, seed: int = 1
+    session: Session,
+    properties: Sequence[str],
+    tries: int = TRIES_TO_BREAK,
+    steps: int = STEPS,
+    seed: int = 1,
+    is_over: Callable[[], bool] = _never,
 ) -> tuple[Choice, ...] | None:
     """Return choices that lead from here to a violation of one of these properties; None if none of the tries does.
 
-    They are the fewest of all tries, without those that are not needed. ValueError if there is no such property.
+    They are the fewest of all tries, without those that are not needed. Nothing is tried once `is_over`: GivenUp if
+    nothing was found until then. ValueError if there is no such property.
     """
     simulator, judge = _judged(session, select(properties))[-1]
     found: tuple[Choice, ...] | None = None
     for each in range(tries):
+        if is_over():
+            if found is None:
+                raise GivenUp(each)
+            break
         choices = _breaks(simulator, judge, run_seed(seed, each), steps)
         if choices is not None and (found is None or len(choices) < len(found)):
             found = choices

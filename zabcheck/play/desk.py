@@ -7,6 +7,7 @@ be done changes nothing.
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Event
+from time import monotonic
 from typing import Annotated, Literal
 
 import msgspec
@@ -16,7 +17,7 @@ from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms.regression import regression_test
 from zabcheck.invariants.diagnosis import NOT_DECODED
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
+from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, GivenUp, break_from_here, chances
 from zabcheck.play.lesson import SUFFIX
 from zabcheck.play.lesson import dump as dump_lesson
 from zabcheck.play.link import LinkError, link_of, linked
@@ -34,6 +35,8 @@ from zabcheck.text.words import counted
 MOST_TRIES = 8000
 """The most random continuations of a curve: from each position of a long run fewer start."""
 FEWEST_TRIES = 20
+PATIENCE = 60
+"""The seconds that random continuations may take: steps of a program of the user's may be slow, or not return."""
 SERVED = "zookeeper"
 """The protocol whose runs servers can do."""
 
@@ -257,6 +260,8 @@ class Desk:
         self.layers = [*layers]
         self.servers = servers
         self.version = 0
+        self._ends, self._until = Event(), 0.0
+        """Questions are given up once it is set, and at this time."""
         self.answer: Answer | None = None
         self.compared: Beside | None = None
 
@@ -291,6 +296,7 @@ class Desk:
                 other = self._position(number)
                 self.compared = self._beside(f"the run to position {number}", session, other)
             case Ask(question, name):
+                self._until = monotonic() + PATIENCE
                 self.answer = self._answer(question, name)
             case Open(link):
                 self._open(link)
@@ -320,7 +326,12 @@ class Desk:
             case "right step":
                 return self._twin(name)
             case "violation":
-                found = break_from_here(session, session.properties)
+                try:
+                    found = break_from_here(session, session.properties, is_over=self._is_over)
+                except GivenUp as over:
+                    return Said(
+                        f"In {PATIENCE} seconds {over.tried:,} random continuations from here broke no property."
+                    )
                 if found is None:
                     return Said(f"{TRIES_TO_BREAK:,} random continuations from here break no property.")
                 session.follow(found)
@@ -350,6 +361,7 @@ class Desk:
 
     def end(self) -> None:
         """Have an act that takes long end soon. May be called from another thread."""
+        self._ends.set()
         if self.servers is not None:
             self.servers.stop.set()
 
@@ -362,6 +374,9 @@ class Desk:
         how = f"without {protocol.mutant}" if protocol.mutant is not None else f"with {bug}"
         return self._beside(f"the same choices {how}", twin, twin.here)
 
+    def _is_over(self) -> bool:
+        return self._ends.is_set() or monotonic() > self._until
+
     def _beside(self, title: str, session: Session, other: Position) -> Beside:
         here = self.session.here
         return Beside(title, here, session, other, apart(self.session, here, session, other))
@@ -369,7 +384,11 @@ class Desk:
     def _curve(self, property_: str) -> Curve:
         path = self.session.here.path
         tries = max(FEWEST_TRIES, min(TRIES, MOST_TRIES // len(path)))
-        found = chances(self.session, property_, tries)
+        try:
+            found = chances(self.session, property_, tries, is_over=self._is_over)
+        except GivenUp as over:
+            whole = len(path) * tries
+            raise Refused(f"given up after {PATIENCE} seconds: {over.tried:,} of {whole:,} continuations") from None
         return Curve(property_, tries, tuple(zip(path, found, strict=True)))
 
     def _open(self, link: str) -> None:

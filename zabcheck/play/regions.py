@@ -20,6 +20,7 @@ from zabcheck.counterexample.story import Story, states_after
 from zabcheck.invariants import Deliver, Verdict
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.play.ahead import Here, Offer, look
+from zabcheck.play.chances import STEPS, TRIES_TO_BREAK
 from zabcheck.play.desk import (
     SERVED,
     Act,
@@ -533,7 +534,7 @@ def _questions(session: Session) -> str:
         twin = _chosen("right step", "bug", "What if this bug were there?", _options(bugs, "")) if bugs else ""
     return f"""<p>{twin}</p>
 <p><button type="button"{act_of(Ask("violation"))}>Is there a violation from here?</button>
-<small>1,000 random continuations; the shortest becomes a branch</small></p>
+<small>{TRIES_TO_BREAK:,} random continuations of some {STEPS} steps; the shortest becomes a branch</small></p>
 <p><button type="button"{act_of(Ask("decided"))}>Which step decided?</button></p>
 <p>{_chosen("chances", "property", "How likely from each step?", names)}</p>"""
 

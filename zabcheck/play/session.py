@@ -136,6 +136,8 @@ class Session:
         simulator.remember = False
         self.positions = [Position(0, 0, None, None, (), tuple(events), (), tuple(judge.violated_at_end()), None)]
         self._anchors = {0: (simulator, judge)}
+        self._raising: dict[tuple[int, Choice], tuple[Event, ...]] = {}
+        """The events of choices that raise, by position: a step that does not return is not waited for again."""
         self._latest: dict[int, tuple[Simulator, Judge]] = {}
         """The states of positions by number, the one that was visited last at the end."""
         self.here = self.positions[0]
@@ -224,11 +226,15 @@ class Session:
 
     def _events_of(self, choice: Choice) -> tuple[Event, ...] | None:
         """Return the events that a choice would lead to; None if it is not possible."""
+        known = self._raising.get((self.here.number, choice))
+        if known is not None:
+            return known
         events: list[Event] = []
         simulator = self.simulator.fork(events.append)
         try:
             possible = simulator.execute(choice)
         except StepRaised:
+            self._raising[self.here.number, choice] = tuple(events)
             possible = 1
         return tuple(events) if possible else None
 
