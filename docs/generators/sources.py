@@ -133,9 +133,20 @@ DSN_2011 = (
     ),
     Claim(
         "I",
+        "An instance value is that of one process at most, and a process may have several",
+        Bug("reuse-highest-epoch"),
+    ),
+    Claim(
+        "I",
+        "A process that joins or leaves changes no epoch, as long as a quorum supports the primary",
+        Played("zab-joining"),
+    ),
+    Claim(
+        "I",
         "Changes are idempotent: applied again in their order they lead to one state",
         Played("redelivery-idempotent"),
     ),
+    Claim("I", "… so that it is enough to deliver at least once", Played("redelivery")),
     Claim("I", "… and otherwise replicas diverge", Played("redelivery-not-idempotent")),
     Claim("I", "A new primary fetches what it lacks from who has accepted the highest zxid", Bug("keep-own-log")),
     Claim("I, figure 1", "Paxos delivers a primary's second change without its first", Played("paxos-figure-1")),
@@ -157,7 +168,13 @@ DSN_2011 = (
             (Figure(RECOVERY, 100_000, 2), Figure(RECOVERY, 100_000, 1)),
         ),
     ),
+    Claim(
+        "I, efficient recovery",
+        "In Paxos a last sequence number is not enough: what was accepted before it is asked for, number by number",
+        Played("paxos-gap"),
+    ),
     Claim("II", "Processes crash and recover with their disk", Bug("ack-before-sync")),
+    Claim("II", "… and once a quorum is up for long enough, there is progress", Played("ladis-power-outage")),
     Claim("II, definition II.1", "Any two quorums share a process", Bug("quorum-off-by-one")),
     Claim(
         "II, definition II.1",
@@ -182,7 +199,20 @@ DSN_2011 = (
         "… single iteration: an iteration that is over brings no more messages",
         Bug("receive-of-old-iteration"),
     ),
+    Claim(
+        "II, channels",
+        "… and Zab runs on such channels as on the others",
+        Checked("run --switch links=lossy --runs 100 --seed 1"),
+    ),
+    Claim("II, channels", "… though the link delays a proposal, which is sent again", Played("dsn-lossy-links")),
+    Claim("II, channels", "… for which Zab needs prefix", Bug("lossy-receive-past-a-gap")),
+    Claim("II, channels", "… and single iteration", Bug("lossy-receive-of-old-iteration")),
     Claim("III", "A primary broadcasts after ready(e), with zxids of epoch e", Bug("broadcast-before-established")),
+    Claim(
+        "III",
+        "One primary at most is active: not so by the clock, but nothing comes of what an earlier one broadcasts",
+        Played("dsn-heartbeats"),
+    ),
     Claim("III", "No zxid has two values", Bug("counter-wraps")),
     Claim(
         "III-A, integrity to primary integrity",
@@ -202,6 +232,11 @@ DSN_2011 = (
         Played("zab-joining-committed-commit-ld-zxid"),
     ),
     Claim(
+        "III-A, agreement",
+        "… which is safety; that everybody delivers is a property of its own",
+        Bug("commit-ld-initial"),
+    ),
+    Claim(
         "III-A, local primary order",
         "No change of a primary is delivered without those before it",
         Played("zab-joining-propose-to-acked-only"),
@@ -211,6 +246,7 @@ DSN_2011 = (
         "The changes of an earlier primary are delivered before those of a later one",
         Checked("run --property 'global primary order' --runs 100 --seed 1"),
     ),
+    Claim("III-A, global primary order", "… which rules out the run of figure 1", Played("paxos-figure-1-zab")),
     Claim(
         "III-A, primary integrity",
         "A primary delivers what is delivered of earlier epochs before it broadcasts",
@@ -272,6 +308,11 @@ DSN_2011 = (
     Claim("IV, f.1.2", "A follower promises an epoch once", Bug("accept-equal-epoch")),
     Claim("IV, f.1.2", "… and the promise survives a crash", Bug("promise-not-durable")),
     Claim("IV, l.1.2", "The initial history has the highest f.a, then the highest zxid", Bug("history-by-zxid-only")),
+    Claim(
+        "IV, definition IV.2",
+        "The initial history is what the prospective leader has when phase 1 ends",
+        Checked("prove --step l.1.2"),
+    ),
     Claim("IV, l.1.2", "… of a quorum, not of the leader", Bug("keep-own-history")),
     Claim("IV, l.2.1", "NEWLEADER brings the initial history to each follower of Q", Checked("prove --step f.2.1")),
     Claim("IV, f.2.1", "A follower replaces its history by the initial one", Bug("no-truncation")),
@@ -306,7 +347,13 @@ DSN_2011 = (
         "ACK-E and NEWLEADER may leave out what the receiver has",
         Checked("run --switch histories=missing --runs 100 --seed 1"),
     ),
+    Claim("IV, end", "… and the ACKs and COMMITs of phase 3 name a zxid and no value", Played("zab-joining")),
     Claim("V", "A follower acknowledges a proposal once it is on its own disk", Bug("ack-before-sync")),
+    Claim(
+        "V",
+        "A leader that is also a follower counts itself",
+        Checked("run --processes 1 --property convergence --runs 100 --seed 1"),
+    ),
     Claim(
         "V",
         "Leader and primary are one process, so that a call to broadcast is local",
@@ -328,6 +375,16 @@ DSN_2011 = (
     ),
     Claim(
         "V-A",
+        "Once phase 1 is over, a quorum accepts nothing of earlier epochs any more",
+        Bug("stale-proposal-accepted"),
+    ),
+    Claim(
+        "V-A",
+        "A last zxid tells whether to copy from a follower, and what",
+        Checked("run --switch histories=missing --runs 100 --seed 1"),
+    ),
+    Claim(
+        "V-A",
         "An election that names the highest epoch and zxid of a quorum spares the copying",
         Checked("run --protocol zookeeper --switch elections=oracle --switch defects=none --runs 100 --seed 1"),
     ),
@@ -336,8 +393,15 @@ DSN_2011 = (
         "A connection that is closed loses the proposals that are queued on it",
         Checked("run --switch closing=abrupt --runs 100 --seed 1"),
     ),
+    Claim("V-B", "What the leader sends arrives in its order", Bug("non-fifo-link")),
+    Claim(
+        "V-B",
+        "A crash is noticed too late by connections that close, so there are heartbeats",
+        Played("dsn-heartbeats"),
+    ),
     Claim("V-B", "A leader that hears from no quorum goes back to ELECTION", Played("dsn-no-quorum")),
     Claim("V-C", "A follower follows one leader, and leaves it when it hears nothing", Bug("ignore-closed-connection")),
+    Claim("V-C", "A follower tells f.a in CEPOCH: not so, f.p is meant (IV, f.1.1)", Played("dsn-cepoch")),
     Claim(
         "V-C",
         "ACKs of NEWLEADER are ignored once it is committed: not so, l.3.4 answers them",
@@ -354,6 +418,11 @@ DSN_2011 = (
         Checked("run --property chosen --runs 100 --seed 1"),
     ),
     Claim("VI-A, definition VI.4", "A transaction that is delivered again counts once", Played("redelivery")),
+    Claim(
+        "VI-A, definitions VI.5, VI.6",
+        "What a follower delivers in the broadcast phase is of the last epoch that it knows to be committed",
+        Checked("run --property 'invariant 5' --runs 100 --seed 1"),
+    ),
     Claim(
         "VI-B, invariant 1",
         "A follower accepts proposals of its current epoch only",
@@ -409,6 +478,12 @@ DSN_2011 = (
     ),
     Claim(
         "VII",
+        "The load is operations of 1,024 bytes, 1,000 of them outstanding, on up to 13 servers",
+        Evaluated("3 servers, 1,000 outstanding: {} operations a second", (Figure(BOUNDS, 1000, 0),)),
+    ),
+    Claim("VII", "A write cache acknowledges what a power failure loses", Bug("ack-before-sync")),
+    Claim(
+        "VII",
         "A sync would take 20 ms, but for the metadata that the kernel writes (8.333 ms are assumed)",
         Evaluated(
             "without that a single operation takes {} ms",
@@ -443,6 +518,11 @@ DSN_2011 = (
         Played("paxos-figure-1-zab"),
     ),
     Claim(
+        "VIII, Paxos",
+        "… as the history with the highest zxid of the latest epoch is the one that is replicated",
+        Bug("history-by-zxid-only"),
+    ),
+    Claim(
         "VIII, abstract Paxos",
         "A zxid has the one value that its leader has proposed for it, or none",
         Checked("run --property 'zxid uniqueness' --runs 100 --seed 1"),
@@ -452,6 +532,7 @@ DSN_2011 = (
         "… and as a ballot, an epoch is that of one process",
         Checked("run --property 'epoch uniqueness' --runs 100 --seed 1"),
     ),
+    Claim("VIII, abstract Paxos", "… while a proposer of Paxos fills a gap with a no-op", Played("paxos-gap")),
     Claim(
         "VIII, passive replication",
         "In Paxos, also Vertical Paxos, an instance may have several values over time",
@@ -477,6 +558,9 @@ DSN_2011 = (
         "Causality that holds across configurations makes figure 3 impossible",
         Played("dsn-figure-3-causal"),
     ),
+    Claim(
+        "IX", "Whatever is or will be chosen of earlier epochs is in the initial history", Bug("history-by-zxid-only")
+    ),
 )
 LADIS_2008 = (
     Claim("1", "To tolerate f failures takes 2f + 1 servers", Bug("quorum-off-by-one")),
@@ -486,6 +570,7 @@ LADIS_2008 = (
         Evaluated("3 servers: {} operations a second, 13: {}", tuple(Figure(LOAD, servers, 1) for servers in (3, 13))),
     ),
     Claim("1, figure 1", "Requests become transactions that are idempotent", Played("redelivery-idempotent")),
+    Claim("1", "… as requests are not: a version is counted up", Played("redelivery-not-idempotent")),
     Claim(
         "2",
         "There is a single leader at a time",
@@ -511,6 +596,11 @@ LADIS_2008 = (
         Checked("run --protocol ladis --property prefix --runs 100 --seed 1"),
     ),
     Claim(
+        "2, prefix property",
+        "… where a process that is elected twice counts as two leaders",
+        Played("ladis-causal-order"),
+    ),
+    Claim(
         "2, low latency",
         "A client waits for a ping and a sync",
         Evaluated("3 servers: {} ms, of which 0.1 for each", (Figure(SINGLE, 3, 1),)),
@@ -521,6 +611,11 @@ LADIS_2008 = (
         Evaluated("3 servers without write cache: {} in a sync", (Figure("Busy at the leader", 3, 2, 2),)),
     ),
     Claim("2, recovery", "After a failure messages are redelivered in their order", Played("redelivery")),
+    Claim(
+        "2, recovery",
+        "… from a snapshot and the log behind it",
+        Checked("run --protocol ladis --property redelivery --runs 100 --seed 1"),
+    ),
     Claim(
         "2, bursty high throughput",
         "Many operations are outstanding at any time",
@@ -538,9 +633,33 @@ LADIS_2008 = (
     Claim("2, failure model", "… as a quorum has it on its disks before that", Bug("ack-before-sync")),
     Claim("2, corruption", "A digest tells a record that was altered", Bug("ignore-digest")),
     Claim(
+        "2, failure model",
+        "What a process kept on its disk may lack the newest transactions, or have some that were never delivered",
+        Played("ladis-figure-4"),
+    ),
+    Claim(
         "3",
         "There is one message for a proposal number, so no ballots are needed",
         Checked("run --protocol ladis --property 'zxid uniqueness' --runs 100 --seed 1"),
+    ),
+    Claim(
+        "3",
+        "Channels that are FIFO keep the order of one proposer, with several messages outstanding",
+        Bug("non-fifo-link"),
+    ),
+    Claim("3", "… which Paxos does not ask for", Played("paxos-figure-1")),
+    Claim(
+        "3",
+        "With a ring throughput does not fall as servers are added, and latency grows (shown by a chain)",
+        Evaluated(
+            "3 servers: {} operations a second; {} ms, 13: {}; {}",
+            tuple(Figure(PATHS, servers, 2, place) for servers in (3, 13) for place in (0, 1)),
+        ),
+    ),
+    Claim(
+        "3",
+        "Protocols in which everybody answers everybody have quadratic cost",
+        Evaluated("3 servers: {} messages, 13: {}", tuple(Figure(COMMITS, servers, 1) for servers in (3, 13))),
     ),
     Claim("3", "A leader takes over when a quorum has left the one before", Bug("stale-proposal-accepted")),
     Claim("3", "A server that fails and does not lead changes no view", Played("ladis-follower-fails")),
@@ -549,11 +668,15 @@ LADIS_2008 = (
         "A server that does not lead forwards what it has to broadcast",
         Evaluated("3 servers: {} ms in place of {}", (Figure(SINGLE, 3, 0, 1), Figure(SINGLE, 3, 0))),
     ),
+    Claim("4", "A server that comes online synchronizes with the leader, which goes on", Played("zab-joining")),
+    Claim("4", "Any quorum of followers is enough, not the same one all the time", Played("ladis-slow-follower")),
     Claim(
         "4.1",
         "A two-phase commit without aborts, over FIFO channels, is enough while a leader lasts",
         Checked("run --protocol ladis --runs 100 --seed 1"),
     ),
+    Claim("4.1", "A follower acknowledges what is on the disk", Bug("ack-before-sync")),
+    Claim("4.1", "Ids grow, and none is given twice", Bug("counter-wraps")),
     Claim(
         "4.1",
         "The leader need not send COMMITs, if the followers broadcast the ACKs to each other",
@@ -579,11 +702,22 @@ LADIS_2008 = (
             "epoch progress",
         ),
     ),
+    Claim("4.1", "… and does not count from nothing (our decision)", Bug("count-from-nothing")),
     Claim("4.2, figure 3", "A message that one process has delivered cannot be forgotten", Played("ladis-figure-3")),
     Claim("4.2, figure 3", "… which the new leader has to fetch", Played("ladis-figure-3-forgotten")),
     Claim("4.2, figure 3", "… unless it has the highest zxid, an optimization", Played("ladis-figure-3-fetched")),
     Claim("4.2, figure 4", "A message that was skipped must remain skipped", Played("ladis-figure-4")),
     Claim("4.2, figure 4", "… so a follower is told to truncate its log", Bug("keep-skipped")),
+    Claim(
+        "4.2",
+        "A leader has what is in its log committed before it proposes anything new",
+        Bug("broadcast-before-established"),
+    ),
+    Claim(
+        "4.2",
+        "An election that ends wrongly costs time alone: servers time out, and elect again",
+        Played("dsn-no-quorum"),
+    ),
     Claim("4.2", "The first zxid of an epoch makes the new leader's log the highest", Played("ladis-record-missing")),
     Claim("4.2", "Two leaders do not take one epoch: not so by the letter", Played("ladis-epoch-twice")),
     Claim("4.2", "The number of outstanding proposals is bounded; further requests wait", Played("ladis-outstanding")),
@@ -606,6 +740,8 @@ LADIS_2008 = (
         ),
     ),
     Claim("5", "A slow server does not affect the others", Played("ladis-slow-follower")),
+    Claim("5", "… nor does a follower that fails, as long as there is a quorum", Played("ladis-follower-fails")),
+    Claim("5", "With reads from each server it is tens to hundreds of thousands of operations a second", None),
 )
 ATC_2012 = (
     Claim(
@@ -613,6 +749,10 @@ ATC_2012 = (
         "A configuration is a transaction, committed by quorums of both configurations",
         Checked("run --protocol zab-reconfiguration --runs 100 --seed 1"),
     ),
+    Claim("3", "… of both, not of its own alone", Played("atc-both-quorums-change-by-new-only")),
+    Claim("3", "What comes behind it is committed by the new configuration", Played("atc-behind-a-change")),
+    Claim("3", "A leader that finds a change in its history completes it", Played("atc-change-completed")),
+    Claim("3", "A leader that is not of the new configuration hands over", Played("atc-hand-over")),
 )
 REVIEW = (
     Claim(
@@ -622,6 +762,26 @@ REVIEW = (
     ),
     Claim("Paxos", "… even if the same process is the proposer for ever", Played("paxos-one-proposer")),
     Claim("Paxos", "… as the gap that it has left is filled with a no-op", Played("paxos-gap")),
+    Claim("Paxos", "Batches, one at a time, are the known way out", Played("paxos-figure-1-batches")),
+    Claim(
+        "Primary order", "Of two primaries the message of the first may be left out altogether", Played("dsn-figure-3")
+    ),
+    Claim(
+        "Iterations",
+        "Connections are made anew, so that nothing of an older iteration is delivered",
+        Bug("lossy-receive-of-old-iteration"),
+    ),
+    Claim(
+        "Discovery",
+        "A last zxid is enough in place of a history",
+        Checked("run --switch histories=missing --runs 100 --seed 1"),
+    ),
+    Claim(
+        "Synchronization",
+        "A quorum has the initial history before anything new is broadcast",
+        Bug("broadcast-before-established"),
+    ),
+    Claim("Broadcast", "Heartbeats tell who is gone", Played("dsn-heartbeats")),
     Claim(
         "Broadcast",
         "Is there a way to catch up between NEWLEADER and its COMMIT? The leader goes on, and proposes to the new one",

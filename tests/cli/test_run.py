@@ -238,7 +238,7 @@ def test_a_switch_can_be_fixed(zabcheck: Command) -> None:
         (
             "x=1",
             "--switch: no switch `x`; expected one of: histories, sync, elections, application, counter_limit, "
-            "closing, outstanding, commits, dissemination",
+            "closing, outstanding, commits, dissemination, links",
         ),
         ("version=3.8.0", "--switch: version: no switch of `zab`, only of `zookeeper`, `zookeeper-reconfiguration`"),
         (

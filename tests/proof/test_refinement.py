@@ -147,6 +147,7 @@ LIVENESS = [
     "ignore-closed-connection",
     "no-acks-after-return",
     "rebuild-without-resending",
+    "count-from-nothing",
 ]
 """Known bugs that do nothing that is not allowed: they do not do enough."""
 NO_INSTANCE = {
@@ -167,6 +168,8 @@ NO_INSTANCE = {
     "count-acks-not-senders": ("total order", "l.3.2", 23, "committed by a quorum", 23, 23, 47),
     "propose-to-acked-only": ("total order", "f.3.2", 15, "accepted is a prefix", 15, 16, 17),
     "accept-past-a-hole": ("chosen", "f.3.2", 26, "accepted is a prefix", 26, 27, 27),
+    "lossy-receive-past-a-gap": ("chosen", "f.3.2", 12, "accepted is a prefix", 12, 13, 13),
+    "lossy-receive-of-old-iteration": ("invariant 4", "l.1.2", 15, "leaders have promises", 15, 15, 15),
     "duplicate-proposal": ("primary integrity", "f.1.2", 28, "initial history accepted", 32, 28, 35),
     "commit-ld-zxid": ("total order", "l.3.2", 23, "committed by a quorum", 23, 23, 29),
     "ignore-digest": ("integrity", "f.1.2", 9, "not choosable", 9, 9, 9),

@@ -80,7 +80,7 @@ class Space:
     ) -> None:
         self.bounds = bounds
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
-        self.reduced = reduction and can_reduce and not switches.sends_outside
+        self.reduced = reduction and can_reduce and not (switches.sends_outside or switches.lossy)
         forgetful = forgetful and any(monitored(kind).forgets_what_is_left() for kind in properties)
         self._journal: Journal = []
         self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful, journal=self._journal)

@@ -5,11 +5,15 @@ others break when judged alone, and the least set of faults that shows it.
 """
 
 from functools import partial
+from typing import Any
+
+from msgspec import structs
 
 from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.causal_steps import nothing_before
 from zabcheck.mutants.channel_steps import (
     Counts,
+    next_of_any_iteration,
     receive_next_of_any_iteration,
     send_again_as_new,
     whatever_comes_later,
@@ -53,6 +57,7 @@ from zabcheck.mutants.running_epoch_steps import (
     SomebodyCameBack,
     Stragglers,
     answer_before_counting,
+    by_own_count,
     commit_initial_history_to_late_joiner,
     count_no_acks_after_return,
     ignore_closed_connection,
@@ -104,10 +109,13 @@ from zabcheck.protocols.base import (
 )
 from zabcheck.protocols.causal.steps import on_request as on_causal_request
 from zabcheck.protocols.channel import steps as channel
+from zabcheck.protocols.channel.below import over_lossy_links
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.ladis import messages as ladis
 from zabcheck.protocols.reconfiguration import messages as reconfiguration
 from zabcheck.protocols.reconfiguration.process import starting
+from zabcheck.protocols.zab import ZAB, under
+from zabcheck.protocols.zab.follower import on_commit_ld
 from zabcheck.protocols.zab.leader import on_ack_e, on_cepoch
 from zabcheck.protocols.zab.messages import Ack, AckE, AckLd, CEpoch, Commit, CommitLd, NewEpoch, NewLeader, Propose
 
@@ -124,6 +132,13 @@ _WITHOUT_COMMITS = "derived from LADIS 2008, 4.1: the followers broadcast the AC
 _ALONG_A_PATH = "derived from DSN 2011, VII: a broadcast tree or chain replication"
 _RELAYING = Environment(switches={"dissemination": ((50, "chain"), (50, "tree"))})
 _COUNTING = Environment(switches={"commits": ((100, "acks"),)})
+_LOSSY = structs.replace(ZAB.environment, switches={"links": ((100, "lossy"),)})
+
+
+def _below(**wrong: Any) -> Any:
+    """Return what puts channels below Zab of which something is wrong."""
+    return partial(under, over=partial(over_lossy_links, **wrong))
+
 
 CATALOGUE: dict[str, Mutant] = {
     mutant.name: mutant
@@ -543,6 +558,17 @@ CATALOGUE: dict[str, Mutant] = {
             {"environment": _COUNTING},
         ),
         Mutant(
+            "count-from-nothing",
+            "zab",
+            "without COMMITs, a late joiner delivers only what it has counted ACKs of, not what COMMIT-LD says",
+            _WITHOUT_COMMITS,
+            ("epoch progress",),
+            "a late joiner",
+            {CommitLd: partial(on_commit_ld, committed=by_own_count)},
+            {"environment": _COUNTING},
+            within=("deliver-initial-history-last", "commit-ld-before-counting"),
+        ),
+        Mutant(
             "accept-past-a-hole",
             "zab",
             "along a chain or a tree, a follower accepts a PROPOSE that leaves a hole in h_f (step T.4)",
@@ -562,6 +588,30 @@ CATALOGUE: dict[str, Mutant] = {
             {Lost: rebuild_without_resending},
             {"environment": _RELAYING},
             within=("late-ack-ld-unanswered", "ignore-closed-connection"),
+        ),
+        Mutant(
+            "lossy-receive-past-a-gap",
+            "zab",
+            "over lossy links, a channel takes any message with a higher number than the last one, not the next alone",
+            "derived from DSN 2011, II: prefix",
+            _named(
+                "chosen, total order, agreement, local primary order, primary integrity, po causal order, "
+                "causal order, prefix, reliable delivery, redelivery, invariant 1, invariant 4, invariant 5, "
+                "epoch progress, state, integrity, strict causality"
+            ),
+            "none: the link delays a frame",
+            {},
+            {"environment": _LOSSY, "below": _below(takes=whatever_comes_later)},
+        ),
+        Mutant(
+            "lossy-receive-of-old-iteration",
+            "zab",
+            "over lossy links, a channel takes the message with the next number, in whichever iteration it was sent",
+            "derived from DSN 2011, II: single iteration",
+            _named("invariant 4, invariant 1, epoch progress"),
+            "a new iteration",
+            {},
+            {"environment": _LOSSY, "below": _below(takes=next_of_any_iteration)},
         ),
         Mutant(
             "change-by-new-only",

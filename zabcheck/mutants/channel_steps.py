@@ -7,7 +7,7 @@ from msgspec import structs
 from zabcheck.invariants import Deliver, Txn, Zxid
 from zabcheck.protocols.base import AddedState, Effect, ProcessId, Send, TimedOut
 from zabcheck.protocols.channel.messages import Ack, Data
-from zabcheck.protocols.channel.process import Process
+from zabcheck.protocols.channel.process import Process, Receiver
 from zabcheck.protocols.channel.steps import is_of_the_iteration, on_timed_out, unacknowledged
 
 
@@ -26,9 +26,14 @@ def send_again_as_new(p: Process, sender: ProcessId, m: TimedOut) -> list[Effect
     return effects
 
 
-def whatever_comes_later(p: Process, m: Data) -> bool:
+def whatever_comes_later(end: Receiver, m: Data) -> bool:
     """Return True if a message of the current iteration has a higher number than the last one."""
-    return is_of_the_iteration(p, m) and m.number > p.received
+    return is_of_the_iteration(end, m) and m.number > end.received
+
+
+def next_of_any_iteration(end: Receiver, m: Data) -> bool:
+    """Return True if a message has the number that comes next, in whichever iteration it was sent."""
+    return m.number == end.received + 1
 
 
 class Counts(AddedState, frozen=True):

@@ -6,11 +6,11 @@ leader to a standstill. Nothing wrong is delivered.
 
 from collections.abc import Hashable, Sequence
 
-from zabcheck.invariants import Zxid
+from zabcheck.invariants import NO_ZXID, Zxid
 from zabcheck.protocols.base import AddedState, Effect, Lost, ProcessId, Send
 from zabcheck.protocols.zab.leader import on_ack, on_ack_ld, on_cepoch, on_lost
 from zabcheck.protocols.zab.messages import Ack, AckLd, CEpoch, CommitLd
-from zabcheck.protocols.zab.process import Leader, Link, Process
+from zabcheck.protocols.zab.process import Follower, Leader, Link, Process
 
 
 def commit_initial_history_to_late_joiner(l: Leader, sender: ProcessId, m: AckLd) -> list[Effect]:
@@ -25,6 +25,11 @@ def answer_before_counting(l: Leader, sender: ProcessId, m: AckLd) -> list[Effec
     late, committed = l.established, l.committed
     effects = on_ack_ld(l, sender, m)
     return _answered_with(l, effects, committed) if late else effects
+
+
+def by_own_count(f: Follower, m: CommitLd) -> Zxid:
+    """Return nothing, as what is committed is what this follower counts ACKs of: it has missed those of before."""
+    return NO_ZXID if f.switches.counts_everywhere and not f.leads else m.zxid
 
 
 def _answered_with(l: Leader, effects: Sequence[Effect], zxid: Zxid) -> list[Effect]:

@@ -321,6 +321,15 @@ def no_contradiction(values: Mapping[str, Any]) -> str:
     return ""
 
 
+Steps = Mapping[type[Message] | type[Stimulus], Step]
+"""The steps of a protocol, by what each of them answers."""
+
+
+def nothing_below(steps: Steps, switches: Switches) -> Steps:
+    """Return the steps of a protocol that uses the simulator's channels whatever the switches are."""
+    return steps
+
+
 def without_threads(switches: Switches) -> Threads:
     """Return the threads of a process that has none: each step does all of its work at once."""
     return {}
@@ -367,6 +376,7 @@ class Protocol(Struct, frozen=True):
     `active(process)` returns the quorums by which the process alone would go on. None: those that the run began with.
     `mutant` names the known bug that is planted in it; None: the protocol as it is. A schedule names its protocol by
     `name` and `mutant`.
+    `below(steps, switches)` returns its steps with what the switches put between them and the simulator's channels.
     `step_seconds` is how much CPU time a step may take, in seconds, before it is taken for one that never returns.
     `switches` is the kind of its switches; a subclass where it has more than all have.
     `contradiction(values)` says why these values of switches, by name, cannot be meant together; "" if they can.
@@ -377,7 +387,7 @@ class Protocol(Struct, frozen=True):
     name: str
     summary: str
     source: str
-    steps: Mapping[type[Message] | type[Stimulus], Step]
+    steps: Steps
     start: Start
     abandon: Callable[[Any], None]
     can_broadcast: Callable[[Any], bool]
@@ -399,6 +409,7 @@ class Protocol(Struct, frozen=True):
     governing: Callable[[Sequence[Any], ProcessId], Quorums] | None = None
     active: Callable[[Any], Quorums] | None = None
     mutant: str | None = None
+    below: Callable[[Steps, Switches], Steps] = nothing_below
     step_seconds: float = STEP_SECONDS
     plant: "Callable[[str], Protocol] | None" = None
     bugs: tuple[str, ...] = ()

@@ -15,6 +15,8 @@ class Environment(Struct, frozen=True):
     `fifo` tells whether the channels keep the order of messages; if not, a message may overtake those before it.
     `duplicates` tells whether a message may arrive twice, as it may with UDP, or with a client that tries again; a
     channel of DSN 2011, II delivers each message once.
+    `whims` names the threads of processes (`Protocol.threads`) that stand for what a link may do: where everything goes
+    its way, as in a `Settle`, they get no turn.
     `mesh` tells whether every process has a channel to every other from the start, so that none opens connections.
     `never` names the kinds of choices, as in a schedule, that this environment does not make.
     `moves` has the weights of the moves of a search that differ from those for Zab; 0 for a move that does not exist.
@@ -30,6 +32,7 @@ class Environment(Struct, frozen=True):
 
     fifo: bool = True
     duplicates: bool = False
+    whims: tuple[str, ...] = ()
     mesh: bool = False
     never: tuple[str, ...] = ()
     moves: Mapping[str, int] = {}

@@ -61,6 +61,11 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return self.elections == "fle"
 
     @property
+    def lossy(self) -> bool:
+        """True if links lose, repeat and reorder what they carry, and the protocol has channels over them."""
+        return False
+
+    @property
     def ends_at_errors(self) -> bool:
         """True if the protocol models errors as steps that raise, which end the run."""
         return False
@@ -121,17 +126,24 @@ class ZabSwitches(LadisSwitches, frozen=True, forbid_unknown_fields=True, omit_d
     """The switches of Zab as DSN 2011 describes it: those of LADIS 2008, and its own."""
 
     dissemination: Literal["star", "chain", "tree"] = "star"
+    links: Literal["reliable", "lossy"] = "reliable"
 
     meanings: ClassVar[Mapping[str, str]] = {
         **LadisSwitches.meanings,
         "dissemination": "only of zab: the leader sends PROPOSE and COMMIT to each follower (star), or followers pass "
         "them on, one to the next (chain) or each to two (tree: DSN 2011, VII)",
+        "links": "only of zab: connections are channels as Zab asks for (reliable), or lose, repeat and reorder what "
+        "they carry, and channels are built over them (lossy: DSN 2011, II)",
     }
-    set_back: ClassVar[tuple[str, ...]] = (*LadisSwitches.set_back, "dissemination")
+    set_back: ClassVar[tuple[str, ...]] = (*LadisSwitches.set_back, "dissemination", "links")
 
     @property
     def sends_outside(self) -> bool:
         return self.relays or super().sends_outside
+
+    @property
+    def lossy(self) -> bool:
+        return self.links == "lossy"
 
     @property
     def relays(self) -> bool:

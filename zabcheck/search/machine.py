@@ -125,7 +125,7 @@ def _choose_rule(draw: Callable[[st.SearchStrategy[Any]], Any], machine: Machine
         left_out += [name for name in SETTINGS.seldom if name not in seldom]
         rules = {each.function.__name__: each for each in machine.rules}
         machine.rest, machine.last, machine.rejoin = rules["rest"], rules["end"], rules["rejoin"]
-        weights = weights_for(machine.search.protocol)
+        weights = weights_for(machine.search.protocol, switches)
         left = {name: weight for name, weight in weights.items() if name not in left_out}
         machine.ring = [rules[name] for name in left] * 2
         machine.table = [place for place, weight in enumerate(left.values()) for _ in range(weight)]

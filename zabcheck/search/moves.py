@@ -11,6 +11,7 @@ from msgspec import structs
 
 from zabcheck.invariants.quorums import Configuration
 from zabcheck.protocols.base import Protocol
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice, least
@@ -351,14 +352,14 @@ def drawing_disks(protocol: Protocol) -> Protocol:
     return structs.replace(protocol, environment=environment)
 
 
-def weights_for(protocol: Protocol) -> Mapping[str, int]:
+def weights_for(protocol: Protocol, switches: Switches = LETTER) -> Mapping[str, int]:
     """Return how often each move is tried with this protocol, without the moves that the protocol does not have."""
     usual = SETTINGS.weights
     if not protocol.environment.fifo:
         usual = {**usual, **SETTINGS.weights_without_order}
     if protocol.environment.duplicates:
         usual = {**usual, **SETTINGS.weights_with_duplicates}
-    own = protocol.environment.moves
+    own = {**(SETTINGS.weights_over_lossy_links if switches.lossy else {}), **protocol.environment.moves}
     left_out = [name for name, weight in own.items() if not weight]
     return {name: weight for name, weight in {**usual, **own}.items() if name not in left_out}
 

@@ -44,6 +44,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         Mapping[str, int],
         Meta(description="the weights that differ where a message may come twice; same sum"),
     ]
+    weights_over_lossy_links: Annotated[
+        Mapping[str, int], Meta(description="the weights that differ where links are lossy; same sum")
+    ]
     weights_with_disks: Annotated[
         Mapping[str, int],
         Meta(description="what is added to the weights where disks are wiped and replaced by older copies"),
@@ -147,6 +150,7 @@ SETTINGS = Settings(
     },
     weights_without_order={"overtake": 7, "drain": 4, "receive": 4},
     weights_with_duplicates={"duplicate": 6, "settle": 14},
+    weights_over_lossy_links={"run": 6, "settle": 14},
     weights_with_disks={"wipe": 1, "backup": 3, "restore": 2, "request": -3, "settle": -3},
     optional=("notice", "timeout", "crash", "corrupt", "power_loss", "cut", "sever", "split", "reset"),
     # With half of these something would always be in the way of messages, and a bug that a crash and a cut are enough

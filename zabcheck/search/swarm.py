@@ -170,13 +170,14 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
     left_out = [name for name in SETTINGS.optional if random() < 0.5]
     seldom = [_one(SETTINGS.seldom, random) for _ in range(2)]
     left_out += [name for name in SETTINGS.seldom if name not in seldom]
+    switches = _switches(random, search)
     return Configuration(
         seed,
         quorums if search.quorums is None else search.quorums,
-        _switches(random, search),
+        switches,
         {
             name: weight * (_one(SETTINGS.rates, random) if name in SETTINGS.optional else 1)
-            for name, weight in weights_for(search.protocol).items()
+            for name, weight in weights_for(search.protocol, switches).items()
             if name not in left_out
         },
         _order(random, search),

@@ -815,8 +815,8 @@ class LeftAlone(Ensemble, Protocol):
     def ids(self) -> Sequence[int]:
         """The processes, in ascending order."""
 
-    def threads(self) -> list[tuple[int, str]]:
-        """Return (process, thread) for each thread that has something to do."""
+    def to_run(self) -> list[tuple[int, str]]:
+        """Return (process, thread) for each thread that has something to do, and is no whim of a link."""
 
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
@@ -899,7 +899,7 @@ def _handled(ensemble: LeftAlone, members: Collection[int]) -> Iterator[Choice]:
     for process in ensemble.to_sync():
         if process in members:
             yield Sync(process)
-    for process, thread in ensemble.threads():
+    for process, thread in ensemble.to_run():
         if process in members:
             yield Run(process, thread)
     for process, peer in sorted(ensemble.closed()):
@@ -1110,7 +1110,7 @@ def _settled(world: World, sync: bool = True) -> Iterator[Choice]:
         for process in world.unsynced():
             yield Sync(process)
         for _ in range(_MOST_TURNS):
-            for process, thread in (busy := world.threads()):
+            for process, thread in (busy := world.to_run()):
                 yield Run(process, thread)
             if not busy:
                 return

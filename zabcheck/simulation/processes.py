@@ -106,7 +106,7 @@ class Processes:
         # two choices.
         self._own: list[deque[Message | Stimulus]] = [deque() for _ in self.incarnations]
         self._busy = [False] * (quorums.size + 1)
-        self._steps = dict(protocol.steps)
+        self._steps = dict(protocol.below(protocol.steps, switches))
         self._atomic = switches.sync == "atomic"
         self.threads = protocol.threads(switches)
         # By process id: the result of `turns`; None once the process may have changed since.

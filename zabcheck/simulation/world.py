@@ -95,6 +95,11 @@ class World:
         turns, paused = self.processes.turns, self.paused
         return [turn for process in self.ids if process not in paused for turn in turns(process)]
 
+    def to_run(self) -> list[tuple[int, str]]:
+        """Return `threads` without those that are whims of a link."""
+        whims = self.protocol.environment.whims
+        return [turn for turn in self.threads() if turn[1] not in whims]
+
     def closed(self) -> list[tuple[int, int]]:
         """Return (process, peer) where `process` has yet to notice that `peer` closed their connection."""
         return self.channels.closed()

@@ -193,9 +193,11 @@ class QuorumRun:
         """Return `Simulator.to_sync` for the quorum."""
         return [] if "sync" in self._steps.components.protocol.environment.never else self.unsynced()
 
-    def threads(self) -> list[tuple[int, str]]:
-        """Return `Simulator.threads` for the quorum."""
-        threads = self._steps.components.threads.items()
+    def to_run(self) -> list[tuple[int, str]]:
+        """Return `Simulator.to_run` for the quorum."""
+        components = self._steps.components
+        whims = components.protocol.environment.whims
+        threads = [(name, busy) for name, busy in components.threads.items() if name not in whims]
         up = [(member, state) for member in self._quorum if (state := self.process(member).state) is not None]
         return [(member, name) for member, state in up for name, busy in threads if busy(state)]
 

@@ -148,7 +148,7 @@ class LocalStates:
         """True if elections are put off (`reduction`)."""
         self.by_messages = switches.elections == "fle"
         """True if processes elect by messages, and nobody names a leader."""
-        assert not (reduced and switches.sends_outside), "the reduction knows nothing of such messages"
+        assert not (reduced and (switches.sends_outside or switches.lossy)), "the reduction knows only FIFO channels"
         self.alternatives = Alternatives(components, switches, bounds)
         self.choices = self.alternatives.choices
         overflows = REQUEST if bounds.txns > switches.counter_limit else FREE

@@ -115,6 +115,50 @@ _OVERTAKEN: tuple[AnyChoice, ...] = (
     choices.Settle(9),
 )
 """p3 joins late. v comes to it from the leader, v', for which p3 has its place behind p2, from p2, and sooner."""
+_OVER_LOSSY_LINKS = ZabSwitches(links="lossy")
+_DELAYED: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Run(3, "delays"),
+    choices.Request(1, "v"),
+    choices.Request(1, "v'"),
+    choices.Drain(3, 1),  # the frame of v stays on the link, that of v' arrives
+    choices.Sync(3),
+    choices.Settle(1),
+    choices.Timeout(1),
+    choices.Settle(9),
+)
+"""The link to p3 delays v, and p1 sends it again."""
+_UNHEARD: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2, 3)),
+    choices.Settle(9),
+    choices.Split((1,)),
+    choices.Timeout(2),
+    choices.Timeout(3),
+    choices.Lead(2, (3,)),
+    choices.Settle(9),
+    choices.Request(1, "v"),
+    choices.Request(2, "v'"),
+    choices.Settle(9),
+    choices.Timeout(1),
+    choices.Heal(),
+    choices.Elect(1, 2),
+    choices.Settle(9),
+)
+"""p1 is cut off from the others; no connection is closed."""
+_PROMISED: tuple[AnyChoice, ...] = (
+    choices.Lead(1, (2,)),
+    choices.Drain(1, 2),
+    choices.Drain(2, 1),
+    choices.Sync(2),
+    choices.Crash(1),
+    choices.Notice(2, 1),
+    choices.Lead(3, (2,)),
+    choices.Settle(9),
+    choices.Request(3, "v"),
+    choices.Settle(9),
+)
+"""p2 has promised epoch 1 to p1, which fails before it is established; p3 leads next."""
 _COMPARED = ("total order", "causality", "full causal order")
 
 
@@ -243,6 +287,58 @@ SCENARIOS = (
             holds=("total order", "primary integrity"),
             judged_by=("core",),
             delivered=dict.fromkeys((1, 3), "v⟨1,1⟩ v'⟨2,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-lossy-links",
+        "Zab on channels over links that lose, repeat and reorder",
+        "DSN 2011, II",
+        "The link to p3 delays the frame of v, so that of v' arrives before it and is dropped, as it is not the next. "
+        "p1 hears nothing of either and sends both again. When the delayed frame arrives in the end, p3 has it.",
+        scheduled("zab", 3, *_DELAYED, switches=_OVER_LOSSY_LINKS),
+        Outcome(
+            holds=("total order", "chosen"),
+            judged_by=("core", "chosen"),
+            delivered=dict.fromkeys((1, 2, 3), "v⟨1,1⟩ v'⟨1,2⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-lossy-links-gap",
+        "the same, if the channel leaves a gap",
+        "DSN 2011, II",
+        "The schedule of dsn-lossy-links, but the channel takes v' although the message before it has not come. Zab "
+        "relies on that: p3 acknowledges v', which stands for all before it, and delivers v' without v.",
+        scheduled("zab", 3, *_DELAYED, mutant="lossy-receive-past-a-gap", switches=_OVER_LOSSY_LINKS),
+        Outcome(
+            violated="total order",
+            judged_by=("total order",),
+            delivered={1: "v⟨1,1⟩ v'⟨1,2⟩", 2: "v⟨1,1⟩ v'⟨1,2⟩", 3: "v'⟨1,2⟩"},
+        ),
+    ),
+    Scenario(
+        "dsn-heartbeats",
+        "a leader that is cut off hears so by heartbeats alone",
+        "DSN 2011, V-B and V-C",
+        "p1 is cut off, and no connection closes. p2 and p3 hear no heartbeats and begin the next epoch. p1 hears none "
+        "either, but later: until then there are two primaries. What p1 broadcasts meanwhile goes with its epoch.",
+        scheduled("zab", 3, *_UNHEARD),
+        Outcome(
+            holds=("agreement",),
+            judged_by=("core",),
+            delivered=dict.fromkeys((1, 2, 3), "v'⟨2,1⟩"),
+        ),
+    ),
+    Scenario(
+        "dsn-cepoch",
+        "a follower has promised an epoch that was never established",
+        "DSN 2011, IV, step f.1.1, and V-C",
+        "p2 has promised epoch 1, and is in no epoch yet: f.p is 1, f.a is ⊥. V-C has f.a in CEPOCH; p3 would propose "
+        "epoch 1 then, which p2 cannot promise again. It tells f.p, as IV says, and p3 proposes epoch 2.",
+        scheduled("zab", 3, *_PROMISED),
+        Outcome(
+            holds=("agreement",),
+            judged_by=("core",),
+            delivered=dict.fromkeys((2, 3), "v⟨2,1⟩"),
         ),
     ),
     Scenario(

@@ -9,8 +9,8 @@ sender is an epoch, so that the properties of the broadcast say what DSN 2011 as
 for prefix; global primary order for single iteration, since a message of an iteration that is over comes after one of
 the next. What was sent to one receiver is not sent to another, so nothing orders them together.
 
-It is a protocol of its own, and not a layer below Zab: the simulator's channels have the three properties as they are,
-and an exhaustive search counts on it. So this shows that there are such channels, and all else what Zab does on them.
+The same rules are those of the channels `below` Zab, where a user asks for lossy links. Otherwise the simulator's
+channels have the three properties as they are, and an exhaustive search of Zab counts on it.
 """
 
 from zabcheck.protocols.base import Activity, Elected, Lost, Message, Protocol, Request, Run, Started, Threads, TimedOut

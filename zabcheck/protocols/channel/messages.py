@@ -1,6 +1,10 @@
 """The frames by which a channel is built over a link that loses, repeats and reorders them."""
 
+from typing import Any
+
 from zabcheck.protocols.base import Message
+
+NOT_KNOWN = 0
 
 
 class Frame(Message, frozen=True):
@@ -14,12 +18,15 @@ class Open(Frame, frozen=True):
 
 
 class Data(Frame, frozen=True):
-    """The message of this number, from 1 on, in iteration `iteration` of its sender and `of` of its receiver."""
+    """The message of this number, from 1 on, in iteration `iteration` of its sender and `of` of its receiver.
+
+    `of` is NOT_KNOWN where the sender has not heard from its receiver in this iteration.
+    """
 
     iteration: int
     of: int
     number: int
-    value: str
+    value: Any
 
 
 class Ack(Frame, frozen=True):

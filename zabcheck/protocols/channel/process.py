@@ -1,7 +1,7 @@
 """An end of the channels: p1 sends, each other process receives. The link to a process is kept with the process."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -28,10 +28,30 @@ class Outgoing(Struct, frozen=True):
     """The sender's own iteration."""
     of: int
     """The iteration of the receiver."""
-    sent: tuple[str, ...] = ()
+    sent: tuple[Any, ...] = ()
     """The values sent; their numbers count from 1."""
     acknowledged: int = 0
     """The number of the values, from the first one on, that the receiver has."""
+
+
+class Sender(Protocol):
+    """The end of a channel at which messages are sent."""
+
+    @property
+    def sent(self) -> tuple[Any, ...]: ...
+    @property
+    def acknowledged(self) -> int: ...
+
+
+class Receiver(Protocol):
+    """The end of a channel at which messages are received."""
+
+    @property
+    def iteration(self) -> int: ...
+    @property
+    def theirs(self) -> int: ...
+    @property
+    def received(self) -> int: ...
 
 
 class Process(Struct, gc=False):

@@ -29,13 +29,13 @@ from zabcheck.protocols.base import (
     TimedOut,
     Write,
 )
-from zabcheck.protocols.channel.messages import Ack, Data, Frame, Open
-from zabcheck.protocols.channel.process import SENDER, Outgoing, Process, UnderWay, abandon
+from zabcheck.protocols.channel.messages import NOT_KNOWN, Ack, Data, Frame, Open
+from zabcheck.protocols.channel.process import SENDER, Outgoing, Process, Receiver, Sender, UnderWay, abandon
 
 # The link.
 
 ARRIVES, REPEATS, OVERTAKES = "arrives", "repeats", "overtakes"
-THREADS: Mapping[str, Callable[[Process], bool]] = {
+THREADS: Mapping[str, Callable[[Any], bool]] = {
     ARRIVES: lambda p: bool(p.link),
     REPEATS: lambda p: bool(p.link) and not p.link[0].repeated,
     OVERTAKES: lambda p: len(p.link) > 1,
@@ -49,6 +49,15 @@ def on_frame(p: Process, sender: ProcessId, m: Frame) -> list[Effect]:
     return [Write(link=p.link)]
 
 
+def taken(link: tuple[UnderWay, ...], thread: str) -> tuple[UnderWay, tuple[UnderWay, ...]]:
+    """Return the frame that arrives by an event of the link, and the frames that are on the link then."""
+    if thread == OVERTAKES:
+        return link[-1], link[:-1]
+    first = link[0]
+    again = (UnderWay(first.sender, first.frame, repeated=True),) if thread == REPEATS else ()
+    return first, (*again, *link[1:])
+
+
 Handler = Callable[[Process, ProcessId, Any], list[Effect]]
 
 
@@ -56,12 +65,7 @@ def on_run(p: Process, sender: ProcessId, m: Run, data: Handler | None = None) -
     """A frame of the link arrives, and the end of its channel handles it; a message by `data`, if that is given."""
     if not THREADS[m.thread](p):
         return []
-    if m.thread == OVERTAKES:
-        chosen, p.link = p.link[-1], p.link[:-1]
-    else:
-        chosen, p.link = p.link[0], p.link[1:]
-    if m.thread == REPEATS:
-        p.link = (UnderWay(chosen.sender, chosen.frame, repeated=True), *p.link)
+    chosen, p.link = taken(p.link, m.thread)
     moved: list[Effect] = [Write(link=p.link)]
     match chosen.frame:
         case Open():
@@ -137,7 +141,7 @@ def on_request(p: Process, sender: ProcessId, m: Request) -> list[Effect]:
     return effects
 
 
-def unacknowledged(channel: Outgoing) -> list[tuple[int, str]]:
+def unacknowledged(channel: Sender) -> list[tuple[int, Any]]:
     """Return the number and the value of each message to send again."""
     return list(enumerate(channel.sent, 1))[channel.acknowledged :]
 
@@ -153,14 +157,15 @@ def on_timed_out(p: Process, sender: ProcessId, m: TimedOut) -> list[Effect]:
     return [Send(SENDER, Open(p.iteration))] if p.leader == SENDER and not p.theirs else []
 
 
-def is_of_the_iteration(p: Process, m: Data) -> bool:
+def is_of_the_iteration(end: Receiver, m: Data) -> bool:
     """Return True if a message is of the current iteration of both ends; the first one tells that of the sender."""
-    return m.of == p.iteration and (m.iteration == p.theirs or (not p.theirs and m.number == 1))
+    is_first = not end.theirs and m.number == 1
+    return m.of in (end.iteration, NOT_KNOWN) if m.iteration == end.theirs else is_first and m.of == end.iteration
 
 
-def is_next(p: Process, m: Data) -> bool:
+def is_next(end: Receiver, m: Data) -> bool:
     """Return True if a message is the next one of the current iteration."""
-    return is_of_the_iteration(p, m) and m.number == p.received + 1
+    return is_of_the_iteration(end, m) and m.number == end.received + 1
 
 
 def on_data(p: Process, sender: ProcessId, m: Data, takes: Callable[[Process, Data], bool] = is_next) -> list[Effect]:

@@ -3,7 +3,7 @@
 Junqueira, Reed, Serafini: "Zab: High-performance broadcast for primary-backup systems", sections IV and V.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from zabcheck.protocols.base import (
@@ -15,10 +15,15 @@ from zabcheck.protocols.base import (
     Protocol,
     Request,
     Started,
+    Steps,
     TakeSnapshot,
+    Threads,
     TimedOut,
 )
-from zabcheck.protocols.switches import ZabSwitches
+from zabcheck.protocols.channel import below
+from zabcheck.protocols.channel import messages as frames
+from zabcheck.protocols.environment import Environment
+from zabcheck.protocols.switches import Switches, ZabSwitches
 from zabcheck.protocols.zab import follower, leader, messages, process
 from zabcheck.protocols.zab.histories import Carried, Missing
 
@@ -36,8 +41,13 @@ KINDS: dict[type[Message], str] = {
 
 
 def show(message: Message) -> tuple[str, str]:
-    """Return the name of a message and what it carries, as the paper writes it."""
+    """Return the name of a message and what it carries, as the paper writes it; of a frame, that of its message."""
     match message:
+        case frames.Data():
+            kind, carries = show(message.value)
+            return kind, f"{carries}, {_numbered(message)}"
+        case frames.Ack():
+            return "ACK-FRAME", f"{message.iteration}.{message.number}"
         case messages.CEpoch() | messages.NewEpoch():
             carries = f"{message.epoch}"
         case messages.AckE():
@@ -53,6 +63,11 @@ def show(message: Message) -> tuple[str, str]:
         case _:
             raise TypeError(f"not a message of Zab: {message!r}")
     return KINDS[type(message)], carries
+
+
+def _numbered(frame: frames.Data) -> str:
+    """Return the iteration of the sender and the number of a frame as text: "frame 2.1"."""
+    return f"frame {frame.iteration}.{frame.number}"
 
 
 def _route(route: Sequence[ProcessId]) -> str:
@@ -77,7 +92,16 @@ def describe(f: process.Process) -> dict[str, str | tuple[str, ...]]:
         "h_f": tuple(map(str, f.history)),
         **f.switches.described(f.waiting),
         **(_on_the_path(f) if f.switches.relays else {}),
+        **(_over_the_links(f) if f.switches.lossy else {}),
         **f.added.described(),
+    }
+
+
+def _over_the_links(f: process.Process) -> dict[str, str | tuple[str, ...]]:
+    """Return the variables of a process with channels over lossy links."""
+    return {
+        "delayed": tuple(" ".join(show(each.frame)) for each in f.link),
+        "received": " ".join(f"p{each}:{end.theirs}.{end.received}" for each, end in sorted(f.ends.items())) or "⊥",
     }
 
 
@@ -87,11 +111,26 @@ def _on_the_path(f: process.Process) -> dict[str, str | tuple[str, ...]]:
 
 
 def contradiction(values: Mapping[str, Any]) -> str:
-    """Say that followers either pass on COMMITs or count ACKs, where both are wanted."""
+    """Say that followers either pass on COMMITs or count ACKs, and that neither goes over lossy links."""
     way = values.get("dissemination", "star")
+    if values.get("links", "reliable") == "lossy":
+        others = [("dissemination", "star"), ("commits", "leader")]
+        wrong = [f"{name}={usual}" for name, usual in others if values.get(name, usual) != usual]
+        if wrong:
+            return f"links=lossy: expected {' and '.join(wrong)}, only what a leader is sent or sends goes by channels"
     if way == "star" or values.get("commits", "leader") == "leader":
         return ""
     return f"dissemination={way}: expected commits=leader, followers that count ACKs themselves need no COMMITs"
+
+
+def under(steps: Steps, switches: Switches, over: Callable[[Steps], Steps] = below.over_lossy_links) -> Steps:
+    """Return the steps with channels below them, where links are lossy. (A bug of the channel puts others there.)"""
+    return over(steps) if switches.lossy else steps
+
+
+def threads(switches: Switches) -> Threads:
+    """Return what may happen on the link to a process, where links are lossy."""
+    return below.THREADS if switches.lossy else {}
 
 
 ZAB = Protocol(
@@ -134,6 +173,10 @@ ZAB = Protocol(
     highest_epoch=process.highest_epoch,
     commutes=True,
     settled=process.is_settled,
+    overdue=below.is_overdue,
+    environment=Environment(whims=(below.DELAYS,)),
+    threads=threads,
+    below=under,
     switches=ZabSwitches,
     contradiction=contradiction,
 )

@@ -146,12 +146,22 @@ def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Ef
     return [*effects, *tell_others(f, Ack(m.epoch, m.history.zxid))]
 
 
-def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
+def as_the_leader_says(f: Follower, m: CommitLd) -> Zxid:
+    """Return how far the leader has committed."""
+    return m.zxid
+
+
+def on_commit_ld(
+    f: Follower,
+    sender: ProcessId,
+    m: CommitLd,
+    committed: Callable[[Follower, CommitLd], Zxid] = as_the_leader_says,
+) -> list[Effect]:
     """Steps f.2.2 and f.3.1: deliver the initial history, in order; then, if leading, call ready(e').
 
     COMMIT-LD carries how far the leader has committed: for a late joiner, part of NEWLEADER may not be. What this
     incarnation has delivered before is not delivered again; that changes nothing, as only first deliveries count
-    (definition VI.4). What only a snapshot stands for is taken over from that.
+    (definition VI.4). What only a snapshot stands for is taken over from that. (A mutant goes by another zxid.)
     """
     if sender != f.leader or f.phase is not Phase.SYNCHRONIZATION or f.current_epoch != m.epoch:
         return []
@@ -162,7 +172,7 @@ def on_commit_ld(f: Follower, sender: ProcessId, m: CommitLd) -> list[Effect]:
     if f.delivered.length < f.base.length:
         f.delivered = f.base  # the log does not go back so far: the application takes the snapshot over
         effects.append(Restore(f.id, f.incarnation, f.base.zxid, f.base.length, f.base.hash))
-    effects += deliver_up_to(f, m.zxid)
+    effects += deliver_up_to(f, committed(f, m))
     effects += deliver_acknowledged(f)
     effects += deliver_known(f)
     if f.leads:

@@ -26,6 +26,8 @@ from zabcheck.protocols.base import (
     TakeSnapshot,
     renamed,
 )
+from zabcheck.protocols.channel import below
+from zabcheck.protocols.channel.process import UnderWay
 from zabcheck.protocols.switches import Switches, ZabSwitches, completed
 from zabcheck.protocols.zab.messages import Ack, AckE, Commit, Propose
 
@@ -115,12 +117,25 @@ class Process(Struct, gc=False):
     instance: int = 0
     """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
 
+    # Of the channels over lossy links (`zabcheck.protocols.channel.below`).
+    line: below.Line = below.NO_LINE
+    """Durable."""
+    ends: Mapping[ProcessId, below.End] = {}
+    """The channels of the iteration, by the other process."""
+    late: bool = False
+    """True if the next frame is going to be delayed."""
+
     added: AddedState = NOTHING_ADDED
     """Variables that a mutant adds; none of the paper's steps reads them."""
 
     @property
     def leads(self) -> bool:
         return self.leader == self.id
+
+    @property
+    def link(self) -> tuple[UnderWay, ...]:
+        """The frames that were delayed on their way to the process, and may still arrive."""
+        return self.line.link
 
     def is_quorum(self, members: Collection[ProcessId]) -> bool:
         """Return True if these processes are enough for the present phase of a leader."""
@@ -203,6 +218,8 @@ def abandon(f: Process) -> None:
     f.brought = {}
     f.path = ()
     f.waiting = ()
+    f.ends = {}
+    f.late = False
     f.instance = 0
     f.added = f.added.abandoned()
 
@@ -218,8 +235,8 @@ def is_settled(f: Process) -> bool:
 
 
 def highest_epoch(f: Process) -> int:
-    """The higher one of f.p and, at a leader, e'."""
-    return max(f.accepted_epoch, f.new_epoch)
+    """The higher one of f.p and, at a leader, e'; over lossy links also than how often it has connected to another."""
+    return max(f.accepted_epoch, f.new_epoch, *f.line.iterations.values())
 
 
 def identity(f: Process) -> Hashable:
@@ -257,6 +274,7 @@ def identity(f: Process) -> Hashable:
         f.aside,
         f.path,
         f.waiting,
+        below.identity(f) if f.switches.lossy else None,
         f.instance,
         f.added.identity(f),
     )
@@ -286,5 +304,7 @@ def rename(value: Any, names: Sequence[ProcessId]) -> Any:
         heard=renamed(value.heard, names),
         brought=renamed(value.brought, names),
         path=tuple(names[each] for each in value.path),
+        line=below.line_renamed(value.line, names),
+        ends=renamed(value.ends, names),
         added=value.added.renamed(names),
     )
