@@ -608,7 +608,7 @@ CATALOGUE: dict[str, Mutant] = {
             "zab",
             "over lossy links, a channel takes the message with the next number, in whichever iteration it was sent",
             "derived from DSN 2011, II: single iteration",
-            _named("invariant 4, invariant 1, epoch progress"),
+            _named("invariant 4, invariant 1, epoch uniqueness, zxid uniqueness, agreement, epoch progress"),
             "a new iteration",
             {},
             {"environment": _LOSSY, "below": _below(takes=next_of_any_iteration)},

@@ -14,6 +14,7 @@ search believes nothing of a small one, and of a large one not the first and the
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from sys import byteorder
@@ -265,5 +266,8 @@ def steps_of(protocol: Protocol) -> str:
 
 
 def _name(function: Any) -> str:
+    if isinstance(function, partial):
+        arguments = [f"{name}={_name(value)}" for name, value in sorted(function.keywords.items())]
+        return f"{_name(function.func)}({', '.join([*map(_name, function.args), *arguments])})"
     named = function if hasattr(function, "__qualname__") else type(function)
     return f"{named.__module__}.{named.__qualname__}"

@@ -123,7 +123,6 @@ _DELAYED: tuple[AnyChoice, ...] = (
     choices.Request(1, "v"),
     choices.Request(1, "v'"),
     choices.Drain(3, 1),  # the frame of v stays on the link, that of v' arrives
-    choices.Sync(3),
     choices.Settle(1),
     choices.Timeout(1),
     choices.Settle(9),

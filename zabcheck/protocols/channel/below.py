@@ -86,7 +86,7 @@ class Sending(Stimulus, frozen=True):
 THREADS: Threads = {DELAYS: lambda p: bool(p.ends) and not p.late, **steps.THREADS}
 
 
-def identity(p: Any) -> Hashable:
+def identity(p: Any) -> tuple[Hashable, ...]:
     """Return all of the channels that the further steps of a process may depend on."""
     line = p.line
     last = frozenset(line.iterations.items()), frozenset(line.seen.items())

@@ -274,7 +274,7 @@ def identity(f: Process) -> Hashable:
         f.aside,
         f.path,
         f.waiting,
-        below.identity(f) if f.switches.lossy else None,
+        *(below.identity(f) if f.switches.lossy else ()),
         f.instance,
         f.added.identity(f),
     )
