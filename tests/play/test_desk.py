@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from tests.cli.command import BROKEN_SCHEDULE
 from tests.play.sessions import led
 from tests.tiers import sweep
 from zabcheck.cli.play import desk_of, lesson_of
@@ -48,6 +49,15 @@ def test_each_act_changes_what_is_shown_and_going_back_mends_it() -> None:
     act(desk, act="go")
     assert desk.session.here.choice == choices.Crash(2)
     assert desk.version == 6
+
+
+def test_of_several_violations_one_is_told_and_the_others_have_a_line_each() -> None:
+    schedule = schedules.load(BROKEN_SCHEDULE, "run")
+    shown = regions(Desk(Session.of(mutated("zab", schedule.mutant), schedule)))
+    assert "primary integrity is violated: p" in shown["verdict"]
+    assert "<summary>Violated, too: " in shown["verdict"]
+    assert "<li>strict causality: p" in shown["verdict"]
+    assert "primary integrity, chosen, total order and 1 more violated" in shown["branches"]
 
 
 def test_what_is_shown_is_well_formed_and_every_button_can_be_pressed() -> None:

@@ -15,7 +15,7 @@ from zabcheck.counterexample.story import Flight, Story, states_after
 from zabcheck.invariants import Verdict
 from zabcheck.play.ahead import ROWS
 from zabcheck.play.desk import Go, Redo, Refused, Undo, act_in
-from zabcheck.play.regions import bar, picture, properties, state
+from zabcheck.play.regions import also, bar, picture, properties, state
 from zabcheck.text.html import text
 from zabcheck.text.words import counted
 
@@ -117,8 +117,7 @@ class Reading:
         if story.violation is None:
             return f'<p class="summary bad">{text(verdict(story))}</p>'
         said = f"<p>{text(' '.join(story.explanation))}</p>" if story.explanation else ""
-        others = [each.property for each in also_broken(story) if self._since[each.property] <= self.here]
-        more = f"<p>Violated, too: {text(', '.join(others))}.</p>" if others else ""
+        more = also([each for each in also_broken(story) if self._since[each.property] <= self.here])
         paper = f"<p><small>{text(story.violation.statement)} ({text(story.violation.source)})</small></p>"
         return f'<p class="summary bad">{text(f"{verdict(story)}: {story.violation.summary}.")}</p>{said}{more}{paper}'
 

@@ -15,9 +15,9 @@ from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.forms.decided import decided
 from zabcheck.counterexample.forms.lanes import Lanes
 from zabcheck.counterexample.forms.page import measures, signs, state_table, step_row, verdict
-from zabcheck.counterexample.pieces import DELIVERED, labels_by_step, meanings
+from zabcheck.counterexample.pieces import DELIVERED, also_broken, in_a_line, labels_by_step, meanings
 from zabcheck.counterexample.story import Story, states_after
-from zabcheck.invariants import Deliver, Verdict
+from zabcheck.invariants import Deliver, Verdict, Violation
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.play.ahead import Here, Offer, look
 from zabcheck.play.chances import STEPS, TRIES_TO_BREAK
@@ -51,6 +51,8 @@ LONGEST_VALUE = 60
 """The longest value of a variable that is shown whole, in characters."""
 MOST_ENTRIES = 8
 """The most entries of a history that are shown."""
+FEW = 3
+"""The most violated properties that are named beside a run."""
 MOST_COMPARED = 40
 """The most choices that are shown of each of two runs after they part."""
 
@@ -143,10 +145,18 @@ def _verdict(session: Session, story: Story) -> str:
     since = "" if new else " since an earlier step"
     said = f"<p>{text(' '.join(story.explanation))}</p>" if story.explanation else ""
     paper = f"<p><small>{text(story.violation.statement)} ({text(story.violation.source)})</small></p>"
-    others = [each for each in here.broken if each != story.violation.property]
-    more = f"<p>Violated, too: {text(', '.join(others))}.</p>" if others else ""
+    more = also(also_broken(story))
     summary = f"{verdict(story)}{since}: {story.violation.summary}."
     return f'<p class="summary bad">{text(summary)}</p>{said}{more}{paper}'
+
+
+def also(others: Sequence[Violation]) -> str:
+    """Draw further violations: their properties, and opened a line for each; "" if there are none."""
+    if not others:
+        return ""
+    lines = "".join(f"<li>{text(in_a_line(each))}</li>" for each in others)
+    names = ", ".join(each.property for each in others)
+    return f'<details id="also"><summary>Violated, too: {text(names)}</summary><ul>{lines}</ul></details>'
 
 
 def _bar(session: Session) -> str:
@@ -422,7 +432,7 @@ def _branches(desk: Desk) -> str:
         seen |= {id(position) for position in path}
         is_here = id(leaf) in on_path or (session.here in path and session.here.latest in path)
         here = ' aria-current="true"' if is_here or leaf is session.here else ""
-        broken = f"{', '.join(leaf.broken)} violated" if leaf.broken else "nothing violated"
+        broken = f"{_few(leaf.broken)} violated" if leaf.broken else "nothing violated"
         said = "the code raised" if leaf.raised is not None else broken
         bad = ' class="bad"' if leaf.broken or leaf.raised is not None else ""
         steps = counted(sum(len(each.steps) for each in path), "step", "steps")
@@ -437,6 +447,12 @@ def _branches(desk: Desk) -> str:
             f"</button> <span{bad}>{steps}, {text(said)}</span> {compare}</li>\n"
         )
     return f"<ol>{''.join(items)}</ol>"
+
+
+def _few(broken: Sequence[str]) -> str:
+    """Return the first of these properties, and the number of the others if there are many."""
+    more = len(broken) - FEW
+    return ", ".join(broken[:FEW]) + (f" and {more} more" if more > 0 else "")
 
 
 def _beside(session: Session, beside: Beside) -> str:
