@@ -14,8 +14,9 @@ from zabcheck.counterexample.forms import diagram
 from zabcheck.counterexample.pieces import labels_by_step
 from zabcheck.counterexample.story import Story
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.play.ahead import MOST_WAITING, OVER, Offer, look, waiting
+from zabcheck.play.ahead import MANY, MOST_WAITING, OVER, Offer, look, waiting
 from zabcheck.play.desk import Desk
+from zabcheck.play.naming import LEAVE_ALONE
 from zabcheck.play.regions import regions
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Effect, Request
@@ -60,6 +61,18 @@ def test_what_is_not_possible_says_why(choice: Choice, why: str) -> None:
     session.do(choices.Cut(1, 2))
     session.do(choices.Crash(3))
     assert why in [offer.why_not for offer in offers(session) if offer.choice == choice]
+
+
+def test_a_protocol_that_need_not_come_to_rest_is_left_alone_for_many_rounds() -> None:
+    """Where nobody looks for another leader, no quiet end is promised."""
+    session = Session(mutated("paxos"), 3)
+    last = look(session).ahead.whole[-1]
+    assert (last.choice, last.why_not) == (choices.Settle(MANY), "it would change nothing")
+    session.do(choices.Lead(1, (2, 3)))
+    last = look(session).ahead.whole[-1]
+    assert (last.words, last.why_not) == (LEAVE_ALONE, "")
+    session.do(last.choice)
+    assert session.why_not(choices.Settle(1)) == "it would change nothing"
 
 
 def test_a_look_leaves_nothing_that_only_the_garbage_collector_frees(monkeypatch: pytest.MonkeyPatch) -> None:

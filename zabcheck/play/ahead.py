@@ -23,6 +23,8 @@ ROWS = 40
 MOST_WAITING = 12
 """The most messages that have a row although they cannot be handled yet. Further ones are listed."""
 OVER = "the protocol's own code raised an exception, so the run is over"
+MANY = 100
+"""The rounds after which a protocol that need not come to rest is left alone no longer."""
 
 
 class Offer(Struct, frozen=True):
@@ -212,14 +214,20 @@ def _between(process: int, offers: Sequence[Offer]) -> Iterator[Offer]:
 
 
 def _whole(session: Session, offers: Sequence[Offer]) -> Iterator[Offer]:
-    whole: tuple[tuple[Choice, str, str], ...] = (
+    whole: list[tuple[Choice, str, str]] = [
         (choices.Heal(), "heal every link", ""),
         (choices.Settle(1), "let one round happen", f"settle 1: {ROUND}"),
-        (choices.Quiesce(), LEAVE_ALONE, ""),
-    )
+    ]
+    has_end = "quiesce" not in (*session.protocol.environment.never, *session.simulator.switches.never)
+    if has_end:
+        whole.append((choices.Quiesce(), LEAVE_ALONE, ""))
     for choice, words, more in whole:
         is_possible = any(offer.choice == choice for offer in offers) or not session.why_not(choice)
         yield Offer(choice, words, more=more) if is_possible else _impossible(session, choice, words)
+    if not has_end:
+        rounds = choices.Settle(MANY)  # possible if one round is, which was the last question
+        more = f"settle {MANY}: at most as many rounds"
+        yield Offer(rounds, LEAVE_ALONE, more=more) if is_possible else _impossible(session, rounds, LEAVE_ALONE)
 
 
 def _impossible(session: Session, choice: Choice, words: str) -> Offer:
