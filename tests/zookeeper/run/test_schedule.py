@@ -26,7 +26,7 @@ from zabcheck.zookeeper.run.choices.points import (
     Step,
     Stop,
 )
-from zabcheck.zookeeper.run.choices.reconfigure import Readonly, Reconfigure, Writable
+from zabcheck.zookeeper.run.choices.reconfigure import Fixed, Readonly, Reconfigure, Writable
 from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import WAYS, Forbidden, SessionChoice, Sync, Watch
 from zabcheck.zookeeper.run.choices.writes import Write
@@ -107,7 +107,7 @@ def test_every_kind_of_choice_has_words_of_its_own_and_most_are_drawn() -> None:
     not_drawn = {kind.__name__ for kind in KINDS} - {kind.__name__ for kind in drawn}
     of_disk = (Wipe("A"), BackUp("A"), Restore("A"))
     reconfigurations = (Reconfigure("A", ("D",)), Reconfigure("A", observers=("D",)), Reconfigure("A", leaving=("B",)))
-    of_configuration = (Readonly("A"), Writable("A"))
+    of_configuration = (Fixed("A"), Readonly("A"), Writable("A"))
     by_name = (StartAll(), Sync("A"), Forbidden("A"), Start("A", ("A", "B")), Start("A", ("B",), ("A",)))
     not_drawn_yet = (*by_name, *of_disk, *reconfigurations, *of_configuration, *AT_POINTS, *IN_STEP)
     by_hand = {type(choice).__name__ for choice in not_drawn_yet} - {"Start"}

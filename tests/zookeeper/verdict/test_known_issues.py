@@ -391,7 +391,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 16
+    assert len(keys) == len(ISSUES) - 17
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -554,6 +554,17 @@ def test_a_configuration_that_is_skipped_and_an_epoch_of_the_one_before() -> Non
         assert [(found.issue.name, found.why) for found in recognise("3.9.5", (), notes=(note,))] == [
             (name, note.words())
         ]
+
+
+def test_a_leader_that_finds_nobody_to_lead_on() -> None:
+    frames = (
+        "java.util.NoSuchElementException",
+        "",
+        "at quorum.Leader.getDesignatedLeader(L)",
+    )
+    [found] = recognise("3.9.5", (), (said(3, "Unexpected exception in LearnerHandler.", *frames),))
+    assert found.issue.name == "nobody-designated"
+    assert recognise("3.9.5", (), (said(3, "Unexpected exception in LearnerHandler.", frames[0]),)) == []
 
 
 def test_two_ensembles_of_one_epoch_one_with_a_learner_whose_part_has_changed() -> None:

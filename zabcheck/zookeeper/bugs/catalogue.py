@@ -395,6 +395,15 @@ BUGS = (
         "none is known; reconfigure only while every server, old and new, is connected and up to date",
     ),
     Bug(
+        "nobody-designated",
+        "zookeeper-nobody-designated",
+        "a reconfiguration removes all servers but the leader, and gives that one another port for its followers",
+        "agreement: later writes are committed without the configuration that they come after; followers end, and once "
+        "all are started again nobody leads any more",
+        "change the port of a server while another one leads; once nobody leads, remove `zoo.cfg.dynamic.next`, and "
+        "let zoo.cfg name the list of before, at each server",
+    ),
+    Bug(
         "unwritten-config",
         "zookeeper-unwritten-config",
         "servers cannot write to the folder of their configuration (it is read-only, or full), and are started again "

@@ -204,8 +204,11 @@ class Ensemble(ABC):
         """Return the port at which a server's clients connect."""
 
     @abstractmethod
-    def member(self, number: int, part: str) -> str:
-        """Return the line of a configuration that has a server take part as "participant" or "observer"."""
+    def member(self, number: int, part: str, elsewhere: bool = False) -> str:
+        """Return the line of a configuration that has a server take part as "participant" or "observer".
+
+        `elsewhere`: with another port for those that follow it.
+        """
 
     def listed(self, members: Members) -> str:
         """Return the list of servers that those have who may be reconfigured."""

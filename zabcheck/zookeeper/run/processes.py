@@ -26,6 +26,7 @@ from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, Served
 from zabcheck.zookeeper.run.proxy import Proxy, host_for, host_of
 from zabcheck.zookeeper.run.server import (
     AS_BEFORE,
+    FURTHER,
     Members,
     Server,
     configuration,
@@ -210,8 +211,10 @@ class ProcessEnsemble(Ensemble):
     def client_port(self, number: int) -> int:
         return self._servers[number].client_port
 
-    def member(self, number: int, part: str) -> str:
-        return member(number, f"s{number}", self._real[number], part, (HOST, self._client_ports[number]))
+    def member(self, number: int, part: str, elsewhere: bool = False) -> str:
+        quorum, election = self._real[number]
+        ports = quorum + elsewhere * FURTHER, election
+        return member(number, f"s{number}", ports, part, (HOST, self._client_ports[number]))
 
     def clock(self) -> float:
         return monotonic()

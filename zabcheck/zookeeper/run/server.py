@@ -33,6 +33,11 @@ CONFIGURATION = "zoo.cfg"
 DYNAMIC = "zoo.cfg.dynamic"
 """The file beside it with the list of servers that such a server begins with."""
 
+FURTHER = 5
+"""Added to a server's port, that gives another one."""
+ENABLED = "reconfigEnabled=true"
+"""The line of a configuration without which a server takes no other list of servers."""
+
 IN_STEP = (
     "localSessionsEnabled=true",
     "localSessionsUpgradingEnabled=true",
@@ -143,7 +148,7 @@ class Server:
     def configure(self, text: str, dynamic: str | None = None) -> None:
         """Write its configuration, and the list of servers beside it if that may change. It must not be up."""
         if dynamic is not None:
-            (self.data / DYNAMIC).write_text(dynamic)
+            write_list(self.data, dynamic)
         (self.data / CONFIGURATION).write_text(text)
 
     @property
@@ -284,9 +289,15 @@ def configuration(
     return "\n".join(lines) + "\n"
 
 
+def write_list(data: Path, dynamic: str) -> None:
+    """Write the list of servers that may change; one that was proposed before is forgotten."""
+    (data / DYNAMIC).write_text(dynamic)
+    (data / f"{DYNAMIC}.next").unlink(missing_ok=True)
+
+
 def reconfigurable(data: str, patient: bool = False) -> str:
     """Return the text of the zoo.cfg of a server whose list of servers is in `DYNAMIC`, and may change."""
-    lines = [*_settings(data, patient), "reconfigEnabled=true", f"dynamicConfigFile={data}/{DYNAMIC}"]
+    lines = [*_settings(data, patient), ENABLED, f"dynamicConfigFile={data}/{DYNAMIC}"]
     return "\n".join(lines) + "\n"
 
 

@@ -125,10 +125,12 @@ class Sessions:
         voters: tuple[int, ...],
         observers: tuple[int, ...],
         leaving: tuple[int, ...],
+        elsewhere: tuple[int, ...],
     ) -> bool:
-        """Ask for a configuration in which these servers vote, observe, or are not."""
-        parts = {**dict.fromkeys(voters, "participant"), **dict.fromkeys(observers, "observer")}
-        joining = [self._ensemble.member(server, part) for server, part in parts.items()]
+        """Ask for a configuration in which these servers vote, observe, are not, or vote at another port."""
+        parts = {**dict.fromkeys((*voters, *elsewhere), "participant"), **dict.fromkeys(observers, "observer")}
+        joining = [self._ensemble.member(server, part, server in elsewhere) for server, part in parts.items()]
+        voters += elsewhere
         self._ensemble.is_reconfigured = True
         # Before any packet of it.
         self._record(Reconfigures(self._ensemble.now(), client.number, client.next_number, voters, observers, leaving))

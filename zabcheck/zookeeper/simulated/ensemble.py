@@ -23,12 +23,13 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import (
     AS_BEFORE,
     CONFIGURATION,
-    DYNAMIC,
+    FURTHER,
     IN_STEP,
     Members,
     configuration,
     member,
     reconfigurable,
+    write_list,
 )
 from zabcheck.zookeeper.run.stops import AnyTrap, What
 from zabcheck.zookeeper.simulated import simulator as told
@@ -81,7 +82,7 @@ class SimulatedServer:
         self._settings = self.folder / f"zoo-{self.number}.cfg"
         if dynamic is not None:
             self._settings = self.data / CONFIGURATION
-            (self.data / DYNAMIC).write_text(dynamic)
+            write_list(self.data, dynamic)
         self._settings.write_text(text)
 
     def start(self, members: Members) -> None:
@@ -456,9 +457,9 @@ class SimulatedEnsemble(Ensemble):
             self._configure(number, members)
         self._servers[number].start(members)
 
-    def member(self, number: int, part: str) -> str:
+    def member(self, number: int, part: str, elsewhere: bool = False) -> str:
         port = self._ports[number]
-        return member(number, HOST, (port + 1, port + 2), part, (HOST, self.client_port(number)))
+        return member(number, HOST, (port + 1 + elsewhere * FURTHER, port + 2), part, (HOST, self.client_port(number)))
 
     def opened(self, number: int, forces: Forces | None) -> SimulatedDebugged:
         """Give access to a server that was just started."""

@@ -337,6 +337,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "nobody-designated",
+        "a leader that alone acknowledged a configuration, which has it at another address, finds nobody to lead on",
+        (("3.5.0", None),),
+        signatures.finds_nobody_to_designate,
+        has_number=False,
+    ),
+    KnownIssue(
         "unwritten-config",
         "a server that cannot write a configuration acknowledges and activates it, and has it in memory only",
         (("3.5.0", None),),

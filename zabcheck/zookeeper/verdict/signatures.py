@@ -469,6 +469,11 @@ def takes_an_epoch_with_the_active_configuration(evidence: Evidence) -> str | No
     return _note(evidence, EpochTakenTwice)
 
 
+def finds_nobody_to_designate(evidence: Evidence) -> str | None:
+    """Leader.getDesignatedLeader takes the first of those besides the leader that have acknowledged; there is none."""
+    return _said(evidence, "NoSuchElementException", "Leader.getDesignatedLeader")
+
+
 def goes_on_without_writing_its_configuration(evidence: Evidence) -> str | None:
     """QuorumPeer logs that it cannot write the proposed, or the active, configuration, and has it in memory only."""
     proposed = _said(evidence, "Error writing next dynamic config file to disk")

@@ -7,33 +7,36 @@ from typing import TYPE_CHECKING
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role
 from zabcheck.zookeeper.run.choices.sessions import NO_CONNECTION, SessionChoice
-from zabcheck.zookeeper.run.server import CONFIGURATION, DYNAMIC
+from zabcheck.zookeeper.run.server import CONFIGURATION, DYNAMIC, ENABLED
 from zabcheck.zookeeper.run.undone import NotApplicable, OnlySome
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
 
-_MEMBERS = ("voters", "observers", "leaving")
+_MEMBERS = ("voters", "observers", "leaving", "elsewhere")
 """The fields that name several servers."""
 
 
 class Reconfigure(SessionChoice, frozen=True):
     """Request of the session of `server` for another configuration. No answer is waited for.
 
-    `voters` and `observers` join in that part, or change to it, and `leaving` are in no part any more; the other
-    servers stay what they are. Each server of a schedule that has this choice keeps its list of servers in a file of
-    its own, which ZooKeeper writes (`reconfigEnabled`).
+    `voters` and `observers` join in that part, or change to it, and `leaving` are in no part any more; `elsewhere`
+    vote, and are to be followed at another port, where nobody listens yet. The other servers stay what they are. Each
+    server of a schedule that has this choice keeps its list of servers in a file of its own, which ZooKeeper writes
+    (`reconfigEnabled`).
     """
 
     voters: tuple[Role, ...] = ()
     observers: tuple[Role, ...] = ()
     leaving: tuple[Role, ...] = ()
+    elsewhere: tuple[Role, ...] = ()
 
     def words(self) -> str:
         changes = (
             *(f"{each} votes" for each in self.voters),
             *(f"{each} observes" for each in self.observers),
             *(f"{each} leaves" for each in self.leaving),
+            *(f"{each} votes at another port" for each in self.elsewhere),
         )
         return f"the session of {self.server} asks for a configuration in which {', '.join(changes) or 'nobody moves'}"
 
@@ -45,8 +48,8 @@ class Reconfigure(SessionChoice, frozen=True):
 
     def apply(self, run: "Running") -> None:
         client = run.sessions.ready(run.number(self.server))
-        voters, observers, leaving = (tuple(map(run.number, getattr(self, field))) for field in _MEMBERS)
-        if client is None or not run.sessions.reconfigure(client, voters, observers, leaving):
+        members = (tuple(map(run.number, getattr(self, field))) for field in _MEMBERS)
+        if client is None or not run.sessions.reconfigure(client, *members):
             run.sessions.check()
             raise OnlySome(0, NO_CONNECTION)
 
@@ -92,6 +95,20 @@ class Writable(OfConfiguration, frozen=True):
             raise NotApplicable("it can write it as it is")
         for each in in_the_way:
             shutil.rmtree(each)
+
+
+class Fixed(OfConfiguration, frozen=True):
+    """From its next start a server has `reconfigEnabled=false`, and the list of servers that it has now."""
+
+    def words(self) -> str:
+        return f"{self.server} is to have reconfigEnabled=false"
+
+    def apply(self, run: "Running") -> None:
+        path = run.server(self.server).data / CONFIGURATION
+        text = path.read_text()
+        if ENABLED not in text:
+            raise NotApplicable("it has that")
+        path.write_text(text.replace(ENABLED, "reconfigEnabled=false"))
 
 
 def _in_the_way(data: Path) -> list[Path]:
