@@ -213,6 +213,33 @@ def test_two_leaders_take_one_epoch_where_a_pending_change_does_not_have_to_prom
     assert broken == {"active": ["primary integrity"], "both": []}
 
 
+def test_a_leader_that_takes_epochs_in_vain_makes_others_forget_what_is_chosen() -> None:
+    """R4, as on servers: 2 takes epochs 2 and 3 with {2,3} alone, and has the greater vote when {4,5} have led epoch 2."""
+    broken: dict[str, list[str]] = {}
+    for epochs in ("active", "both"):
+        e = Ensemble(5, **{**REPAIRED, "epochs": epochs})
+        e.lead(1, 2, 3, 4, 5)
+        assert e.change(1, "config 2,4,5")
+        e.do(*(choices.Receive(each, 1) for each in (2, 3, 4, 5)), *(choices.Receive(1, each) for each in (2, 4, 5)))
+        e.do(choices.Timeout(5), choices.Elect(5, 1), choices.Receive(1, 5), choices.Receive(5, 1), choices.Crash(1))
+        e.do(*map(choices.Timeout, (2, 3, 4, 5)), choices.Heal(), choices.Cut(4, 2))
+        for _ in range(2):
+            e.lead(2, 3, 4)
+            e.do(*map(choices.Timeout, (2, 3, 4)))
+        assert e.epochs() == [(1, 1)]
+        e.do(choices.Heal())
+        e.lead(5, 4)
+        e.do(choices.Request(5), choices.Settle(9), choices.Crash(5), *map(choices.Timeout, (2, 3, 4)))
+        e.lead(2, 4)
+        e.do(choices.Request(2))
+        e.settle()
+        broken[epochs] = sorted(e.broken())
+    assert broken == {
+        "active": ["agreement", "primary integrity", "redelivery", "strict causality", "total order"],
+        "both": [],
+    }
+
+
 def test_a_configuration_that_two_servers_have_passed_over_goes_on_beside_theirs() -> None:
     """R2: 1 and 2 are synchronised while {3,4,5} becomes active, and see the change after that one."""
     broken: dict[str, list[str]] = {}
