@@ -214,7 +214,7 @@ def test_two_leaders_take_one_epoch_where_a_pending_change_does_not_have_to_prom
 
 
 def test_a_leader_that_takes_epochs_in_vain_makes_others_forget_what_is_chosen() -> None:
-    """R4, as on servers: 2 takes epochs 2 and 3 with {2,3} alone, and has the greater vote when {4,5} have led epoch 2."""
+    """R4, as on servers: 2 takes epochs 2 and 3 with {2,3} alone, and its vote is greater than those of epoch 2 in V."""
     broken: dict[str, list[str]] = {}
     for epochs in ("active", "both"):
         e = Ensemble(5, **{**REPAIRED, "epochs": epochs})
