@@ -214,7 +214,7 @@ def test_two_leaders_take_one_epoch_where_a_pending_change_does_not_have_to_prom
 
 
 def test_a_leader_that_takes_epochs_in_vain_makes_others_forget_what_is_chosen() -> None:
-    """R4, as on servers: 2 takes epochs 2 and 3 with {2,3} alone, and its vote is greater than those of epoch 2 in V."""
+    """R4, as on servers: 2 takes epochs 2 and 3 in vain, with {2,3} alone, and so has a greater vote than 4 has."""
     broken: dict[str, list[str]] = {}
     for epochs in ("active", "both"):
         e = Ensemble(5, **{**REPAIRED, "epochs": epochs})
