@@ -271,7 +271,7 @@ class _Search:
                 if latest == min(own.values()):  # once
                     yield _Group(sum(own), own)
                 continue
-            pending = state.learner and latest.version == lists.get(state.learner, self.begins).version
+            pending = state.learner in lists and latest.version == lists[state.learner].version
             numbered = {bit: each for bit, each in lists.items() if 0 < each.version <= latest.version}
             if state.leader and not pending:
                 numbered.pop(state.leader, None)  # it asks for a quorum of both lists
