@@ -14,7 +14,7 @@ from zabcheck.counterexample.induction.lanes import drawing
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import prover
 from zabcheck.proof.finite import holds
-from zabcheck.proof.obligations import Obligation, obligations
+from zabcheck.proof.obligations import Obligation, leave_out, obligations
 from zabcheck.proof.reconfiguration import steps
 from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
 from zabcheck.proof.reconfiguration.mutants import MUTANTS, OUTSIDE
@@ -60,6 +60,22 @@ def test_known_bugs_are_refused_at_a_conjunct(bug: str) -> None:
     assert found is not None
     assert found.about is Configured
     assert {each.name for lanes in drawing(found).lanes for each in lanes.rows} >= {"active", "began in"}
+
+
+@pytest.mark.slow
+def test_a_lemma_that_is_refused_is_drawn_in_the_state_before_its_step() -> None:
+    """Without the conjunct of single promises an epoch may have a leader already."""
+    [lemma] = [
+        each
+        for each in obligations(leave_out(theory(), "one promise"))
+        if each.name == "choose empty implies no second leader"
+    ]
+    found = prover.refute(lemma)
+    assert found is not None
+    assert (
+        drawing(found).summary
+        == "This state satisfies the invariant, and l.1.2 is possible in it; “no second leader” is false."
+    )
 
 
 def test_each_known_bug_is_refused_or_outside() -> None:

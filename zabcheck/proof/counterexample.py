@@ -17,6 +17,7 @@ from zabcheck.proof.finite import (
     Thing,
     Universe,
     bindings,
+    bindings_of,
     ground,
     holds,
     replaced,
@@ -320,13 +321,15 @@ def counterexample_of(
         assert then is not None, "the solver's step is not possible"
         after = then
     says = claim.says(obligation.theory.about(), *claim.terms)
+    of_step = bindings_of(step, things) if step else {}
+    state = before if obligation.kind == "lemma" else after
     for each in product(*(universe.all(type(term)) for term in claim.terms)):
-        bound = {term.number: it for term, it in zip(claim.terms, each, strict=True)}
-        if not holds(says, universe, after, bound):
+        bound = of_step | {term.number: it for term, it in zip(claim.terms, each, strict=True)}
+        if not holds(says, universe, state, bound):
             about = {term.name: it for term, it in zip(step.terms, things, strict=True)} if step else {}
             broken = {term.name: it for term, it in zip(claim.terms, each, strict=True)}
             return Counterexample(
-                obligation, universe, before, about, after, broken, witness(says, universe, after, bound)
+                obligation, universe, before, about, after, broken, witness(says, universe, state, bound)
             )
     raise AssertionError("the solver's state breaks nothing")
 

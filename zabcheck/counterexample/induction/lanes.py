@@ -213,6 +213,8 @@ def drawing(found: Counterexample) -> Drawing:
 
 def _summary(found: Counterexample) -> str:
     step = found.obligation.step
+    if step is not None and found.obligation.kind == "lemma":
+        return f"This state satisfies the invariant, and {step.number} is possible in it; “{found.claim}” is false."
     if step is not None:
         return f"This state satisfies the invariant; after {step.number}, “{found.claim}” is false."
     if found.obligation.kind == "start":
@@ -224,8 +226,8 @@ def _particulars(found: Counterexample) -> Iterator[tuple[str, str, str]]:
     step, claim = found.obligation.step, found.obligation.claim
     if step is not None:
         yield "step", f"{step.number} {step.name}, with {named(found.things)}", " ".join(step.text.split())
-    kind = "property" if found.obligation.kind == "property" else "conjunct"
-    yield kind, f"{claim.name}, false for {named(found.broken)}", claim.text
+    kind = found.obligation.kind if found.obligation.kind in ("property", "lemma") else "conjunct"
+    yield kind, f"{claim.name}, false for {named(found.broken)}" if found.broken else claim.name, claim.text
 
 
 def _legend(items: Sequence[Item]) -> Iterator[str]:

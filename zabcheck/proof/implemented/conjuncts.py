@@ -112,7 +112,7 @@ def joined_an_epoch(s: Servers, n: Node, e: Epoch) -> Formula:
 @claim
 def joined_have_its_history(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
     """A server that has joined has in its log only what is in the leader's history, once it has its snapshot."""
-    return (s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.log(n, t)) >> s.history(e, t)
+    return (s.follows(n, e) & s.log(n, t)) >> s.history(e, t)
 
 
 @claim

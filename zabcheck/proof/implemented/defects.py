@@ -147,22 +147,20 @@ def append_of_before(s: Servers, n: Node, e: Epoch, t: Transaction) -> Change:
 @step("f.2.1")
 def write_epoch_first(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n writes currentEpoch before it logs what came with DIFF."""
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e), adds=(add("current", n, e),))
+    return Change(when=s.follows(n, e), adds=(add("current", n, e),))
 
 
 @step("f.2.1")
 def write_epoch_unforced(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n writes currentEpoch though its snapshot is not forced."""
     has_all = every(lambda t: s.initial(e, t) >> s.log(n, t), Transaction)
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=(add("current", n, e),))
+    return Change(when=s.follows(n, e) & has_all, adds=(add("current", n, e),))
 
 
 @step("f.2.1")
 def acknowledge_unlogged(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER behind DIFF: n acknowledges it with nothing logged."""
-    return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e), adds=(add("current", n, e), *acknowledge_newleader(s, n, e))
-    )
+    return Change(when=s.follows(n, e), adds=(add("current", n, e), *acknowledge_newleader(s, n, e)))
 
 
 @step("f.2.1")
@@ -170,7 +168,7 @@ def acknowledge_queued(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER behind DIFF: n acknowledges it while transactions wait for the thread that logs."""
     has_all = every(lambda t: s.initial(e, t) >> s.log(n, t), Transaction)
     return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all,
+        when=s.follows(n, e) & has_all,
         adds=(add("current", n, e), *acknowledge_newleader(s, n, e)),
     )
 
@@ -178,7 +176,7 @@ def acknowledge_queued(s: Servers, n: Node, e: Epoch) -> Change:
 @step("f.2.1")
 def acknowledge_before_epoch(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n acknowledges it, and writes currentEpoch at UPTODATE."""
-    when = s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_initial_forced(s, n, e)
+    when = s.follows(n, e) & has_initial_forced(s, n, e)
     return Change(when=when, adds=acknowledge_newleader(s, n, e))
 
 
@@ -187,7 +185,7 @@ def serve_early(s: Servers, n: Node, e: Epoch, l: Node) -> Change:
     """Leader.lead: l serves before a quorum has acknowledged NEWLEADER."""
     has_all = every(lambda t: s.initial(e, t) >> s.tree(n, t), Transaction)
     return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.adopted(n, e) & s.led(e, l) & has_all,
+        when=s.follows(n, e) & s.adopted(n, e) & s.led(e, l) & has_all,
         adds=(add("serving", n), add_all("delivered", lambda m, t: same(m, n) & s.tree(n, t))),
     )
 
@@ -196,7 +194,7 @@ def serve_early(s: Servers, n: Node, e: Epoch, l: Node) -> Change:
 def serve_unapplied(s: Servers, n: Node, e: Epoch, l: Node) -> Change:
     """UPTODATE: n serves, and has not applied yet what came with DIFF."""
     return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.adopted(n, e) & s.established(e, l),
+        when=s.follows(n, e) & s.adopted(n, e) & s.established(e, l),
         adds=(add("serving", n), add_all("delivered", lambda m, t: same(m, n) & s.tree(n, t))),
     )
 

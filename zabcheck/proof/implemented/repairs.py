@@ -30,7 +30,7 @@ def load_unforced(s: Servers, n: Node, z: Transaction) -> Change:
 def write_epoch_then_force(s: Servers, n: Node, e: Epoch) -> Change:
     """NEWLEADER: n writes its history and currentEpoch, and forces the history before it acknowledges."""
     has_all = every(lambda t: s.initial(e, t) >> s.log(n, t), Transaction)
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_all, adds=(add("current", n, e),))
+    return Change(when=s.follows(n, e) & has_all, adds=(add("current", n, e),))
 
 
 @step("leave")

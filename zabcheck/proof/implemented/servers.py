@@ -119,3 +119,7 @@ class Servers(Relations):
     def at(self, n: Node, e: Epoch) -> Formula:
         """Return the formula that n's acceptedEpoch is e."""
         return self.reached(n, e) & ~self.left(n, e)
+
+    def follows(self, n: Node, e: Epoch) -> Formula:
+        """Return the formula that n is joined in e, and has no snapshot to write: it appends, acknowledges, serves."""
+        return self.joined(n) & ~self.unsaved(n) & self.at(n, e)

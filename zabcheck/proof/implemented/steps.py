@@ -202,7 +202,7 @@ def append(s: Servers, n: Node, e: Epoch, t: Transaction) -> Change:
 
 def may_append(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
     """Return the formula that n follows the leader of e, which has sent t to it."""
-    return s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.history(e, t)
+    return s.follows(n, e) & s.history(e, t)
 
 
 def has_all_before(s: Servers, n: Node, e: Epoch, t: Transaction) -> Formula:
@@ -219,7 +219,7 @@ def force(s: Servers, n: Node, z: Transaction) -> Change:
 @step("f.2.1")
 def write_epoch(s: Servers, n: Node, e: Epoch) -> Change:
     """Learner.syncWithLeader, NEWLEADER: once all of I_e is forced, n writes currentEpoch."""
-    when = s.joined(n) & ~s.unsaved(n) & s.at(n, e) & has_initial_forced(s, n, e)
+    when = s.follows(n, e) & has_initial_forced(s, n, e)
     return Change(when=when, adds=(add("current", n, e),))
 
 
@@ -231,7 +231,7 @@ def has_initial_forced(s: Servers, n: Node, e: Epoch) -> Formula:
 @step("f.2.1")
 def acknowledge(s: Servers, n: Node, e: Epoch) -> Change:
     """Learner.syncWithLeader, NEWLEADER: n acknowledges it, and I_e with it."""
-    return Change(when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.current(n, e), adds=acknowledge_newleader(s, n, e))
+    return Change(when=s.follows(n, e) & s.current(n, e), adds=acknowledge_newleader(s, n, e))
 
 
 def acknowledge_newleader(s: Servers, n: Node, e: Epoch) -> tuple[Addition, ...]:
@@ -251,7 +251,7 @@ def serve(s: Servers, n: Node, e: Epoch, l: Node) -> Change:
     """Learner.syncWithLeader, UPTODATE, and Leader.startZkServer: n answers clients with all that it has applied."""
     has_all = every(lambda t: s.initial(e, t) >> s.tree(n, t), Transaction)
     return Change(
-        when=s.joined(n) & ~s.unsaved(n) & s.at(n, e) & s.adopted(n, e) & s.established(e, l) & has_all,
+        when=s.follows(n, e) & s.adopted(n, e) & s.established(e, l) & has_all,
         adds=(add("serving", n), add_all("delivered", lambda m, t: same(m, n) & s.tree(n, t))),
     )
 
