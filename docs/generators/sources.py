@@ -205,17 +205,17 @@ DSN_2011 = (
         Checked("run --switch links=lossy --runs 100 --seed 1"),
     ),
     Claim("II, channels", "… though the link delays a proposal, which is sent again", Played("dsn-lossy-links")),
-    Claim("II, channels", "… for which Zab needs prefix", Bug("lossy-receive-past-a-gap")),
+    Claim("II, channels", "… for which Zab needs prefix", Bug("lossy-past-a-gap")),
     Claim(
         "II, channels",
         "… in 14 steps, of which there is no shorter run",
         Checked(
-            "explore --mutant lossy-receive-past-a-gap --switch links=lossy --processes 2 --epochs 1 --txns 2 "
+            "explore --mutant lossy-past-a-gap --switch links=lossy --processes 2 --epochs 1 --txns 2 "
             "--timeouts 0 --crashes 0 --property chosen",
             "chosen",
         ),
     ),
-    Claim("II, channels", "… and single iteration", Bug("lossy-receive-of-old-iteration")),
+    Claim("II, channels", "… and single iteration", Bug("lossy-old-iteration")),
     Claim("III", "A primary broadcasts after ready(e), with zxids of epoch e", Bug("broadcast-before-established")),
     Claim(
         "III",
@@ -778,7 +778,7 @@ REVIEW = (
     Claim(
         "Iterations",
         "Connections are made anew, so that nothing of an older iteration is delivered",
-        Bug("lossy-receive-of-old-iteration"),
+        Bug("lossy-old-iteration"),
     ),
     Claim(
         "Discovery",

@@ -188,7 +188,7 @@ TAKE_TOO_LONG = ("discover-in-old-only", "keep-cut-off-change", "lead-on-unpromi
 
 ALONG_A_PATH = ("accept-past-a-hole", "rebuild-without-resending")
 """The bugs of a chain or a tree: the default search finds both with any of 20 seeds, this engine in 5,000 runs none."""
-LATER = ("count-from-nothing", "lossy-receive-of-old-iteration")
+LATER = ("count-from-nothing", "lossy-old-iteration")
 """Bugs that this engine finds, too, and that take it longer than others (docs/notes/detection.md)."""
 
 

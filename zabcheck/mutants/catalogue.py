@@ -590,7 +590,7 @@ CATALOGUE: dict[str, Mutant] = {
             within=("late-ack-ld-unanswered", "ignore-closed-connection"),
         ),
         Mutant(
-            "lossy-receive-past-a-gap",
+            "lossy-past-a-gap",
             "zab",
             "over lossy links, a channel takes any message with a higher number than the last one, not the next alone",
             "derived from DSN 2011, II: prefix",
@@ -604,7 +604,7 @@ CATALOGUE: dict[str, Mutant] = {
             {"environment": _LOSSY, "below": _below(takes=whatever_comes_later)},
         ),
         Mutant(
-            "lossy-receive-of-old-iteration",
+            "lossy-old-iteration",
             "zab",
             "over lossy links, a channel takes the message with the next number, in whichever iteration it was sent",
             "derived from DSN 2011, II: single iteration",

@@ -200,8 +200,8 @@ OUTSIDE = {
     "ignore-digest": "a disk that alters what it holds is outside: each value is what was broadcast",
     "rebuild-without-resending": "it breaks liveness alone, by a relay, of which the abstraction has none",
     "count-from-nothing": "it breaks liveness alone, by counts of ACKs, of which the abstraction has none",
-    "lossy-receive-past-a-gap": "channels are outside: to Zab it is what non-fifo-link is",
-    "lossy-receive-of-old-iteration": "channels are outside: no message is of an old iteration",
+    "lossy-past-a-gap": "channels are outside: to Zab it is what non-fifo-link is",
+    "lossy-old-iteration": "channels are outside: no message is of an old iteration",
     **{name: "it breaks liveness alone: prove it with --liveness" for name in liveness.MUTANTS if name not in MUTANTS},
 }
 """The mutants that the abstraction cannot express, each with the reason."""

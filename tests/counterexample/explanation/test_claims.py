@@ -82,7 +82,7 @@ def assert_true(lines: Sequence[Event], ordered: bool, where: str) -> int:
     return explained
 
 
-LATE = ("accept-past-a-hole", "count-from-nothing", "lossy-receive-of-old-iteration")
+LATE = ("accept-past-a-hole", "count-from-nothing", "lossy-old-iteration")
 SOON = [name for name, bug in CATALOGUE.items() if bug.protocol == "zab" and name not in LATE]
 """The bugs of Zab that short runs of few processes show: the others take the default search hundreds of longer ones."""
 

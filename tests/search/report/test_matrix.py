@@ -21,7 +21,7 @@ def row(mutant: str, **first: int) -> MutantSummary:
 
 
 EVERYTHING = [
-    row(mutant, **{name.replace(" ", "_"): 20}) for mutant, name in zip(CATALOGUE, [*PROPERTIES] * 2, strict=False)
+    row(mutant, **{name.replace(" ", "_"): 20}) for mutant, name in zip(CATALOGUE, [*PROPERTIES] * 3, strict=False)
 ]
 SURVIVED = MutantSummary("counter-wraps", 3, 0, {}, None, None, None, None, None)
 

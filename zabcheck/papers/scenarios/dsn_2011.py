@@ -307,7 +307,7 @@ SCENARIOS = (
         "DSN 2011, II",
         "The schedule of dsn-lossy-links, but the channel takes v' although the message before it has not come. Zab "
         "relies on that: p3 acknowledges v', which stands for all before it, and delivers v' without v.",
-        scheduled("zab", 3, *_DELAYED, mutant="lossy-receive-past-a-gap", switches=_OVER_LOSSY_LINKS),
+        scheduled("zab", 3, *_DELAYED, mutant="lossy-past-a-gap", switches=_OVER_LOSSY_LINKS),
         Outcome(
             violated="total order",
             judged_by=("total order",),
