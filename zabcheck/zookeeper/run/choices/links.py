@@ -23,10 +23,15 @@ Kind = Literal[
     "PROPOSAL",
     "ACK",
     "COMMIT",
+    "COMMITANDACTIVATE",
     "OBSERVERINFO",
     "INFORM",
+    "INFORMANDACTIVATE",
 ]
-"""Packets at which a link can be held. ACK-LD is the ACK that answers NEWLEADER."""
+"""Packets at which a link can be held. ACK-LD is the ACK that answers NEWLEADER.
+
+COMMIT is not COMMITANDACTIVATE, which commits a configuration, nor INFORM INFORMANDACTIVATE.
+"""
 
 
 class Cut(Choice, frozen=True):
