@@ -56,6 +56,8 @@ ARCHIVED = {
     "zookeeper-late-proposal": "late-proposal-3.9.5",
     "zookeeper-unlogged-voter": "unlogged-voter-3.9.5",
     "zookeeper-pending-config": "pending-config-3.9.5",
+    "zookeeper-skipped-config": "skipped-config-3.9.5",
+    "zookeeper-old-config-epoch": "old-config-epoch-3.9.5",
     "zookeeper-unwritten-config": "unwritten-config-3.9.5",
     "zookeeper-two-lists": "two-lists-3.9.5",
 }

@@ -29,6 +29,8 @@ RECORDINGS = {
     "late-proposal-3.9.5": (67, "l.3.1", "server-2.0.log:455", "accepted is a prefix", "zxid assignment", 0),
     "unlogged-voter-3.9.5": (227, "f.2.1", "packet 339", "delivered is a prefix", "total order", 6),
     "pending-config-3.9.5": (111, "f.2.1", "server-3.0.log:612", "accepted in the epoch", "epoch uniqueness", 1),
+    "skipped-config-3.9.5": (156, "l.2.2", "server-5.0.log:500", "established lead", "epoch uniqueness", 0),
+    "old-config-epoch-3.9.5": (115, "f.2.1", "packet 515", "initial history accepted", "primary integrity", -89),
     "two-lists-3.9.5": (69, "l.1.2", "server-1.1.log:431", "not choosable", "primary integrity", 35),
     "unwritten-config-3.9.5": (237, "f.2.1", "packet 461", "initial history accepted", "epoch uniqueness", -184),
     "stale-log-3.9.5": (96, "f.2.1", "packet 149", "initial history accepted", "total order", 14),

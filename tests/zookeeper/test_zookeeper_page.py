@@ -62,6 +62,8 @@ def test_bugs_without_a_run_of_the_model_are_told() -> None:
         "late-proposal",
         "unlogged-voter",
         "pending-config",
+        "skipped-config",
+        "old-config-epoch",
         "unwritten-config",
         "two-lists",
     ]
