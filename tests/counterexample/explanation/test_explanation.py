@@ -154,13 +154,13 @@ def test_what_is_said_of_a_history_is_what_the_process_had(name: str) -> None:
 
 
 def histories(told: Story) -> list[dict[int, tuple[str, ...]]]:
-    """After each step, from 0 on, the history of each process: the only variable that is a sequence."""
+    """After each step, from 0 on, the history of each process: the only sequence of transactions that they have."""
     now: dict[int, tuple[str, ...]] = dict.fromkeys(range(1, told.processes + 1), ())
     after = [dict(now)]
     for moment in told.moments:
         for process, changes in moment.changes.items():
             for change in changes:
-                if change.is_sequence:
+                if change.is_sequence and change.variable not in ("aside", "delayed"):
                     now[process] = now[process][: len(now[process]) - len(change.removed)] + change.added
         after.append(dict(now))
     return after
