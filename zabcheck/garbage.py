@@ -1,4 +1,4 @@
-"""How often Python looks for garbage."""
+"""Rare garbage collections, for what makes many objects and no garbage."""
 
 import gc
 from collections.abc import Iterator

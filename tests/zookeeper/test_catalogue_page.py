@@ -31,7 +31,7 @@ def test_simulated_servers_show_what_processes_of_the_same_version_show() -> Non
     for name, figures in SIMULATED.items():
         assert figures.keys() <= SIMULATED_VERSIONS.keys()
         for version, (shown, times) in figures.items():
-            assert shown in (0, times), "the orders of threads are plain, so each execution shows the same"
+            assert 0 <= shown <= times
             if version in SHOWN[name]:
                 assert bool(shown) == bool(SHOWN[name][version][0])
 

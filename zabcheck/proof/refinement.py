@@ -189,4 +189,4 @@ class Rules(Struct, frozen=True):
 
 
 OF_ZAB = Rules(State, CONJUNCTS, LOOKS_AT, at_start, naming, effect, stages)
-"""Those of Zab."""
+"""The rules of Zab."""

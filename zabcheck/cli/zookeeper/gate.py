@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt
 
 SERVERS = 3
-BUDGET = "10m"
+BUDGET = "15m"
 SECONDS_EACH = 15
 """The least time that is worth planning for an execution: it takes some 5 to 15 seconds."""
 SECONDS_SIMULATED = 1

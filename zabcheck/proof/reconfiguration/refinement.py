@@ -228,4 +228,4 @@ def _activating(world: World, event: Activate) -> Iterator[Stage]:
 
 
 RULES = Rules(Configured, CONJUNCTS, LOOKS_AT, at_start, naming, effect, stages)
-"""Those of Zab with configurations that change."""
+"""The rules of Zab with configurations that change."""
