@@ -126,13 +126,13 @@ def layout(story: Story, labels: Labels, nexts: Sequence[Next] = ()) -> Layout:
     links = [
         (moment.step, event) for moment in story.moments for event in moment.shown if _is_link(event, lanes.processes)
     ]
-    for step, event in links:
-        lettering.link(lanes.x(event.sender), lanes.x(event.receiver), lanes.y(step))
-    crosses: dict[tuple[int, Event], float] = {
+    crosses: dict[tuple[int, Event], float] = {  # before the lines that they stand on are taken
         (step, event): lettering.cross(lanes.x(event.sender), lanes.x(event.receiver), lanes.y(step))
         for step, event in links
         if not isinstance(event, Mend)
     }
+    for step, event in links:
+        lettering.link(lanes.x(event.sender), lanes.x(event.receiver), lanes.y(step))
     rows = {each.message: row for row, each in enumerate(nexts) if each.message is not None}
     under_way = [each for each in flights if each.received is None]
     awaited = [lettering.awaited(each, rows[each.number]) for each in under_way if _is_awaited(each, rows)]
