@@ -60,6 +60,9 @@ ARCHIVED = {
     "zookeeper-old-config-epoch": "old-config-epoch-3.9.5",
     "zookeeper-unwritten-config": "unwritten-config-3.9.5",
     "zookeeper-two-lists": "two-lists-3.9.5",
+    "zookeeper-missed-activation": "missed-activation-3.9.5",
+    "zookeeper-promoted-observer": "promoted-observer-3.8.0",
+    "zookeeper-nobody-designated": "nobody-designated-3.9.5",
 }
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""
 PAGES = ("zookeeper-lost-write", *ARCHIVED)

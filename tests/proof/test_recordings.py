@@ -32,6 +32,8 @@ RECORDINGS = {
     "skipped-config-3.9.5": (156, "l.2.2", "server-5.0.log:500", "established lead", "epoch uniqueness", 0),
     "old-config-epoch-3.9.5": (115, "f.2.1", "packet 515", "initial history accepted", "primary integrity", -89),
     "two-lists-3.9.5": (69, "l.1.2", "server-1.1.log:431", "not choosable", "primary integrity", 35),
+    "promoted-observer-3.8.0": (99, "f.2.1", "packet 343", "delivered is a prefix", "total order", 11),
+    "nobody-designated-3.9.5": (55, "f.3.3", "server-3.0.log:232", "delivered is a prefix", "agreement", 0),
     "unwritten-config-3.9.5": (237, "f.2.1", "packet 461", "initial history accepted", "epoch uniqueness", -184),
     "stale-log-3.9.5": (96, "f.2.1", "packet 149", "initial history accepted", "total order", 14),
     "unforced-snapshot-3.9.3": (56, "f.2.1", "packet 523", "delivered is a prefix", "total order", 10),
@@ -39,7 +41,13 @@ RECORDINGS = {
 """For each recording how many events change the state of the abstraction; of which step the first event is no instance
 that is none, and what shows it; which conjunct is false; which property of clients or of III-A breaks first, and how
 many events later; a server that cannot start breaks none."""
-NO_DEPARTURE = {"healthy-3.8.0": 165, "2832-3.9.5": 40, "late-set-3.9.5": 70, "trunc-keeps-one-3.9.5": 75}
+NO_DEPARTURE = {
+    "healthy-3.8.0": 165,
+    "2832-3.9.5": 40,
+    "late-set-3.9.5": 70,
+    "trunc-keeps-one-3.9.5": 75,
+    "missed-activation-3.9.5": 76,
+}
 """Recordings of which each event is an instance, with the number of those that change the state."""
 PAGE = Path(__file__).parents[2] / "docs/proof.md"
 NOTES = Path(__file__).parents[2] / "docs/notes/proof.md"
