@@ -61,7 +61,7 @@ def test_no_frame_of_the_time_when_the_leader_followed_opens_a_channel() -> None
 
 
 def test_iterations_outlive_a_crash() -> None:
-    """What p2 was sent before it crashed is of an iteration that is over."""
+    """A message that p2 was sent before it crashed is of an iteration that is over."""
     old = (choices.Lead(1, (2,)), choices.Receive(1, 2), choices.Run(2, "delays"), choices.Receive(2, 1))
     back = (choices.Crash(2), choices.Recover(2), choices.Elect(2, 1), choices.Run(2, "arrives"))
     assert not [event for event in shown(*old, *back) if isinstance(event, Promise) and event.process == 2]

@@ -1,4 +1,4 @@
-"""What `scale` says of a reconfiguration, executed in the model of ZooKeeper: its second judge."""
+"""The second judge of `scale`: the model of ZooKeeper executes the runs that it tells of reconfigurations."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What packets tell of reconfigurations that decide too little."""
+"""Signs, in packets, of reconfigurations that decide too little."""
 
 from zabcheck.zookeeper.recording.records import AnyRecord, LoggedTxn, Passed, Sent
 from zabcheck.zookeeper.trace.configurations import RECONFIG, notes_on_configurations
