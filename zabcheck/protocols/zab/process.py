@@ -117,7 +117,7 @@ class Process(Struct, gc=False):
     instance: int = 0
     """The epoch of the last ready(e), while it may broadcast (DSN 2011, III)."""
 
-    # Of the channels over lossy links (`zabcheck.protocols.channel.below`).
+    # The channels over lossy links (`zabcheck.protocols.channel.below`).
     line: below.Line = below.NO_LINE
     """Durable."""
     ends: Mapping[ProcessId, below.End] = {}
