@@ -346,7 +346,7 @@ def proxy(
     to: Annotated[str, typer.Option(metavar="HOST:PORT,…", help="The servers of the service.")],
     out: Out = Path("history.jsonl"),
     seconds: Annotated[
-        float | None, typer.Option(metavar="S", min=0.1, help="How long; until Ctrl-C unless said.")
+        float | None, typer.Option(metavar="S", min=0.1, help="How long; by default until Ctrl-C.")
     ] = None,
     format: Formats = Format.text,
 ) -> int:

@@ -337,7 +337,7 @@ Steps = Annotated[
         metavar="N",
         min=1,
         max=MAX_STEPS,
-        help=f"The most steps of a run, about; by default {STEPS}. With `--switch elections=fle` twice as many.",
+        help=f"About how many steps a run may have; by default {STEPS}. With `--switch elections=fle` twice as many.",
     ),
 ]
 Quorums = Annotated[
@@ -347,6 +347,15 @@ Quorums = Annotated[
         metavar="Q",
         help="`majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`. By default each run of the swarm "
         "draws one of the first two; any other search takes the first.",
+    ),
+]
+FixedQuorums = Annotated[
+    str | None,
+    typer.Option(
+        "--quorums",
+        metavar="Q",
+        help="`majority`, `weights 3,1,1`, `sets 1+2,2+3,1+3` or `config 1,2,3`. By default majorities; of a protocol "
+        "whose configuration changes, one of all processes.",
     ),
 ]
 Settings = Annotated[

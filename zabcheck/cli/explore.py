@@ -17,13 +17,13 @@ from rich.progress import SpinnerColumn, TextColumn
 from zabcheck.cli.commands import (
     BadInput,
     Exec,
+    FixedQuorums,
     Format,
     Formats,
     Mutants,
     Properties,
     ProtocolFailed,
     Protocols,
-    Quorums,
     command,
     switches,
 )
@@ -155,14 +155,14 @@ PartialOrder = Annotated[
 Certified = Annotated[
     Path | None,
     typer.Option(
-        "--certify", metavar="SCHEDULE", help="Decide whether this counterexample is the shortest within what it uses."
+        "--certify",
+        metavar="SCHEDULE",
+        help="Decide whether this counterexample is the shortest within the bounds that it uses.",
     ),
 ]
 CheckpointFile = Annotated[
     Path | None,
-    typer.Option(
-        "--checkpoint", metavar="FILE", help="Write now and then, and on Ctrl-C, to this file how far the search is."
-    ),
+    typer.Option("--checkpoint", metavar="FILE", help="Save the search to this file now and then, and on Ctrl-C."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue from the --checkpoint, with the same options.")]
 Memory = Annotated[
@@ -191,7 +191,7 @@ def explore(
     cuts: Cuts = None,
     snapshots: Snapshots = None,
     change: Changes = None,
-    quorums: Quorums = None,
+    quorums: FixedQuorums = None,
     switch: Coarse = None,
     property: Properties = None,
     symmetry: Symmetry = True,

@@ -101,8 +101,8 @@ def summary_of(mutant: Mutant) -> str:
 
 
 @command
-def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule|node|history", help="Of what.")]) -> int:
-    """Print the JSON Schema of a line of a trace, of a node (--exec) or of a history of clients, or of a schedule."""
+def schema(what: Annotated[Schemas, typer.Argument(metavar="trace|schedule|node|history", help="The format.")]) -> int:
+    """Print the JSON Schema of a schedule, or of a line of a trace, of a node (--exec) or of a history of clients."""
     from zabcheck import schema as schemas
 
     sys.stdout.flush()

@@ -51,10 +51,10 @@ Chosen = Annotated[
         help="Only this known bug (may be repeated); see `zabcheck list`.",
     ),
 ]
-Seeds = Annotated[int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="How many searches for each bug.")]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=MOST_SEEDS, help="The number of searches for each bug.")]
 FirstSeed = Annotated[int, typer.Option("--seed", min=0, help="The seed of the first search; the others follow it.")]
-Runs = Annotated[int, typer.Option("--runs", min=1, help="At most how many runs a search.")]
-Seconds = Annotated[float, typer.Option("--seconds", min=0.0, help="At most about so many CPU seconds a search.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, help="The most runs of a search.")]
+Seconds = Annotated[float, typer.Option("--seconds", min=0.0, help="About how many CPU seconds a search may take.")]
 Out = Annotated[
     Path | None, typer.Option("--out", help="Write the shortest counterexample of each bug there, and the matrix.")
 ]

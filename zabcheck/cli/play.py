@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import webbrowser
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import groupby
@@ -23,17 +23,16 @@ from rich.text import Text
 from zabcheck.cli.commands import (
     BadInput,
     Exec,
+    FixedQuorums,
     Mutants,
-    Processes,
     Properties,
     ProtocolFailed,
     Protocols,
-    Quorums,
-    Settings,
     command,
     lessons,
     named,
     scenarios,
+    switches,
 )
 from zabcheck.cli.explain import Named, looks_like_trace, show_step, story_of, walk
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, opened, read
@@ -62,7 +61,7 @@ from zabcheck.play.naming import ROUND, named_at, told, typed
 from zabcheck.play.session import NotPossible, Option, Position, Session
 from zabcheck.protocols.base import Protocol, StepRaised
 from zabcheck.protocols.switch_settings import switches_of
-from zabcheck.search.run import DEFAULT_PROCESSES, named_by, replay_on
+from zabcheck.search.run import DEFAULT_PROCESSES, MAX_PROCESSES, named_by, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.choices import FAULTS, KINDS, AnyChoice, Choice, Lead, Quiesce, Snapshot
 from zabcheck.simulation.schedule import Schedule
@@ -116,6 +115,25 @@ AT_WILL = "faults and snapshots"
 """The title of the choices that can come at any time."""
 NAMES: dict[str, type[Choice]] = {str(kind.__struct_config__.tag): kind for kind in KINDS}
 
+ProcessCount = Annotated[
+    int | None,
+    typer.Option(
+        "--processes",
+        metavar="N",
+        min=1,
+        max=MAX_PROCESSES,
+        help=f"The number of processes; by default {DEFAULT_PROCESSES}.",
+    ),
+]
+FixedSwitches = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--switch",
+        metavar="NAME=VALUE",
+        autocompletion=switches,
+        help="Set a switch (may be repeated); see `zabcheck list switches`.",
+    ),
+]
 FromScenario = Annotated[
     str | None,
     typer.Option(
@@ -176,9 +194,9 @@ def play(
     protocol: Protocols = None,
     exec: Exec = None,
     mutant: Mutants = None,
-    processes: Processes = None,
-    quorums: Quorums = None,
-    switch: Settings = None,
+    processes: ProcessCount = None,
+    quorums: FixedQuorums = None,
+    switch: FixedSwitches = None,
     scenario: FromScenario = None,
     lesson: OfLesson = None,
     servers: OfServers = None,
@@ -193,17 +211,9 @@ def play(
     """Go on with a run by hand: step by step, back, and another way."""
     with bad_input_for(ValueError):
         select(property)
-    known, taken, layer, ensemble = file or scenario or lesson, None, None, None
+    known, taken, layer = file or scenario or lesson, None, None
     _check_beside(file, lesson, servers, on_zookeeper)
-    if on_zookeeper:
-        from zabcheck.cli.zookeeper.beside import Ensemble
-
-        ensemble = Ensemble(found_distribution(java, home, classpath), simulated, Flag())
-    else:
-        built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
-        for name, given in built.items():
-            if given is not None:
-                raise BadInput(f"--{name}: only with --on-zookeeper")
+    ensemble = _ensemble_of(on_zookeeper, simulated, java, home, classpath)
     if known is None:
         session = _begun(named(protocol, exec), mutant, processes or DEFAULT_PROCESSES, quorums, switch, property)
         if ensemble is not None:
@@ -212,12 +222,7 @@ def play(
         options = {"mutant": mutant, "processes": processes, "quorums": quorums, "switch": switch}
         if file is None and (lesson is None or not _is_file(lesson)):
             options |= {"protocol": protocol, "exec": exec}
-        for name, value in options.items():
-            if value:
-                raise BadInput(f"--{name}: only for a run that begins anew, {known} says it")
-        for name, value in {"scenario": scenario, "lesson": lesson}.items():
-            if value is not None and value != known:
-                raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
+        _check_known(known, options, {"scenario": scenario, "lesson": lesson})
         if file is not None and not is_link(file) and _is_trace(file):
             return _read_only(file, property, (protocol, exec), page)
         if lesson is None:
@@ -237,7 +242,36 @@ def play(
         _serve(desk, console)
     else:
         _Play(desk, console, sys.stdin.buffer).go_on()
-    session, taken = desk.session, desk.exercise
+    return _concluded(console, desk.session, desk.exercise)
+
+
+def _ensemble_of(
+    on_zookeeper: bool, simulated: bool, java: Path | None, home: Path | None, classpath: str | None
+) -> "Ensemble | None":
+    """Return the ensemble that does the run, None without --on-zookeeper. BadInput if only its options are given."""
+    if on_zookeeper:
+        from zabcheck.cli.zookeeper.beside import Ensemble
+
+        return Ensemble(found_distribution(java, home, classpath), simulated, Flag())
+    built = {"simulated": simulated or None, "java": java, "zookeeper-home": home, "classpath": classpath}
+    for name, given in built.items():
+        if given is not None:
+            raise BadInput(f"--{name}: only with --on-zookeeper")
+    return None
+
+
+def _check_known(known: str, decided: Mapping[str, object], names: Mapping[str, str | None]) -> None:
+    """Raise BadInput for an option that the run called `known` decides, or one that names another run."""
+    for name, value in decided.items():
+        if value:
+            raise BadInput(f"--{name}: only for a run that begins anew, {known} says it")
+    for name, other in names.items():
+        if other is not None and other != known:
+            raise BadInput(f"--{name}: expected nothing beside it to begin with, found {known}")
+
+
+def _concluded(console: Console, session: Session, taken: Exercise | None) -> int:
+    """Print the verdict on the task of a lesson, or on the run, when it is left; return the exit code."""
     with bad_input_for(ValueError):
         story = session.story()
     if story.raised is not None and not story.raised.is_modelled:

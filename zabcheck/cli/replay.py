@@ -43,7 +43,8 @@ Times = Annotated[
         "--times",
         metavar="N",
         min=1,
-        help="For a real ensemble: how often; 5 unless said, 1 for simulated servers in a saved order of threads.",
+        help="For a real ensemble: how many times; by default 5, or 1 for simulated servers with a saved order "
+        "of threads.",
     ),
 ]
 Simulated = Annotated[

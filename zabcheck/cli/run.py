@@ -60,7 +60,7 @@ from zabcheck.text.nodes import command_of
 from zabcheck.text.words import as_text, counted
 
 Seed = Annotated[int | None, typer.Option("--seed", min=0, help="The same seed gives the same search.")]
-Runs = Annotated[int, typer.Option("--runs", min=1, help="At least how many runs.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, help="The least number of runs.")]
 Out = Annotated[Path, typer.Option("--out", help="Where a counterexample is written.")]
 
 

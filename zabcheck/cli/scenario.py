@@ -31,7 +31,7 @@ from zabcheck.text.words import as_text, clean
 def scenario(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", autocompletion=scenarios, help="Which one: see `zabcheck list scenarios`."),
+        typer.Argument(metavar="NAME", autocompletion=scenarios, help="The scenario: see `zabcheck list scenarios`."),
     ],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write its schedule, trace, text and page there.")

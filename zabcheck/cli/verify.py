@@ -26,8 +26,9 @@ def verify(
     """Check the certificate of a proof with z3 and cvc5, and line by line without a solver.
 
     Each file has to be, word for word, an obligation that this version of zabcheck states; nothing else is given to the
-    solvers, which run in a process that can write nothing. What one of them proves, or a refutation, is proved; the
-    table says what each decided. A certificate that lacks obligations is a part, and no proof: exit code 3.
+    solvers, which run in a process that can write nothing. An obligation is proved if a solver or a
+    refutation proves it; the table has what each decided. A certificate that lacks obligations is no proof: exit
+    code 3.
     """
     with bad_input_for((certificate.BadCertificate, verifier.SolverMissing)):
         read = certificate.read(folder)

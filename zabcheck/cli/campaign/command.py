@@ -129,7 +129,7 @@ def campaign(
         bool, typer.Option("--sessions", help="With --zookeeper: have sessions do and suffer something, too.")
     ] = False,
     observers: Annotated[
-        int | None, typer.Option(min=0, max=2, help="With --zookeeper: how many servers more, that do not vote.")
+        int | None, typer.Option(min=0, max=2, help="With --zookeeper: how many more servers, which do not vote.")
     ] = None,
     disks: Annotated[
         bool, typer.Option("--disks", help="With --zookeeper: wipe and restore disks, and have their writes fail, too.")

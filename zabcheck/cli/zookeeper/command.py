@@ -66,7 +66,7 @@ def ensemble(
     ] = None,
     runs: Annotated[
         int | None,
-        typer.Option(min=1, help="How many runs; 100 unless said, 10 with --processes, 5 to 10 seconds each."),
+        typer.Option(min=1, help="How many runs; by default 100, or 10 with --processes, 5 to 10 seconds each."),
     ] = None,
     servers: Annotated[int, typer.Option(help="How many servers: 3 or 5.")] = 3,
     threads: Annotated[
@@ -75,7 +75,7 @@ def ensemble(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Have sessions change, delete and read nodes, move and end, too.")
     ] = False,
-    observers: Annotated[int, typer.Option(min=0, max=2, help="How many servers more, that do not vote.")] = 0,
+    observers: Annotated[int, typer.Option(min=0, max=2, help="How many more servers, which do not vote.")] = 0,
     disks: Annotated[
         bool,
         typer.Option(
@@ -103,7 +103,7 @@ def ensemble(
         typer.Option(
             metavar="N",
             min=0,
-            help="How often what simulated servers show is executed on real processes, too; 3 unless said.",
+            help="How many times to execute on real processes what simulated servers have shown; by default 3.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where recordings and reports are written.")] = Path("reports"),
