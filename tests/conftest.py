@@ -1,4 +1,4 @@
-"""What holds for all tests: no run leaves anything that another finds, none is timed, and what is collected stays.
+"""Rules for all tests: no run leaves anything that another finds, none is timed, and what is collected stays.
 
 A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many.
 

@@ -1,4 +1,4 @@
-"""Which planted bugs each file of tests finds by itself, as a table in Markdown.
+"""A table in Markdown of the planted bugs that each file of tests finds by itself.
 
     python -m tests.power                                   the folders below, every bug of the catalogue: hours
     python -m tests.power tests/search --bugs no-truncation this folder, this bug
@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 FOLDERS = tuple(f"tests/{name}" for name in ("protocols", "search", "invariants", "papers", "explore"))
 NORMAL = "not slow and not browser and not zookeeper and not kits"
 SECONDS = 3600.0
-"""How long the tests may take with one bug."""
+"""The time that the tests may take with one bug."""
 PLANTED, FOUND = "ZABCHECK_TESTS_PLANTED", "ZABCHECK_TESTS_FOUND"
 """Environment variables for the plugin: the name of the bug, or nothing; and the file to tell in which files fail."""
 

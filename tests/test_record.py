@@ -1,4 +1,4 @@
-"""What is recorded of a known bug: the shortest schedules, and what they say of its entry in the catalogue."""
+"""Records of known bugs: the shortest schedules, and what they say of their entries in the catalogue."""
 
 from pathlib import Path
 

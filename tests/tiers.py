@@ -1,4 +1,4 @@
-"""Which cases of a sweep `make test` runs. The slow tier runs the others, and CI runs both tiers."""
+"""The cases of a sweep that `make test` runs. The slow tier runs the others, and CI runs both tiers."""
 
 from collections.abc import Collection, Iterable
 from typing import Any

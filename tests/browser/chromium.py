@@ -1,4 +1,4 @@
-"""Which browser, and how it is started."""
+"""The browser of the tests: which one, and how it is started."""
 
 import os
 import shutil
@@ -26,7 +26,7 @@ MISSING = (
 
 
 def find(playwright: "Playwright") -> str | None:
-    """What ZABCHECK_BROWSER names, else one that is installed, else Playwright's own if it was downloaded."""
+    """Return what ZABCHECK_BROWSER names, else an installed browser, else Playwright's own if it was downloaded."""
     named = os.environ.get("ZABCHECK_BROWSER")
     if named:
         return named
@@ -36,5 +36,5 @@ def find(playwright: "Playwright") -> str | None:
 
 
 def launch(playwright: "Playwright", executable: str) -> "Browser":
-    """Without a window. It asks nothing of the network by itself."""
+    """Start a browser without a window. It asks nothing of the network by itself."""
     return playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))

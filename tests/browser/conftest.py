@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 HEIGHTS = {1600: 900, 360: 740}
-"""Of the window, by its width."""
+"""The height of the window, by its width."""
 Opened = Callable[..., AbstractContextManager["Page"]]
 
 

@@ -1,4 +1,4 @@
-"""Who does not see the page, or runs no scripts, has all of it."""
+"""All of a page is there for readers who do not see it, or run no scripts."""
 
 from typing import TYPE_CHECKING
 

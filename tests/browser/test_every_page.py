@@ -22,7 +22,7 @@ READ = RUNS[::2]
 """The pages whose rows are read at each width; how the others open is looked at."""
 each_read = pytest.mark.parametrize("path", READ, ids=[path.stem for path in READ])
 EXPLAINED = [path for path in RUNS if path not in READ and path.stem != "zookeeper-2307"]
-"""Without the run in which a server cannot start: it breaks no property, and no step of it decides anything."""
+"""The pages without that of a server that cannot start: it breaks no property, and no step of it decides anything."""
 each_explained = pytest.mark.parametrize("path", EXPLAINED, ids=[path.stem for path in EXPLAINED])
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ CONTRASTS = """
   return found;
 }
 """
-"""For each text that can be seen its contrast with what is behind it, its size, and where it is."""
+"""The contrast of each text that can be seen with what is behind it, its size, and its place."""
 
 
 @every_page
@@ -180,7 +180,7 @@ BROKEN_WORDS = """
 
 @each_explained
 def test_within_ten_seconds_one_sees_where_it_was_decided(browser: "Browser", path: Path) -> None:
-    """On the first screen of 1280 by 800 pixels is the diagram, and in it the step that decided."""
+    """The first screen of 1280 by 800 pixels has the diagram, and in it the step that decided."""
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto(path.as_uri())
     diagram = page.locator("#diagram").bounding_box()
@@ -230,7 +230,7 @@ ROWS = """
   return [frame.height, frame.right, said.textContent.trim().length, cut];
 })
 """
-"""Of each row's text its height, its right end, how long it is, and whether the words of the witness are cut off."""
+"""The height, right end and length of each row's text; True if the words of the witness in it are cut off."""
 
 
 @each_read

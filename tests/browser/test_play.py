@@ -53,7 +53,7 @@ def pressed(page: "Page", name: str) -> None:
 
 
 def test_a_violation_is_found_by_hand_undone_and_handed_on(visited: Visited) -> None:
-    """From three processes that are up: elect, let what comes first happen until p1 leads, ask it, sync, and look."""
+    """Three processes are up: elect, let what comes first happen until p1 leads, ask it, sync, and look."""
     with served(Session(mutated("zab", "commit-on-own-ack"), 3)) as server, visited(server) as page:
         verdict, branches = page.get_by_label("Verdict"), page.get_by_role("region", name="What was tried")
         nexts = page.get_by_role("list", name="Steps that may come next")

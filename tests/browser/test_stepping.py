@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 WITH_STEPS = [name for name in STORIES if name != "empty"]
 SHORT = [name for name in WITH_STEPS if name not in ("long", "left out")]
 LONGEST = 12
-"""How many entries of a sequence the table shows."""
+"""The number of entries of a sequence that the table shows."""
 Point = tuple[int, int]
 """A step's number, and a process."""
 
@@ -40,7 +40,7 @@ const press = (key) => document.body.dispatchEvent(new KeyboardEvent("keydown", 
 
 
 def tables(page: "Page", keys: list[str]) -> list[tuple[str, list[list[str]]]]:
-    """What is said after each key: which step, and the cells of the table."""
+    """Return the step, and the cells of the table, after each key."""
     found = page.evaluate(
         f"(keys) => {{ {SHOWN} return keys.map((key) => {{ press(key); return [where(), table()]; }}); }}", keys
     )
@@ -221,7 +221,7 @@ def past(story: Story, point: Point) -> set[Point]:
 
 @pytest.mark.parametrize("name", SHORT)
 def test_a_click_on_an_event_shows_what_happened_before_it(opened: Opened, name: str) -> None:
-    """And nothing else: by trying, for events of all processes."""
+    """Nothing else is shown: by trying, for events of all processes."""
     story = STORIES[name]()
     points = [(moment.step, process) for moment in story.moments for process in dict.fromkeys(took_part(moment))]
     some = {points[-1], *Random(2).sample(points, min(len(points), 6))}
@@ -291,7 +291,7 @@ def hidden_flights(page: "Page") -> list[str]:
 
 @pytest.mark.parametrize("name", ["usual", "hostile", "empty"])
 def test_what_is_copied_is_what_was_saved(opened: Opened, name: str) -> None:
-    """Also where it holds what is shown escaped."""
+    """Texts that are shown escaped are copied as they are."""
     story = STORIES[name]()
     with opened(name, permissions=["clipboard-read", "clipboard-write"]) as page:
         for title, content in (

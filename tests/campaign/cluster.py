@@ -18,7 +18,7 @@ import pyspark
 
 SPARK = Path(pyspark.__file__).parent
 START = 90
-"""How long a process may take to come up, in seconds."""
+"""The time that a process may take to come up, in seconds."""
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """To start takes half the CPU time, with a compiler and a garbage collector that have less to do."""
 
@@ -126,7 +126,7 @@ class Cluster:
 
 
 def kill(process: subprocess.Popen[bytes]) -> None:
-    """With all that it started and that did not leave its group, and at once."""
+    """Kill a process at once, with all that it started and that did not leave its group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(30)

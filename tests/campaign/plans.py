@@ -16,7 +16,7 @@ EVERY = tuple(kind.name for kind in select(WITHOUT_CLIENTS))
 
 
 def plan_of(runs: int = 30, *mutants: str | None, **changed: Any) -> Plan:
-    """Of parts of ten runs."""
+    """Return a plan of parts of ten runs."""
     plan = Plan(1, "zab", mutants or (None,), 1, runs, 10, "events", 100, 3, None, EVERY, {}, 3)
     return msgspec.structs.replace(plan, **changed)
 
@@ -28,7 +28,7 @@ def begun(folder: Path, plan: Plan) -> Store:
 
 
 def made(folder: Path, plan: Plan) -> Store:
-    """With all parts made, here and now."""
+    """Make all parts, here and now."""
     store = begun(folder, plan)
     maker = Maker(plan, store)
     for part in range(plan.parts):

@@ -68,7 +68,7 @@ class Made:
         self.maker: Maker | None = None
 
     def compare(self, out: Path) -> None:
-        """Whether every finished part there has the rows that it should, but for the CPU time; and the events."""
+        """Check that every finished part has the rows and events that it should, apart from the CPU time."""
         if self.maker is None:
             self.maker = Maker(plans.load((out / "campaign.json").read_bytes(), "plan"), Store(str(self.folder)))
         assert self.maker.plan == plans.load((out / "campaign.json").read_bytes(), "plan")
@@ -92,7 +92,7 @@ def finished(out: Path) -> dict[str, int]:
 
 
 def is_whole(out: Path) -> bool:
-    """Whether every part is there, and nothing that is half written."""
+    """Return True if every part is there, and nothing is half written."""
     return len(finished(out)) == PARTS and not [each for each in out.rglob(".*") if each.is_file()]
 
 

@@ -221,7 +221,7 @@ def test_resume_where_nothing_was_written_yet_begins(
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_comes_to_the_command_and_spark_below_it(number: int, tmp_path: Path) -> None:
-    """As a terminal or `timeout` sends it, to the group. Nothing is left in the folder for temporary files."""
+    """A terminal or `timeout` sends it to the group. Nothing is left in the folder for temporary files."""
     (tmp_path / "tmp").mkdir()
     running = subprocess.Popen(
         argv("campaign", "--runs", "4000", "--seed", "1", "--out", "it's", "--keep", "none"),

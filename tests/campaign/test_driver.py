@@ -36,7 +36,7 @@ MIXED = plan_of(60, None, "no-truncation")
 
 
 def written(store: Store) -> dict[str, int]:
-    """When each file of the folder was written."""
+    """Return the time at which each file of the folder was written."""
     return {str(path): path.stat().st_mtime_ns for path in Path(store.root).rglob("*") if path.is_file()}
 
 

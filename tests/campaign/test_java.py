@@ -1,4 +1,4 @@
-"""Which Java Spark gets: the machine's own if it is new enough, else the one from PyPI."""
+"""The Java that Spark gets: the machine's own if it is new enough, else the one from PyPI."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What a part of a campaign stores: the runs that the plan says, each as it was, and the same each time."""
+"""A part of a campaign stores the runs that the plan names, each as it was, and the same each time."""
 
 from collections import Counter
 from pathlib import Path

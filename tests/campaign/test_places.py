@@ -1,4 +1,4 @@
-"""What the folder of a campaign is called, by whom, and from where it is seen."""
+"""The names of a campaign's folder: for Arrow, for Spark, and from another folder."""
 
 from pathlib import Path
 

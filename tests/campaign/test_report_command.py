@@ -47,7 +47,7 @@ def _no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 @pytest.mark.usefixtures("_no_spark")
 def test_it_prints_the_report_and_writes_all_the_files(store: Store, zabcheck: Command) -> None:
-    """Of a campaign that has lost a part, and has a finding. It is small, so no Spark is needed."""
+    """The campaign has lost a part, and has a finding. It is small, so no Spark is needed."""
     root = Path(store.root)
     (root / "runs/part-000005.parquet").unlink()
     (root / "findings").mkdir()

@@ -1,4 +1,4 @@
-"""Of what Spark says, a line; the texts are Spark's own, shortened."""
+"""Errors of Spark in one line; the texts are Spark's own, shortened."""
 
 import pytest
 

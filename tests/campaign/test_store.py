@@ -14,12 +14,12 @@ from zabcheck.campaign.store import PLAN, Store, StoreError
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    """Of three parts, all made."""
+    """A campaign of three parts, all made."""
     return made(tmp_path, plan_of(12, steps=10))
 
 
 def message(store: Store, part: int = 0) -> str:
-    """Of what is wrong with a part, in one line without the folder's name."""
+    """Return the one line that names the fault of a part, without the folder's name."""
     with pytest.raises(StoreError) as raised:
         store.check_part(plan_of(12, steps=10), part)
     text = str(raised.value)

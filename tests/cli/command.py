@@ -34,7 +34,7 @@ DELIVERED: list[Event] = [Deliver(2, 0, A), Deliver(2, 0, B), Deliver(1, 0, A), 
 
 
 class Result(NamedTuple):
-    """What a command did."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -94,11 +94,11 @@ def raising_mutant() -> Mutant:
 
 
 def violation_in(verdicts: Sequence[Mapping[str, Any]], name: str) -> Any:
-    """Of JSON verdicts: what is said of one property."""
+    """Return the violation of one property in JSON verdicts."""
     [violation] = [verdict["violation"] for verdict in verdicts if verdict["property"] == name]
     return violation
 
 
 def statuses(verdicts: Sequence[Verdict | Mapping[str, Any]]) -> dict[str, str]:
-    """Of JSON verdicts: property to status."""
+    """Return the status of each property in JSON verdicts."""
     return {each["property"]: each["status"] for each in msgspec.to_builtins(verdicts)}

@@ -46,7 +46,7 @@ def whole(data: bytes) -> Edit:
 
 
 def message(zabcheck: Command, *arguments: str | Path) -> str:
-    """What is wrong."""
+    """Return the error message of the command."""
     before = sorted(Path().rglob("*"))
     result = zabcheck(*arguments)
     assert (result.code, result.out) == (2, "")

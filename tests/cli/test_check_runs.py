@@ -134,7 +134,7 @@ def long_trace(count: int = 50) -> list[Event]:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if every file were large."""
+    """Have every file count as a large one."""
     monkeypatch.setattr(check, "LARGE", 0)
 
 
@@ -174,7 +174,7 @@ def test_what_is_wrong_in_a_large_file_is_told_by_line(zabcheck: Command) -> Non
 
 @pytest.mark.slow
 def test_without_the_libraries_json_lines_are_read_and_parquet_is_refused(tmp_path: Path) -> None:
-    """As in an installation without the extra."""
+    """An installation without the extra is like this."""
     (tmp_path / "t.jsonl").write_bytes(b"".join(trace.dump(long_trace())))
     (tmp_path / "t.parquet").write_bytes(parquet_of(table_of([GOOD])).getvalue())
     program = (

@@ -76,7 +76,7 @@ def test_one_breach_of_several_promises_is_told_once(zabcheck: Command, broken: 
 
 
 def test_what_servers_were_recorded_to_do_is_told(zabcheck: Command) -> None:
-    """With its watches on children a client loses half of a watch for good (4471); a moved session misses an answer."""
+    """A client with watches on children loses half of a watch for good (4471); a moved session misses an answer."""
     for file, promise in (("4471-on-3.8.0", "persistent watches"), ("moved-on-3.9.5", "answer order")):
         result = zabcheck("clients", "check", DOCS / f"examples/zookeeper-{file}.jsonl")
         assert (result.code, result.out.splitlines()[-1]) == (1, f"FAIL: {promise} is broken")

@@ -95,7 +95,7 @@ def test_the_form_of_zookeeper_points_is_the_documented_one(zabcheck: Command) -
 def lost_write(
     schedule: EnsembleSchedule, distribution: Distribution, folder: Path, *names: object, **options: object
 ) -> Attempt:
-    """What a run came to in which ZooKeeper lost a write."""
+    """Return the result of a run in which ZooKeeper lost a write."""
     shutil.copytree(LOST_WRITE, folder, dirs_exist_ok=True)
     return Attempt(schedule, judge(folder), 4.5)
 
@@ -149,7 +149,7 @@ def test_the_form_of_gate_is_the_documented_one(zabcheck: Command, tmp_path: Pat
 
 
 def documented_kinds(text: str, title: str) -> dict[str, tuple[str, ...]]:
-    """Of the tables that begin with `title`: each kind with its fields."""
+    """Return each kind with its fields, from the tables that begin with `title`."""
     kinds = {}
     for table in re.findall(rf"^\| `{title}` \| fields .*\n\|---.*\n((?:\|.*\n)+)", text, re.MULTILINE):
         for row in table.splitlines():

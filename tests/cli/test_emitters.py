@@ -22,7 +22,7 @@ LOGS: dict[str, str] = dict(re.findall(r"```jsonl (\S+)\n(.*?)```", TEXT, re.DOT
 
 
 def printed(zabcheck: Command) -> str:
-    """What the command prints, as the text shows it."""
+    """Return the output of the command in the form in which the text shows it."""
     result = zabcheck(*COMMAND.split())
     assert (result.code, result.err) == (1, "")
     return "\n".join(line.rstrip() for line in result.out.rstrip().splitlines())
@@ -56,7 +56,7 @@ def test_the_verdict_that_is_shown_is_real(zabcheck: Command, tmp_path: Path, mo
 
 
 def test_a_delivery_before_the_broadcast_repairs_it(zabcheck: Command, tmp_path: Path) -> None:
-    """So the violation is the one that the text tells of."""
+    """The violation is then the one that the text tells of."""
     for name, log in LOGS.items():
         lines = log.splitlines(keepends=True)
         if name == "p3.jsonl":

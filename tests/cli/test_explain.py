@@ -269,7 +269,7 @@ def test_what_raised_is_written_too(tmp_path: Path, zabcheck: Command) -> None:
 
 
 def test_in_a_trace_without_messages_a_broadcast_comes_before_its_deliveries(files: Path, zabcheck: Command) -> None:
-    """So the page can tell what happened before a delivery."""
+    """The page can then tell what happened before a delivery."""
     zabcheck("explain", "few.jsonl", "--write", "few.html")
     page = (files / "few.html").read_text(encoding="utf-8")
     [data] = re.findall(r'id="data">(?:<!\[CDATA\[)?(\{.*?\})(?:\]\]>)?</script>', page)

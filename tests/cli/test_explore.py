@@ -297,7 +297,7 @@ def test_a_leader_that_does_not_get_on_is_shown(zabcheck: Command) -> None:
 
 
 def test_what_the_search_did_is_told(zabcheck: Command) -> None:
-    """What a follower hears from its old leader does not commute with this mutant, so nothing is reduced."""
+    """With this mutant, messages of a follower's old leader do not commute, so nothing is reduced."""
     few = ("--processes", "2", "--epochs", "1", "--timeouts", "0", "--format", "json")
     told = zabcheck("explore", "--mutant", "stale-proposal-accepted", *few).json
     assert (told["reduction"], told["symmetry"]) == (False, True)

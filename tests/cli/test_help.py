@@ -1,4 +1,4 @@
-"""What helps before anything is run: the order of the commands, an example of each, and the completion of a shell."""
+"""Help before anything is run: the order of the commands, an example of each, and the completion of a shell."""
 
 import re
 import shlex
@@ -52,7 +52,7 @@ def test_the_help_of_each_command_ends_with_an_example_that_can_be_called(
 def test_the_help_can_be_read_in_a_narrow_terminal(
     words: tuple[str, ...], zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What an option does has 25 columns at least; a flag takes no value; no line is cut or ends with blanks."""
+    """The text of an option has 25 columns at least; a flag takes no value; no line is cut or ends with blanks."""
     monkeypatch.setenv("COLUMNS", "60")
     lines = zabcheck(*words, "--help").out.splitlines()
     options = lines[lines.index("Options:") + 1 :]

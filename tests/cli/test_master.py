@@ -1,4 +1,4 @@
-"""What `--master` may be, and what is said of one that is not there: Java is not started for that."""
+"""Values of `--master`, and the message about a master that is not there: Java is not started for that."""
 
 import socket
 from pathlib import Path
@@ -13,7 +13,7 @@ EXPECTED = "expected local[N], spark://HOST:PORT, sc://HOST, k8s://URL or yarn"
 
 @pytest.fixture(autouse=True)
 def _no_session_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a process of its own: here, other tests may have started one, which would be taken."""
+    """Forget the session: other tests may have started one in this process, which would be taken."""
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
 
 

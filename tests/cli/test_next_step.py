@@ -130,7 +130,7 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
         1,
     ),
 }
-"""By case: a command line, the next step that its verdict names, with `*` for what differs, and what that ends with.
+"""Command lines, each with the next step that its verdict names (`*` for what differs) and how that ends.
 
 A run that is played without a word of the user is at its beginning, where nothing is exercised.
 """
@@ -160,7 +160,7 @@ def then(result: Result) -> str:
 
 
 def call(zabcheck: Command, step: str) -> Result:
-    """What a shell does with the line; the user puts the names of files in for `FILE...`."""
+    """Do as a shell does with the line; the user puts the names of files in for `FILE...`."""
     _, *words = split(step.replace("FILE...", "two.jsonl"), comments=True)
     result = zabcheck(*words)
     assert result.code in (0, 1, 3), result.err

@@ -1,4 +1,4 @@
-"""Where the output goes: narrow and wide terminals, pipes, files, and those that take no more of it."""
+"""Output to narrow and wide terminals, pipes, files, and those that take no more of it."""
 
 import os
 import pty
@@ -90,7 +90,7 @@ def test_no_line_ends_with_a_blank(arguments: list[str], zabcheck: Command) -> N
 def test_no_line_is_wider_than_the_terminal(
     arguments: list[str], columns: int, zabcheck: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """But for the verdict and a command to be copied, each one line, which the terminal breaks."""
+    """The verdict and a command to be copied are one line each, which the terminal breaks."""
     monkeypatch.setenv("COLUMNS", str(columns))
     lines = zabcheck(*arguments).out.splitlines()
     whole = ("what a user loses: ", *(f"{word}: " for word, _ in WORDS.values()))
@@ -111,7 +111,7 @@ def test_a_pipe_gets_no_escapes(arguments: list[str], tmp_path: Path) -> None:
 
 
 def in_a_terminal(arguments: list[str], cwd: Path, **variables: str) -> bytes:
-    """What a command writes to a terminal."""
+    """Return the output of a command to a terminal."""
     terminal, end = pty.openpty()
     child = subprocess.Popen(
         argv(*arguments), cwd=cwd, env=environment(TERM="xterm-256color", COLUMNS="100", **variables), stdout=end
@@ -144,7 +144,7 @@ C = {"PYTHONIOENCODING": "", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONU
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", ALL, ids=" ".join)
 def test_a_pipe_without_unicode_gets_ascii(arguments: list[str], tmp_path: Path) -> None:
-    """And no escapes."""
+    """A pipe gets no escapes either."""
     assert_ascii(process(*arguments, cwd=tmp_path, variables={"PYTHONIOENCODING": "ascii", "TERM": "xterm-256color"}))
 
 

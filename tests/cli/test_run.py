@@ -26,7 +26,7 @@ def without_seconds(result: Result) -> dict[str, object]:
 def test_a_protocol_without_a_bug_is_left_whole_and_what_the_runs_covered_is_told(
     zabcheck: Command, tmp_path: Path
 ) -> None:
-    """How many runs had each size, weights, and each kind of fault: that is all that a pass speaks of."""
+    """A pass speaks of nothing else: how many runs had each size, weights, and each kind of fault."""
     result = zabcheck(*SOUND_RUN)
     assert (result.code, result.err) == (0, "")
     for name in (*OF_THE_BROADCAST, *GOALS):

@@ -126,7 +126,7 @@ TAGS = [str(kind.__struct_config__.tag) for kind in (*KINDS, *get_args(AnyChoice
 
 
 def cannot_be_said(value: Any) -> bool:
-    """Whether there is in it what a schema takes for a whole number, or for a text, and the readers do not."""
+    """Return True if it holds a number or a text that a schema accepts and the readers do not."""
     everything = [value, *(container[key] for container, key in places(value))]
     keys = [key for container, key in places(value) if isinstance(container, dict)]
     return any(isinstance(each, float) and each.is_integer() for each in everything) or any(
@@ -151,7 +151,7 @@ def line_is_read(document: Any) -> bool:
 
 
 def schedule_is_read(document: Any) -> bool | None:
-    """None if it is refused for something that no schema can say."""
+    """Return True if a schedule is read; None if it is refused for something that no schema can say."""
     try:
         schedules.load(json.dumps(document).encode(), "x")
     except ScheduleError as error:
@@ -216,7 +216,7 @@ def test_what_fits_is_read_and_what_does_not_is_not_at_length() -> None:
 
 @pytest.mark.parametrize("old", ["1", '"a"'])
 def test_the_limits_of_the_schema_are_those_the_text_names(old: str) -> None:
-    """So that it can be left out above, and nothing else is."""
+    """The limits can then be left out above, and nothing else is."""
     line = '{"event":"halt","process":1,"incarnation":0,"reason":"a"}'
     changed = line.replace(old, {"1": "1.0", '"a"': r'"\ud800"'}[old])
     assert line_is_read(json.loads(line))

@@ -118,7 +118,7 @@ def raised_badly() -> Story:
 
 
 def told(events: Sequence[Event], unit: str = "line", folded: bool = False) -> Story:
-    """What is told of a trace, its header first and its end last."""
+    """Return the story of a trace, its header first and its end last."""
     header = events[0]
     assert isinstance(header, Header)
     placed = list(enumerate(events, 1))[1:-1]
@@ -141,7 +141,7 @@ def merged() -> Story:
 
 
 def long_schedule(requests: int) -> Schedule:
-    """As many transactions as there are `requests`, then a process delivers one alone: about 12 steps a request."""
+    """Return a run of so many requests, and then of a process that delivers one alone: about 12 steps a request."""
     everyone = (1, 2, 3)
     choices: list[AnyChoice] = [Lead(1, everyone), Settle(6)]
     for number in range(requests):
@@ -152,7 +152,7 @@ def long_schedule(requests: int) -> Schedule:
 
 @cache
 def long() -> Story:
-    """Of 2,000 steps, and a few more."""
+    """The story of a run of 2,000 steps, and a few more."""
     story = explain(long_schedule(197))
     assert 2000 <= len(story.moments) < 2020
     return story
@@ -209,4 +209,4 @@ STORIES: Mapping[str, Callable[[], Story]] = {
     "left out": left_out,
     "long": long,
 }
-"""By a name for each."""
+"""The stories, each by a name."""

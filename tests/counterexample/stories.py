@@ -53,7 +53,7 @@ def scheduled(name: str) -> Story:
 
 @cache
 def traced() -> Story:
-    """What the trace of the golden schedule tells alone."""
+    """The story that the trace of the golden schedule tells alone."""
     replayed = replay(schedules.load(SCHEDULE.read_bytes(), SCHEDULE.name))
     header, *events, _ = replayed.events
     assert isinstance(header, Header)

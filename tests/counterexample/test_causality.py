@@ -73,7 +73,7 @@ def primary(event: Broadcast) -> tuple[int, int, int]:
 
 @cache
 def taken_over(events: tuple[Event, ...]) -> dict[int, tuple[Txn, ...]]:
-    """What each restore took over, if somebody delivered it."""
+    """Return the sequence that each restore took over, if somebody delivered it."""
     prefixes = [(each.restore, each.prefix) for each in oracle.Reading(events).all_segments if each.restore is not None]
     found = {}
     for restored, prefix in prefixes:
@@ -88,7 +88,7 @@ def rules(events: Sequence[Event], relation: Relation) -> dict[Pair, str]:
 
 
 def distances(count: int, direct: dict[Pair, str]) -> dict[Pair, int]:
-    """How many rules it takes from one event to another: the transitive closure, one rule after the other."""
+    """Return the number of rules from one event to another: the transitive closure, one rule after the other."""
     after: list[list[int]] = [[b for b in range(count) if (a, b) in direct] for a in range(count)]
     found = {}
     for a in range(count):

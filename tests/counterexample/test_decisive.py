@@ -291,7 +291,7 @@ def check_claims(schedule: Schedule) -> None:
 
 
 def choices_before(schedule: Schedule, step: int | None) -> int | None:
-    """How many choices had been executed before this step; all of them for None, None for step 0."""
+    """Return the number of choices before this step: all of them for None, None for step 0."""
     if step == 0:
         return None
     simulator = simulator_of(schedule)
@@ -311,7 +311,7 @@ def executed(schedule: Schedule) -> list[Choice]:
 
 
 def avoids(schedule: Schedule, prefix: Sequence[Choice], continuation: Continuation, property_: str) -> bool:
-    """Whether this prefix with this end leaves the property whole, and somebody delivers what the leader broadcast."""
+    """Return True if this prefix with this end breaks nothing, and somebody delivers what the leader broadcast."""
     whole = structs.replace(schedule, choices=(*prefix, *continuation.choices))
     before = len(replay(structs.replace(schedule, choices=tuple(prefix)), [property_]).events) - 1
     again = replay(whole, [property_])

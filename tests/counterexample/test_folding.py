@@ -1,4 +1,4 @@
-"""What a broadcast does to many transactions, as few rows: causes stand above effects, and no arrow points upwards."""
+"""The events of a broadcast of many transactions as few rows: causes stand above effects, no arrow points upwards."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def folded(*events: Event) -> Story:
 
 
 def rows(story: Story) -> list[str]:
-    """What stands in each row: "p1 delivers …"."""
+    """Return the text of each row: "p1 delivers …"."""
     return [
         f"p{moment.process} " + "; ".join([moment.action, *(text for text, _ in moment.sent)]).strip("; ")
         for moment in story.moments

@@ -97,7 +97,7 @@ def test_every_property_has_a_case() -> None:
 
 
 def test_the_graph_says_what_came_before_and_nothing_twice() -> None:
-    """Of p2's four deliveries two are of use; what follows the witness is not shown."""
+    """Two of p2's four deliveries are of use; what follows the witness is not shown."""
     events = [*broadcasts(1, 1, A, B), *deliveries(2, A, B), *broadcasts(2, 2, D), *deliveries(3, D), *deliveries(2, D)]
     graph = graph_of("po causal order", [*events, *deliveries(4, A, B, D)])
     assert [text(graph, node) for node in graph] == [
@@ -184,7 +184,7 @@ def test_which_of_equal_events_are_meant_does_not_depend_on_how_logs_were_merged
 
 
 def shape(graph: nx.DiGraph) -> tuple[list[str], list[tuple[str, str, str, str | None]]]:
-    """What a reader sees of a graph, whatever its positions."""
+    """Return the graph as a reader sees it, without positions."""
     edges = [(text(graph, a), text(graph, b), edge["rule"], edge.get("mark")) for a, b, edge in graph.edges(data=True)]
     return sorted(text(graph, node) for node in graph), sorted(edges, key=str)
 

@@ -1,4 +1,4 @@
-"""For each property a trace that breaks it, and the edges that the graph of its counterexample marks."""
+"""Traces that break each property, and the edges that the graphs of their counterexamples mark."""
 
 from invariants import (
     ClientAck,

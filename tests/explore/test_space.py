@@ -191,7 +191,7 @@ def test_a_counterexample_is_as_short_with_symmetry_as_without_and_real(mutant: 
 
 
 def test_no_run_of_fewer_steps_breaks_anything() -> None:
-    """By all runs there are, each judged by itself."""
+    """All runs there are are judged, each by itself."""
     explored = found("commit-on-own-ack", Bounds(2, 1, 1, 0, 0))
     assert explored.broken is not None
     length = len(explored.choices)

@@ -1,4 +1,4 @@
-"""From what was printed or written to a hash: without what varies, data apart from words."""
+"""Turns what was printed or written into a hash: without what varies, data apart from words."""
 
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What a gate found, as CI systems read it: values in it come from users' code and may hold anything."""
+"""The report of a gate, as CI systems read it: values in it come from users' code and may hold anything."""
 
 import re
 from io import StringIO

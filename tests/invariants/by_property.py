@@ -1,4 +1,4 @@
-"""What the tests know of each property, found by its name.
+"""The parts of the tests that belong to one property, found by its name.
 
 The tests of a property are a module beside this one with `NAME = "its name"`. Its literal reading is the function
 `literal` of that module, or the one that is named after the property in `oracle`, `protocol_oracle`, `liveness_oracle`
@@ -35,17 +35,17 @@ def _literal(name: str) -> Literal | None:
 
 
 MODULES: dict[str, ModuleType] = _modules()
-"""By property: the module of its tests."""
+"""The module of the tests of each property."""
 
 LITERAL: dict[str, Literal] = {
     name: literal for name in (*PROPERTIES, *MODULES) if (literal := _literal(name)) is not None
 }
-"""By property: its literal reading."""
+"""The literal reading of each property."""
 
 OWN_TRACES: dict[str, Callable[[Random], list[Event]]] = {
     name: module.own_trace for name, module in MODULES.items() if hasattr(module, "own_trace")
 }
-"""By property: what makes random traces for it alone, if the module of its tests has such a function."""
+"""The makers of random traces for one property alone, where the module of its tests has such a function."""
 
 OF_CLIENTS = {name: literal for name, literal in LITERAL.items() if name in GROUPS["clients"]}
 """The literal readings of what clients were told and have read."""

@@ -39,7 +39,7 @@ def by_lines(lines: Sequence[Event], block: int, properties: Sequence[str] | Non
 
 
 def assert_agrees(found: Summary, verdicts: Sequence[Sequence[Verdict]]) -> None:
-    """What is said of a file is the sum of what is said of each run."""
+    """Assert that the verdicts on a file are the sum of those on each run."""
     assert found.runs == len(verdicts)
     for place, name in enumerate(found.names):
         each = [run[place] for run in verdicts]

@@ -28,7 +28,7 @@ def counting(reading: Reading) -> list[tuple[Stabilised, list[Local]]]:
 
 
 def is_down(log: Sequence[Local]) -> bool:
-    """Whether the last incarnation that a process is seen in crashed or halted, and that was the end of it."""
+    """Return True if the last incarnation that a process is seen in crashed or halted, and that was the end of it."""
     seen = [
         each for each in log if isinstance(each, Crash | Halt | Recover | Stabilised | Broadcast | Deliver | Restore)
     ]
@@ -42,7 +42,7 @@ def is_member(log: Sequence[Local], event: Stabilised) -> bool:
 
 
 def has(reading: Reading, process: int) -> set[Txn] | None:
-    """What the last incarnation of a process delivered, since its last snapshot; None if that is not on record."""
+    """Return what the last incarnation delivered, since its last snapshot; None if that is not on record."""
     shows = (Broadcast, Deliver, Restore, Crash, Recover, Halt, Stabilised)
     own = [event for event in reading.events if isinstance(event, shows) and event.process == process]
     if not own:
@@ -71,7 +71,7 @@ def convergence(reading: Reading) -> Finding:
 
 
 def is_behind(reading: Reading, event: Stabilised, even_if_only_broadcast: bool) -> bool:
-    """Whether a member lacked something when the event came; in merged logs nobody knows."""
+    """Return True if a member lacked something when the event came; in merged logs nobody knows."""
     if reading.order != "global":
         return True
     place = max(i for i, each in enumerate(reading.events) if each is event)
@@ -88,7 +88,7 @@ def is_among(cast: Cast, events: Sequence[Local]) -> bool:
 
 
 def reliable_delivery(reading: Reading) -> Finding:
-    """What any process delivered is delivered by every member of the quorum of a `Stabilised`."""
+    """A transaction that any process delivers is delivered by each member of the quorum of a `Stabilised`."""
     found: Found = []
     deliveries = [(txn, actor) for actor, sequence in all_sequences(reading) for txn in sequence]
     for event, _ in counting(reading):

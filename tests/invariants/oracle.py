@@ -36,7 +36,7 @@ class Segment:
         return tuple(dict.fromkeys([*(self.prefix or ()), *own]))
 
     def own(self) -> tuple[Txn, ...]:
-        """Of that, what it delivered itself."""
+        """The transactions among these that it delivered itself."""
         return self.sequence()[len(self.prefix or ()) :]
 
 
@@ -298,7 +298,7 @@ def _immediate(reading: Reading, goes_on: Callable[[Cast, Cast], bool] = _same_p
 
 
 def _had_in_any_incarnation(reading: Reading, cast: Cast) -> list[tuple[int, tuple[Txn, ...]]]:
-    """What the process had delivered when it broadcast, in each of its segments so far."""
+    """Return what the process had delivered when it broadcast, in each of its segments so far."""
     had = []
     for segment in reading.all_segments:
         process, incarnation = segment.actor
@@ -454,7 +454,7 @@ class Step:
 
 
 def _steps(events: Sequence[Event]) -> list[Step]:
-    """Of one process, in its order."""
+    """Return the steps of one process, in its order."""
     steps = []
     for place, then in enumerate(events):
         if not isinstance(then, Deliver):
@@ -475,7 +475,7 @@ def _steps(events: Sequence[Event]) -> list[Step]:
 
 
 def _came_to(event: Deliver | Restore, events: Sequence[Event]) -> Txn | None:
-    """What is delivered, or the only one of the snapshot's zxid that the process had delivered before."""
+    """Return the transaction delivered, or the only one of the snapshot's zxid that the process had delivered."""
     if isinstance(event, Deliver):
         return event.txn
     place = next(i for i, each in enumerate(events) if each is event)

@@ -244,7 +244,7 @@ def delivered_alone(run: Run) -> bool:
 
 
 def accepted_by_few_in_each_epoch(run: Run) -> bool:
-    """By every process, but by no quorum in one epoch."""
+    """Every process accepts it, but no quorum does in one epoch."""
     if run.leader is None:
         return False
     txn = run.new_txn()
@@ -257,7 +257,7 @@ def accepted_by_few_in_each_epoch(run: Run) -> bool:
 
 
 def accept_not_shown(run: Run) -> bool:
-    """What the histories that go on from there hold is not known."""
+    """Nobody knows the content of the histories that go on from there."""
     followers = [node for node in run.followers() if node.history == run.log[: len(node.history)]]
     if run.leader is None or not followers:
         return False

@@ -33,7 +33,7 @@ from invariants.events import Local
 from tests.invariants.oracle import Actor, Finding, Reading
 
 History = tuple[Zxid, int, int]
-"""As events tell one: its last zxid, its length, its hash."""
+"""A history as events tell it: its last zxid, its length, its hash."""
 
 EMPTY: History = NO_ZXID, 0, 0
 Found = list[tuple[Any, tuple[Event, ...]]]
@@ -68,7 +68,7 @@ def after(history: History, txns: Sequence[Txn]) -> History:
 
 
 def betas(reading: Reading, epoch: int) -> list[list[Txn]]:
-    """What each primary of an epoch broadcast, in its order."""
+    """Return the broadcasts of each primary of an epoch, in its order."""
     casts = [cast for cast in reading.casts if cast.event.epoch == epoch]
     return [[cast.txn for cast in casts if cast.primary == rho] for rho in {cast.primary for cast in casts}]
 
@@ -198,7 +198,7 @@ def durable(log: Sequence[Local]) -> History:
 
 
 def invariant_5(reading: Reading) -> Finding:
-    """What f delivers in the broadcast phase of e, above what it adopted or restored last, is a prefix of β_e there."""
+    """In the broadcast phase of e, f's deliveries above what it adopted or restored last are a prefix of β_e there."""
     found: Found = []
     exercised = False
     for log in logs(reading):
@@ -232,13 +232,13 @@ def invariant_5(reading: Reading) -> Finding:
 
 
 def was_wrong_before(sequence: Sequence[Txn], right: Sequence[Sequence[Txn]]) -> bool:
-    """Whether it is no prefix even without its last transaction."""
+    """Return True if it is no prefix even without its last transaction."""
     shorter = list(sequence[:-1])
     return bool(shorter) and all(list(beta[: len(shorter)]) != shorter for beta in right)
 
 
 def chosen(reading: Reading, is_quorum: Callable[[set[int]], bool] | None = None) -> Finding:
-    """What is delivered has been accepted by a quorum (by default the majority) in one epoch; in merged logs, ever."""
+    """A delivered transaction was accepted by a quorum (by default a majority) in one epoch; in merged logs, ever."""
     size = max((event.process for log in logs(reading) for event in log), default=1)
     is_quorum = is_quorum or (lambda members: 2 * len(members) > size)
     steps = [(event, *both) for event, both in zip(reading.events, told_histories(reading), strict=True)]
@@ -269,7 +269,7 @@ def chosen(reading: Reading, is_quorum: Callable[[set[int]], bool] | None = None
 
 
 def told_histories(reading: Reading) -> list[tuple[History, History]]:
-    """For each event what its process had adopted, and gone on with, before it and after it."""
+    """Return what the process of each event had adopted, and gone on with, before it and after it."""
     has: dict[int, History] = {}
     histories = []
     for event in reading.events:
@@ -284,7 +284,7 @@ def told_histories(reading: Reading) -> list[tuple[History, History]]:
 
 
 def contents_of(steps: Sequence[tuple[Event, History, History]]) -> dict[History, tuple[Txn, ...]]:
-    """What is in each history that can be put together, from the empty one, with what was accepted or broadcast."""
+    """Return the content of each history that can be put together from what was accepted or broadcast."""
     sent: dict[tuple[int, int, int], list[Txn]] = {}
     for event, _, _ in steps:
         if isinstance(event, Broadcast):
@@ -313,7 +313,7 @@ def contents_of(steps: Sequence[tuple[Event, History, History]]) -> dict[History
 
 
 def best_accepted(accepted: Sequence[Accept | Adopt]) -> list[Accept | Adopt]:
-    """How it was accepted in the epoch with the most processes: the least event of each."""
+    """Return its acceptances in the epoch with the most processes: the least event of each."""
 
     def order(event: Accept | Adopt) -> tuple[Any, ...]:
         history = () if isinstance(event, Accept) else (event.length, event.zxid, event.hash)
@@ -390,7 +390,7 @@ def shown_by(reading: Reading) -> dict[Txn, Event]:
 
 
 def all_sequences(reading: Reading) -> Iterator[tuple[Actor, tuple[Txn, ...]]]:
-    """What each segment delivered, those included that went on from what is not on record."""
+    """Yield the deliveries of each segment, also of one that went on from what is not on record."""
     yield from reading.segments
     for segment in reading.unmatched:
         yield segment.actor, segment.sequence()

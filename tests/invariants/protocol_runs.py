@@ -35,7 +35,7 @@ class Node:
     history: list[Txn] = field(default_factory=list)
     delivered: list[Txn] = field(default_factory=list)
     follows: bool = False
-    """Whether it is in the broadcast phase of the run's epoch."""
+    """True if it is in the broadcast phase of the run's epoch."""
 
     @property
     def actor(self) -> tuple[int, int]:
@@ -53,7 +53,7 @@ class Run:
         self.log: list[Txn] = []
         """I_e ∘ β_e of the epoch under way."""
         self.committed = 0
-        """How many of these may be delivered."""
+        """The number of these that may be delivered."""
         self.events: list[Event] = []
         self.defects: set[str] = set()
 

@@ -1,4 +1,4 @@
-"""What simulator runs showed: the saved counterexamples of all mutants.
+"""Events of simulator runs: the saved counterexamples of all mutants.
 
 Without the events of the environment, some of which belong to no process, so that the rest can be merged in any order.
 """
@@ -32,7 +32,7 @@ _BY_MAJORITY = {
 """The header of a trace that a test writes names no other quorum system."""
 
 RECORDED = {name: _recorder(schedule) for name, schedule in _BY_MAJORITY.items()}
-"""By the name of the schedule: what gives the events, in the order of time."""
+"""Makers of the events of each schedule by its name, in the order of time."""
 
 PROCESSES = {name: schedule.processes for name, schedule in _BY_MAJORITY.items()}
-"""By the name of the schedule: how many processes there are."""
+"""The number of processes of each schedule, by its name."""

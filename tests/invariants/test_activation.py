@@ -169,7 +169,7 @@ def literal(events: list[Event], first: Configuration, order: Order) -> tuple[st
 
 
 def accepting(events: list[Event], epoch: int, txn: Txn) -> set[int]:
-    """Who has accepted `txn` in `epoch`."""
+    """Return the processes that have accepted `txn` in `epoch`."""
     proposals = {each.process for each in events if isinstance(each, Accept) and (each.epoch, each.txn) == (epoch, txn)}
     initial = {
         each.process for each in events if isinstance(each, Adopt) and each.epoch == epoch and each.zxid >= txn.zxid

@@ -30,7 +30,7 @@ def test_one_process_that_delivers_does_not_exercise_it() -> None:
 
 
 def test_a_process_may_catch_up() -> None:
-    """What the processes delivered is compared when the trace ends, not on the way there."""
+    """The deliveries of the processes are compared when the trace ends, not on the way there."""
     apart = [*deliveries(1, A), *deliveries(2, B)]
     assert judge(NAME, apart).status == "violated"
     assert judge(NAME, [*apart, *deliveries(1, B)]).status == "holds"

@@ -64,7 +64,7 @@ def lines_an_event(events: Sequence[Event]) -> float:
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_a_trace_four_times_as_long_costs_no_more_an_event(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in a trace that is so long that nothing may be compared with all the rest while it comes."""
+    """The trace is so long that nothing may be compared with all the rest while it comes."""
     for module in (agreement, ladis_causal_order, po_causal_order, strict_causality):
         monkeypatch.setattr(module, "_WORK", 0)
         monkeypatch.setattr(module, "_WORK_AN_EVENT", 0)

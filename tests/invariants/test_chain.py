@@ -11,7 +11,7 @@ from invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid, chain_hash
 from tests.tiers import sweep
 
 LENGTHS = (100_000, 1_000_000)
-"""Of long chains: recursion would overflow the stack with either."""
+"""Operations on long chains: recursion would overflow the stack with either."""
 
 
 def ascending(rng: Random, length: int) -> list[Txn]:

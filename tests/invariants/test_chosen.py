@@ -166,7 +166,7 @@ def test_a_process_that_adopted_a_history_that_is_not_known_may_have_accepted_an
 
 @both_orders
 def test_it_is_known_from_when_it_can_be_put_together(order: Order) -> None:
-    """From what others accepted after it, too, and whoever went on from it meanwhile."""
+    """It is put together from what others accepted after it, too, and whoever went on from it meanwhile."""
     start = [*BEGUN[2:], adopt(3, 1, A), *accepts(3, 1, B), adopt(2, 2, A, B)]
     known, delivered = accepts(1, 1, A), deliveries(2, A)
     for also in ([adopt(3, 2, A, B)], accepts(3, 2, A)):

@@ -122,7 +122,7 @@ def test_a_property_by_itself_is_judged_as_by_a_judge(name: str, seeds: range) -
 
 
 def test_every_property_is_counted_or_looks_at_events_of_its_own() -> None:
-    """So that a trace without such events can be judged by counting."""
+    """A trace without such events can then be judged by counting."""
     life = {Broadcast, Deliver, Restore, Crash, Recover, Halt}
     for name, kind in PROPERTIES.items():
         assert kind.looks_at is not None, f"{kind.__name__} does not say what it looks at: see `Invariant.looks_at`"
@@ -210,7 +210,7 @@ def test_merged_logs_that_are_in_order_are_judged_by_counting() -> None:
 
 @cache
 def searched() -> list[list[Event]]:
-    """What searches show of the reference protocol: crashes, snapshots, repeated deliveries, lost transactions."""
+    """Return traces of searches of the reference protocol: crashes, snapshots, repeated deliveries, lost writes."""
     runs: list[list[Event]] = []
 
     def on_run(run: Run) -> None:
@@ -334,7 +334,7 @@ def test_the_saved_counterexamples_are_judged_as_by_a_judge() -> None:
 
 
 def long_run(count: int) -> list[Event]:
-    """So many transactions of three epochs, delivered by three processes, of which one goes on from a snapshot."""
+    """Return a run of so many transactions of three epochs at three processes, one of which goes on from a snapshot."""
     events: list[Event] = []
     sequence: list[Txn] = []
     for number in range(1, count + 1):

@@ -22,7 +22,7 @@ BATCHES = (3, 8, 11, 1000)
 
 
 def said(file: Callable[[], File], batch: int = 1 << 16) -> str:
-    """What is wrong with a file."""
+    """Return the error message about a file."""
     with pytest.raises(TraceError) as raised:
         file().judge(PROPERTIES.values(), batch)
     message = str(raised.value)

@@ -19,7 +19,7 @@ from zabcheck.counterexample.explanation.sentences import EXPLAINED
 from zabcheck.mutants.catalogue import CATALOGUE
 
 NOT_BROKEN_BY_A_RUN = ("clock", *GROUPS["clients"])
-"""What no simulated run can break, whatever its bug: its events are in the order of time, and it has no clients."""
+"""The properties that no simulated run can break: its events are in the order of time, and it has no clients."""
 
 
 def missing(kind: type[Invariant]) -> Iterator[str]:
@@ -62,7 +62,7 @@ def _declared(kind: type[Invariant]) -> set[str]:
 
 
 def _calls(module: ModuleType, function: str) -> bool:
-    """Whether an assertion of the module compares what this function returns."""
+    """Return True if an assertion of the module compares what this function returns."""
     compared = (part for node in _nodes(module) if isinstance(node, ast.Compare) for part in ast.walk(node.left))
     return any(isinstance(each, ast.Call) and getattr(each.func, "id", None) == function for each in compared)
 

@@ -175,14 +175,14 @@ def literal(reading: Reading) -> Finding:
 
 
 def before(reading: Reading, event: Quiescent) -> list[Event]:
-    """What this incarnation did before the event, in its own order."""
+    """Return what this incarnation did before the event, in its own order."""
     own = [each for each in reading.events if getattr(each, "process", 0) == event.process]
     until = own[: next(i for i, each in enumerate(own) if each is event)]
     return [each for each in until if getattr(each, "incarnation", None) == event.incarnation]
 
 
 def had(reading: Reading, event: Quiescent) -> tuple[Txn, ...] | None:
-    """What this incarnation had delivered when it came to rest; None if that is not on record."""
+    """Return what this incarnation had delivered when it came to rest; None if that is not on record."""
     done = [each for each in before(reading, event) if isinstance(each, Broadcast | Deliver | Restore)]
     if not done:
         return ()

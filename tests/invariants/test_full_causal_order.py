@@ -79,7 +79,7 @@ def test_a_schedule_that_is_said_to_violate_it_is_judged_by_it() -> None:
 
 @pytest.mark.parametrize("order", ["global", "per-process"])
 def test_it_says_what_its_sentence_says(order: Order) -> None:
-    """On random traces, read word for word over all pairs."""
+    """Random traces are judged, and the sentence is read word for word over all pairs."""
     statuses: Counter[str] = Counter()
     for seed in range(150):
         events = random_trace(seed).events

@@ -24,7 +24,7 @@ def test_one_epoch_does_not_exercise_it() -> None:
 
 
 def test_a_process_that_never_delivers_the_earlier_one_is_not_judged() -> None:
-    """If a process delivers *both*: a gap is for the other properties to report."""
+    """The property is about a process that delivers *both*: a gap is for the other properties to report."""
     assert judge(NAME, [*BROADCASTS, *deliveries(3, D)]).status == "not exercised"
 
 

@@ -54,7 +54,7 @@ def test_an_epoch_for_which_nobody_provided_any_has_no_initial_history() -> None
 
 
 def test_the_history_of_any_follower_will_do() -> None:
-    """Which of them has to be chosen is another matter."""
+    """It is another matter which of them has to be chosen."""
     provided: list[Event] = [*EPOCH_1, *accepts(1, 1, A), ack_epoch(1, 2, 1, A), ack_epoch(2, 2, 1)]
     for history in ([], [A]):
         verdict = judge(NAME, [*provided, adopt(2, 2, *history)])

@@ -43,7 +43,7 @@ def by_name(verdicts: Iterable[Verdict]) -> dict[str, str]:
 
 
 def total_size(value: object, seen: set[int]) -> int:
-    """How many entries the containers hold that can be reached from here."""
+    """Return the number of entries in the containers that can be reached from here."""
     if id(value) in seen or isinstance(value, type | Callable):
         return 0
     seen.add(id(value))
@@ -59,7 +59,7 @@ def total_size(value: object, seen: set[int]) -> int:
 
 
 def operations(act: Callable[[], object]) -> int:
-    """How many function calls it takes, of Python and of C."""
+    """Return the number of function calls that it takes, of Python and of C."""
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

@@ -32,7 +32,7 @@ def test_a_primarys_first_transaction_does_not_exercise_it() -> None:
 
 
 def test_it_holds_for_all_pairs_not_for_some() -> None:
-    """That a and c are delivered in order is no excuse for what happened to b."""
+    """The right order of a and c is no excuse for what happened to b."""
     events = [*broadcasts(1, 1, A, B, C), *deliveries(2, A, C)]
     assert witness(judge(NAME, events)) == (Broadcast(1, 0, 1, B), Broadcast(1, 0, 1, C), Deliver(2, 0, C))
     events = [*broadcasts(1, 1, A, B, C), *deliveries(2, A, C, B)]

@@ -104,7 +104,7 @@ def test_what_is_broadcast_comes_before_it_is_delivered_and_a_snapshot_after_it(
 
 
 def test_a_violation_is_seen_before_the_end_of_a_file() -> None:
-    """Which a file after the other would not do."""
+    """Reading one file after the other would not show it."""
     txns = [Txn(Zxid(1, counter), "x") for counter in range(1, 1001)]
     swapped = [txns[0], txns[2], txns[1], *txns[3:]]
     logs = [broadcasts(1, 1, *txns), deliveries(2, *txns), deliveries(3, *swapped)]

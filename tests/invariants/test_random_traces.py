@@ -308,7 +308,7 @@ def zxids_ascend(reading: Reading) -> bool:
 def test_in_the_order_of_time_a_violation_of_invariants_4_and_5_is_found_when_it_happens(
     name: str, seeds: range
 ) -> None:
-    """So a search need not wait for the end; that there was none after all may still turn out."""
+    """A search need not wait for the end; it may still turn out that there was none after all."""
     for seed in seeds[::4]:
         events = SOURCES[name].events(seed)
         judge = Judge(select(["invariant 4", "invariant 5"]), "global")

@@ -1,4 +1,4 @@
-"""What is broken for good need not be judged any further."""
+"""A property that is broken for good need not be judged any further."""
 
 from invariants import Broadcast, Deliver, Event, Judge, Txn, Zxid, select
 from tests.invariants.traces import random_trace

@@ -25,6 +25,6 @@ KITS = {
     "rust": Kit(f"{BUILT}/zab-rust", "propose-to-acked-only", "core"),
 }
 OTHERS = [name for name in KITS if name != "python"]
-"""Those whose tests need more than Python."""
+"""The kits whose tests need more than Python."""
 SAVES = ("python", "go", "javascript", "cpp")
-"""Those whose nodes save and restore their state."""
+"""The kits whose nodes save and restore their state."""

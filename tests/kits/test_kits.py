@@ -30,7 +30,7 @@ LATER = [pytest.param(name, marks=pytest.mark.kits) for name in KITS]
 JUDGED = ("core", "causality", "protocol")
 
 ODD = '"\\/\n\t\x01\x7f é\u2028語😀</script>&'
-"""What JSON writes with escapes, or can write so, and characters of one to four bytes."""
+"""Characters that JSON writes with escapes, or can write so, and characters of one to four bytes."""
 
 
 def drawn(seed: int, steps: int) -> Schedule:
@@ -42,7 +42,7 @@ def drawn(seed: int, steps: int) -> Schedule:
 
 
 def shown(protocol: Protocol, schedule: Schedule) -> list[Event]:
-    """What the processes show when a protocol goes through a schedule."""
+    """Return what the processes show when a protocol goes through a schedule."""
     named = schedule_of(protocol.name, None, 3, schedule.choices, quorums=schedule.quorums, switches=schedule.switches)
     run = replay_on(protocol, named, ("core",))
     assert run.raised is None, run.raised.traceback
@@ -96,7 +96,7 @@ def test_it_does_so_at_length(name: str) -> None:
 @pytest.mark.parametrize("switches", [COARSE, replace(COARSE, sync="separate")], ids=["atomic", "separate"])
 @pytest.mark.parametrize("name", SAVES)
 def test_a_search_of_every_state_finds_the_same(name: str, switches: Switches) -> None:
-    """But for the time-outs that change nothing: nodes are told of them."""
+    """Only time-outs that change nothing differ: nodes are told of them."""
     bounds = Bounds(processes=2, epochs=2, txns=2, timeouts=0, crashes=1)
     ours, kit = (
         explore(each, bounds=bounds, switches=switches, properties=JUDGED, symmetry=False, reduction=False)

@@ -11,12 +11,12 @@ TIMEOUT = 600
 
 
 def failing_tests(folder: Path, *options: str) -> str:
-    """What pytest prints of the tests in `folder`; some have to fail."""
+    """Return the output of pytest on the tests in `folder`; some have to fail."""
     return _printed(folder, options, status=1)
 
 
 def passing_tests(folder: Path, *options: str) -> str:
-    """What pytest prints of the tests in `folder`; all have to pass."""
+    """Return the output of pytest on the tests in `folder`; all have to pass."""
     return _printed(folder, options, status=0)
 
 

@@ -149,7 +149,7 @@ def test_imports_go_down_only(floors: tuple[tuple[str, ...], ...]) -> None:
 
 
 def test_every_room_is_there() -> None:
-    """And every module that may import a library does: a name that is left behind would let in whatever takes it."""
+    """So is every module that may import a library: a name that is left behind would let in whatever takes it."""
     floors = [floor for plan in (HOUSE, ENSEMBLE, COUNTEREXAMPLE, EXPLORE) for floor in plan]
     assert [room for floor in floors for room in floor if room not in MODULES] == []
     idle = [(library, each) for library, where in LIBRARIES for each in where if not _imports_within(library, each)]
@@ -161,7 +161,7 @@ def _imports_within(library: str, package: str) -> bool:
 
 
 def test_every_module_has_a_floor() -> None:
-    """But the package itself, which each module of it is in."""
+    """The package itself has none, as each module is in it."""
     assert [module for module in MODULES if room(module, HOUSE) == room("zabcheck", HOUSE)] == [
         "zabcheck",
     ]
@@ -199,7 +199,7 @@ SHOWS = (
     "zabcheck.gate.report",
     "zabcheck.cli",
 )
-"""What draws and prints."""
+"""The packages that draw and print."""
 
 
 def test_the_invariants_need_msgspec_and_nothing_else() -> None:
@@ -295,7 +295,7 @@ EXTRAS = {
 
 
 def test_nothing_is_imported_that_is_not_required() -> None:
-    """But for pytest: only pytest loads its plugin."""
+    """Only pytest loads its plugin."""
     allowed = {*sys.stdlib_module_names, "zabcheck", *REQUIRED, *EXTRAS}
     modules = [module for module in MODULES if module != "zabcheck.pytest_plugin"]
     assert {name for module in modules for name in imports(module) if name.partition(".")[0] not in allowed} == set()

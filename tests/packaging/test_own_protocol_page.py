@@ -100,7 +100,7 @@ def test_the_code_of_the_page_is_all_that_there_is(page: Path, outputs: int) -> 
 
 
 def test_the_docstring_of_the_module_names_all_that_a_process_can_call() -> None:
-    """What is public in the class is documented, and what it calls is in the overview."""
+    """All that is public in the class is documented, and all that it calls is in the overview."""
     public = [name for name in vars(zabcheck.Process) if not name.startswith("_")]
     effects = [name for name in public if f"def {name}(self" in CALLS]
     assert own.__doc__ is not None

@@ -1,4 +1,4 @@
-"""What pytest shows of a test of zabcheck, with the plugin and without it."""
+"""The output of pytest for a test of zabcheck, with the plugin and without it."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def test_of_somebody_else():
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """With those tests."""
+    """Make a folder with those tests."""
     (tmp_path / "test_mine.py").write_text(TESTS)
     return tmp_path
 

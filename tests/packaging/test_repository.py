@@ -1,4 +1,4 @@
-"""What holds for every file of the repository."""
+"""Rules for every file of the repository."""
 
 import ast
 import lzma
@@ -101,7 +101,7 @@ def test_the_pinned_versions_are_among_those_that_are_allowed() -> None:
 
 
 def test_what_the_dependencies_need_in_turn_is_pinned_too() -> None:
-    """As far as the pinned versions are installed here, so that they can be asked."""
+    """The pinned versions are asked, as far as they are installed here."""
     pinned = constraints()
     installed = {canonicalize_name(each.name): each for each in distributions()}
     waiting = [canonicalize_name(requirement.name) for requirement in required()]

@@ -61,7 +61,7 @@ def install(folder: Path, *what: str) -> Path:
 
 
 def run(installed: Path, *command: str, code: int = 0) -> str:
-    """What a command of the fresh environment prints."""
+    """Return the output of a command in the fresh environment."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(installed / command[0]), *command[1:]],
@@ -144,7 +144,7 @@ print(zabcheck.invariants.__file__, zabcheck.__file__, sep="\\n")
 
 @pytest.mark.slow
 def test_the_sources_can_be_installed_in_place(wheel: Path, tmp_path: Path) -> None:
-    """As `make` does it; `invariants` can be imported then, too, and is the same."""
+    """`make` does it so; `invariants` can be imported then, too, and is the same."""
     sources = wheel.parents[1] / "sources"
     scripts = install(tmp_path, "--editable", str(sources))
     code = "import invariants.columns, zabcheck; print(zabcheck.__file__, zabcheck.invariants is invariants)"

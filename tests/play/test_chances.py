@@ -1,4 +1,4 @@
-"""How likely a property breaks from each position of a run, and a run from here that breaks one."""
+"""The chance that a property breaks from each position of a run, and a run from here that breaks one."""
 
 import pytest
 from msgspec.structs import replace

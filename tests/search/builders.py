@@ -17,7 +17,7 @@ RECORDED: dict[str, Schedule] = {
     path.stem: load(path.read_bytes(), path.name)
     for path in sorted((Path(__file__).parents[1] / "schedules").glob("*.json"))
 }
-"""By mutant and property."""
+"""The recorded schedules, by mutant and property."""
 
 
 _ZABS = weights_for(PROTOCOLS["zab"])
@@ -41,17 +41,17 @@ def simulator_of(schedule: Schedule) -> Simulator:
 
 
 def minimised(schedule: Schedule, property_: str, seconds: float = SECONDS) -> Schedule:
-    """What is left of this schedule, on the protocol that it names."""
+    """Minimise this schedule, on the protocol that it names."""
     return minimise(named_by(schedule), schedule, property_, seconds)
 
 
 def failure_of(schedule: Schedule, property_: str) -> Failure | None:
-    """How this schedule breaks the property; None if it does not."""
+    """Return the failure of this schedule to keep the property; None if it keeps it."""
     return breaks(named_by(schedule), schedule, property_)
 
 
 def breaks_alone(schedule: Schedule) -> bool:
-    """Whether the property that the schedule names is broken, judged by nothing else."""
+    """Return True if the property that the schedule names is broken, judged by nothing else."""
     assert schedule.violates is not None
     return broken(schedule, [schedule.violates]) == [schedule.violates]
 

@@ -191,7 +191,7 @@ def test_goals_fork_apart() -> None:
 
 
 def test_goals_of_one_identity_are_reached_alike() -> None:
-    """What two runs have shown in another order, or earlier, makes no difference to what they reach from then on."""
+    """The past of two runs, in another order or earlier, makes no difference to what they reach from then on."""
     accepted: list[Event] = [Accept(2, 0, 1, B), Accept(3, 0, 1, B)]
     befores = [DELIVERED_BY_1 + accepted, DELIVERED_BY_1 + accepted[::-1], [Truncate(1, 0, A.zxid, 1), *DELIVERED_BY_1]]
     befores[2] += accepted
@@ -220,7 +220,7 @@ def test_what_decides_about_goals_is_told_apart() -> None:
 
 @pytest.mark.parametrize("runs", sweep((40, 300), normal=(40,)))
 def test_fewer_goals_need_less_knowledge(runs: int) -> None:
-    """Of runs that are one but for some goals, each continuation reaches the same other ones."""
+    """If runs are one but for some goals, each continuation of theirs reaches the same other goals."""
     compared: Counter[str] = Counter()
     for seed in range(runs):
         rng = Random(seed)

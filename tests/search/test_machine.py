@@ -102,7 +102,7 @@ def test_any_number_of_processes_can_be_searched(processes: int) -> None:
 
 @pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (3, 300), (5, 300)], normal=[]))
 def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number: int) -> None:
-    """Of the coarse ones one cannot tell from what they executed; each has its rule."""
+    """Coarse faults cannot be told from what they executed; each has its rule."""
     runs: list[set[type[Choice]]] = []
 
     def on_run(run: Run) -> None:
@@ -138,7 +138,7 @@ def test_rules_make_coarse_faults_too() -> None:
 
 @pytest.mark.slow
 def test_what_is_paused_wakes_again_as_a_rule() -> None:
-    """And what is wrong with a link is repaired: at the end of most runs nothing is."""
+    """A fault of a link is repaired as well: at the end of most runs there is none."""
     paused, disturbed, runs = 0, 0, 0
 
     def on_run(run: Run) -> None:

@@ -47,7 +47,7 @@ def machine(tmp_path: Path) -> type[Machine]:
 
 
 def message(machine: type[Machine]) -> str:
-    """What the test of this machine fails with."""
+    """Return the message with which the test of this machine fails."""
     result = unittest.TestResult()
     machine.TestCase("runTest").run(result)
     [(_, said)] = result.failures + result.errors

@@ -1,4 +1,4 @@
-"""What is left of a schedule breaks the same property, and cannot do without any of its choices."""
+"""A minimised schedule breaks the same property, and cannot do without any of its choices."""
 
 import pytest
 from msgspec import structs
@@ -160,7 +160,7 @@ def test_without_time_the_violation_is_handed_back_all_the_same() -> None:
 
 
 def test_values_become_plain() -> None:
-    """What a client asks for, which record is altered, and how many writes a crash leaves, if they do not matter."""
+    """Values that do not matter: of a request, of an altered record, of the writes that a crash keeps."""
     before = (Lead(1, (2,)), Settle(9), Request(1, "x"), Settle(9), Request(1, "y"), Settle(9))
     after = (Corrupt(1, 1), Crash(1, 3), Recover(1), Lead(1, (2,)), Settle(9))
     found = minimised(schedule_of("zab", "ignore-digest", 2, (*before, *after)), "invariant 4")

@@ -67,7 +67,7 @@ def test_it_is_told_apart_from_every_other(mutant: str) -> None:
 
 @each_mutant
 def test_the_property_that_is_named_first_breaks_first(mutant: str) -> None:
-    """When all are judged together, in the shortest run in which one breaks before the end, if there is such a run."""
+    """It does if all are judged together, in the shortest run in which one breaks before the end, if there is one."""
     replays = [replay(schedule) for schedule in RECORDED.values() if schedule.mutant == mutant]
     detections = [(replayed.steps, detected) for replayed in replays if (detected := detected_in(replayed))]
     first = CATALOGUE[mutant].breaks[0]
@@ -145,7 +145,7 @@ def test_the_state_that_a_mutant_adds_is_treated_like_all_state(mutant: str) -> 
 
 
 def test_acks_of_old_connections_are_the_followers_under_other_names_too() -> None:
-    """With five processes: the ACK that process 3 gave before counts as one more of process 3."""
+    """There are five processes: the ACK that process 3 gave before counts as one more of process 3."""
     rename, identity = PROTOCOLS["zab"].rename, PROTOCOLS["zab"].identity
     assert rename is not None
     assert identity is not None

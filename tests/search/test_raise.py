@@ -28,14 +28,14 @@ RAISING, AT_ONCE, AFTER_ALL = (
 
 
 def found(name: str) -> ProtocolRaised:
-    """What a search stops at."""
+    """Return the exception at which a search stops."""
     with pytest.raises(ProtocolRaised) as stopped:
         find(Search(imported(name), properties=("core",), rng=1, runs=300))
     return stopped.value
 
 
 def raised_in(name: str, *choices: AnyChoice) -> ProtocolRaised:
-    """What a search would stop at that made these choices."""
+    """Return the exception at which a search that made these choices would stop."""
     replayed = replay(schedule_of(imported(name).name, None, 3, choices))
     assert replayed.raised is not None
     return ProtocolRaised(replayed.raised, replayed.protocol, choices, LETTER, Quorums(3))

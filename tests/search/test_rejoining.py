@@ -129,7 +129,7 @@ def test_it_may_be_the_leader_that_crashes() -> None:
 @pytest.mark.slow
 def test_a_leader_may_be_left_as_soon_as_it_is_alone_with_a_transaction() -> None:
     def joined(habits: Habits) -> int:
-        """How often a process joins a leader that has a transaction of which nobody has heard."""
+        """Return how often a process joins a leader that has a transaction of which nobody has heard."""
         found = alone = 0
         for seed in range(40):
             for each, _ in executed(Random(seed), habits=habits):

@@ -1,4 +1,4 @@
-"""What other runs can make shorter than leaving out can, and what they leave as it is."""
+"""Schedules that other runs can make shorter than leaving out can, and schedules that stay as they are."""
 
 from collections.abc import Sequence
 
@@ -48,7 +48,7 @@ def test_it_breaks_the_same_property_in_no_more_steps(mutant: str, property_: st
 
 @pytest.mark.slow
 def test_what_leaving_out_gets_stuck_with_becomes_shorter() -> None:
-    """From whatever run: the shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
+    """The shortest counterexample of this bug has 20 steps, and most runs lead to longer ones."""
     schedules = [found("history-by-zxid-only", seed, "primary integrity") for seed in (3, 4)]
     lengths = [steps(minimised(each, "primary integrity"), "primary integrity") for each in schedules]
     assert max(lengths) > 20
@@ -93,7 +93,7 @@ def test_one_that_breaks_nothing_is_refused() -> None:
 
 @pytest.mark.slow
 def test_the_majority_is_worth_some_steps() -> None:
-    """What a run with weights led to is looked for with the majority, unless the quorum system is to be kept."""
+    """A result of a run with weights is looked for with the majority, unless the quorum system is to be kept."""
     weights = quorums_of("weights 3,4", 2)
     broken = find(
         Search(mutated("zab", "no-truncation"), properties=("agreement",), rng=1, quorums=weights, processes=2)

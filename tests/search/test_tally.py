@@ -1,4 +1,4 @@
-"""What the runs of a search come to: which goals they could not reach, and whether followers deliver at all."""
+"""The tally of a search: which goals its runs could not reach, and whether followers deliver at all."""
 
 from collections.abc import Sequence
 

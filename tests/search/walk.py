@@ -33,7 +33,7 @@ DEFAULT_FAULTS: Mapping[type[Choice], int] = {
     choices.Pause: 3,
     choices.Reset: 3,
 }
-"""How many of `_TRIES` tries go to each kind of choice that is not the protocol's own progress.
+"""The share of `_TRIES` tries for each kind of choice that is not the protocol's own progress.
 
 No record is altered: a process that has halted never comes back, so every walk would end. And no message overtakes
 others: on channels that keep the order none can.

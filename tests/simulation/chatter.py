@@ -132,7 +132,7 @@ class Chat:
         self.simulator = Simulator(protocol, processes, self.events.append, switches=switches, network=True)
 
     def do(self, *wanted: Choice) -> list[bool]:
-        """For each choice, whether it was enabled."""
+        """Make the choices; return True for each that was enabled."""
         return [self.simulator.execute(choice) > 0 for choice in wanted]
 
     def say(self, process: int, to: int, *words: str, disk: bool = False) -> None:
@@ -140,7 +140,7 @@ class Chat:
             self.do(choices.Request(process, f"{'disk>' if disk else ''}{to}:{word}"))
 
     def receive_all(self, process: int, sender: int) -> list[str]:
-        """What `process` hears from `sender` now."""
+        """Return what `process` hears from `sender` now."""
         before = len(self.heard(process, sender))
         while self.do(choices.Receive(process, sender)) == [True]:
             pass

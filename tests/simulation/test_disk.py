@@ -122,7 +122,7 @@ def test_a_disk_of_a_process_that_is_down_has_nothing_to_sync() -> None:
 
 
 PROMISED: list[Event] = [Promise(2, 0, 1, 1), AckEpoch(2, 0, 1, 0, NO_ZXID, 0, 0)]
-"""By p2, which has nothing; the promise and the answer."""
+"""The two events of p2, which has nothing: the promise and the answer."""
 
 
 def test_a_promise_shows_when_it_is_durable_and_so_does_its_answer() -> None:

@@ -169,7 +169,7 @@ def test_code_that_raises_ends_the_run() -> None:
 
 
 def test_each_of_its_steps_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in a process that was forked since the model was made: there nobody watches any more."""
+    """A process that was forked since the model was made is watched as well."""
     model = Model(mutated("zab"), Quorums(3), Switches())
     watched = []
     monkeypatch.setattr(step_limit, "watch", lambda: watched.append(True))

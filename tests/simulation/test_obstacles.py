@@ -1,4 +1,4 @@
-"""What holds messages back: cuts, stalls, links that hold one kind of message, paused processes (DSN 2011, II)."""
+"""Obstacles to messages: cuts, stalls, links that hold one kind of message, paused processes (DSN 2011, II)."""
 
 import pytest
 from msgspec import structs
@@ -182,7 +182,7 @@ def test_nothing_is_held_that_there_is_not() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=lambda protocol: protocol.name)
 def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
-    """By one name, which is that of no other, and the one that a report shows."""
+    """Each has one name, which is that of no other, and the one that a report shows."""
     on_connections = {kind for kind in protocol.steps if issubclass(kind, Message) and kind is not Notification}
     assert set(protocol.kinds) == on_connections
     assert len(set(protocol.kinds.values())) == len(protocol.kinds)

@@ -38,7 +38,7 @@ def zab(*choices: Choice, switches: Switches = LETTER, protocol: str = "zab") ->
 
 
 def at_rest(*choices: Choice, switches: Switches = LETTER, protocol: str = "zab") -> list[Quiescent]:
-    """What the environment saw of the processes in the last rest."""
+    """Return what the environment saw of the processes in the last rest."""
     _, events = zab(*choices, switches=switches, protocol=protocol)
     rests = [event for event in events if isinstance(event, Quiescent)]
     return [event for event in rests if event.rest == rests[-1].rest]

@@ -31,7 +31,7 @@ Z = Txn(Zxid(2, 1), "z")
 
 
 def events_of(choices: Sequence[Choice], since: int = 0) -> list[Event]:
-    """What the choices show, from the choice number `since` on; none of the six properties is broken."""
+    """Return what the choices show, from the choice number `since` on; none of the six properties is broken."""
     events: list[Event] = []
     simulator = Simulator(PROTOCOLS["zab"], 3, events.append)
     start = 0

@@ -54,7 +54,7 @@ def after_it(events: list[Event]) -> list[Event]:
 
 
 def assert_delivered(events: list[Event], leader: int, quorum: tuple[int, ...], requests: int = 2) -> None:
-    """What the leader broadcasts after it was chosen is delivered by each of the quorum."""
+    """Assert that each of the quorum delivers what the leader broadcasts after it was chosen."""
     first, *rest = after_it(events)
     assert isinstance(first, Stabilised)
     assert (first.process, first.quorum) == (leader, quorum)

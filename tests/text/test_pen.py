@@ -1,4 +1,4 @@
-"""What a console prints ends where its text ends, and is no command to a CI system."""
+"""The output of a console ends where its text ends, and is no command to a CI system."""
 
 import re
 

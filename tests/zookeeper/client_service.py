@@ -1,4 +1,4 @@
-"""What clients see of a ZooKeeper: nodes and sessions in memory, served on a socket, right or with one fault."""
+"""A ZooKeeper as clients see it: nodes and sessions in memory, served on a socket, right or with one fault."""
 
 import socket
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whether runs keep the steps of Zab."""
+"""Judges runs by the steps of Zab."""
 
 from tests.zookeeper.notation import records
 from zabcheck.zookeeper.recording.records import Sent

@@ -1,4 +1,4 @@
-"""Which processes of an ensemble there are, and which ports they may listen to."""
+"""The processes of an ensemble, and the ports that they may listen to."""
 
 import re
 import socket
@@ -17,7 +17,7 @@ def groups_of(*marks: str) -> set[int]:
 
 
 def are_gone(groups: Iterable[int]) -> bool:
-    """Whether no process is left in any of these groups."""
+    """Return True if no process is left in any of these groups."""
     left = {group for group, _ in _processes()}
     return not left.intersection(groups)
 
@@ -43,7 +43,7 @@ def ports_of(folder: Path) -> list[int]:
 
 
 def is_free(port: int) -> bool:
-    """Whether somebody could listen to it."""
+    """Return True if somebody could listen to it."""
     with socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -26,7 +26,7 @@ BEGIN = 1_767_225_600_000_000
 PACKAGE = "org.apache.zookeeper.server"
 CREATE = 15
 ELECTION = 200_000
-"""How long servers wait for another vote, in microseconds."""
+"""The time for which servers wait for another vote, in microseconds."""
 
 
 def zxid(epoch: int, counter: int) -> int:

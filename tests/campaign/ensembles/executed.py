@@ -55,7 +55,7 @@ def execute_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(folder: Path, plan: EnsemblePlan = PLAN) -> Store:
-    """With all parts made, here and now."""
+    """Make all parts, here and now."""
     store = Store(str(folder))
     store.begin(plan)
     maker = EnsembleMaker(plan, store)

@@ -95,7 +95,7 @@ def warm() -> Iterator[None]:
 @pytest.mark.xdist_group("simulated")
 @pytest.mark.usefixtures("warm")
 def test_a_seed_gives_the_bytes_that_it_gives_the_command(tmp_path: Path) -> None:
-    """Also the second time, in a JVM that has done something else, and that stayed warm."""
+    """A run is the same the second time, in a JVM that has done something else, and that stayed warm."""
     java = version_of(find_java(11, "ZooKeeper"))
     plan = msgspec.structs.replace(PLAN, builds=(Build("3.9.5", PYSPARK, None, java),), runs=2, seed=3, keep="events")
     store = made(tmp_path / "campaign", plan)

@@ -1,4 +1,4 @@
-"""How stored traces are divided into shares, and what is said of files that are no traces."""
+"""The shares into which stored traces are divided, and the messages about files that are no traces."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

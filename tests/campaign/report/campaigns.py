@@ -184,7 +184,7 @@ def worst(text: str = EVIL) -> CampaignReport:
 
 
 def golden_texts() -> dict[str, str]:
-    """What each golden file should hold, by its name."""
+    """Return the content that each golden file should have, by its name."""
     return {
         "campaign.100.txt": text_of(campaign.render(REPORT), 100),
         "campaign-short.100.txt": text_of(campaign.render_short(REPORT), 100),

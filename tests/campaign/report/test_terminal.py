@@ -1,4 +1,4 @@
-"""What a campaign looks like in a terminal."""
+"""The report of a campaign in a terminal."""
 
 from collections.abc import Callable
 from typing import Any

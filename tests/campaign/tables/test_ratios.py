@@ -1,4 +1,4 @@
-"""How sure a share or a ratio is: textbook values, symmetry, and how often the truth is inside."""
+"""Intervals of shares and ratios: textbook values, symmetry, and how often the truth is inside."""
 
 from math import inf, isclose
 from random import Random

@@ -59,7 +59,7 @@ def test_spark_makes_the_same_tables(spark: "SparkSession", found: Tables, campa
 
 @pytest.mark.slow
 def test_cpu_seconds_are_whole_microseconds(rows: Rows) -> None:
-    """So that the order in which they are added up, which differs from machine to machine, decides no last digit."""
+    """The order in which they are added up, which differs from machine to machine, then decides no last digit."""
     assert [row["seconds"] for row in rows] == [round(row["seconds"], 6) for row in rows]
 
 
@@ -352,7 +352,7 @@ def test_a_file_that_is_damaged_inside_is_named_in_one_line(column: str, campaig
 
 @pytest.mark.slow
 def test_what_spark_says_against_a_file_is_one_line(spark: "SparkSession", campaign: Store, tmp_path: Path) -> None:
-    """As if the file had changed since it was looked at."""
+    """The file looks as if it had changed since it was looked at."""
     store, plan = copied(campaign, tmp_path / "c"), campaign.plan()
     for name in store.finished().values():
         change(store, name, lambda table: table.drop_columns(["steps"]))

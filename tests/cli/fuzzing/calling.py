@@ -15,7 +15,7 @@ from zabcheck.cli import verdict
 from zabcheck.gate.configuration import SAMPLE
 
 SAID = ("zabcheck: ", "PASS: ", "FAIL: ", "INCONCLUSIVE: ")
-"""How a line on standard error begins."""
+"""The beginning of a line on standard error."""
 SECONDS = 20
 """CPU time that a case may take; the slowest take a tenth of it."""
 
@@ -62,7 +62,7 @@ WRITING = ("--checkpoint", "--dump", "--trace", "--write", "--out", "--junit", "
 
 
 def written(arguments: Sequence[str]) -> Iterator[Path]:
-    """What a command line says may be written; without --out there is a folder by default."""
+    """Yield the paths that a command line says may be written; without --out there is a folder by default."""
     yield Path("reports")
     for at, word in enumerate(arguments):
         option, equals, value = word.partition("=")

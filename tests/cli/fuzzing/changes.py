@@ -123,7 +123,7 @@ def change_nesting(rng: Random, data: bytes) -> bytes:
 
 
 def change_digit(rng: Random, data: bytes) -> bytes:
-    """Which leaves most files well formed."""
+    """Change a digit, which leaves most files well formed."""
     digits = [match.start() for match in re.finditer(rb"(?<=[:,[])\d(?!\d)", data)]
     at = rng.choice(digits or [0])
     return data[:at] + rng.choice([b"0", b"1", b"1", b"2", b"2", b"3", b"4", b"9"]) + data[at + 1 :]

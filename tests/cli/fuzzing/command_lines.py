@@ -222,7 +222,7 @@ def arguments(rng: Random) -> list[str]:
 
 
 def write_files(folder: Path) -> None:
-    """What the command lines name; some of them write over it."""
+    """Write the files that the command lines name; some of them write over it."""
     (folder / "t.jsonl").write_bytes(TRACES[1])
     (folder / "s.json").write_bytes(CALM_SCHEDULE)
     table = '[tool.zabcheck]\nprotocols = ["zab"]\nruns = 2\nsteps = 9\nproperties = ["integrity"]\n'

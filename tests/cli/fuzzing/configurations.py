@@ -42,7 +42,7 @@ def quorums(rng: Random) -> str:
 
 
 def json_value(rng: Random, kind: inspect.Type, processes: int) -> Any:
-    """What a field of a choice or a switch may be, with numbers that are often those of processes."""
+    """Return a possible value of a field of a choice or a switch; numbers are often those of processes."""
     match kind:
         case inspect.IntType():
             top = kind.le or 2**31 - 1
@@ -151,7 +151,7 @@ def takes_long(data: bytes) -> bool:
 
 
 def gate_configured(rng: Random, folder: Path) -> int:
-    """What a gate is told to demand."""
+    """Run a gate with a drawn configuration."""
     data = gate_table(rng)
     while takes_long(data):
         data = gate_table(rng)

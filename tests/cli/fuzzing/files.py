@@ -125,7 +125,7 @@ def play_one(rng: Random, folder: Path) -> int:
 
 
 def judge_one(rng: Random, folder: Path) -> int:
-    """What was recorded of a real ensemble, and what its servers logged."""
+    """Judge a recording of a real ensemble, and what its servers logged."""
     (folder / "run").mkdir(exist_ok=True)
     files = dict(HEALTHY)
     for file in rng.sample([*files], rng.choice([0, 1, 1, 2])):

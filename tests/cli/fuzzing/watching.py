@@ -1,4 +1,4 @@
-"""What a command does besides its answer, as Python's audit hooks see it: what it writes, imports, executes, starts.
+"""The acts of a command besides its answer, by Python's audit hooks: what it writes, imports, executes, starts.
 
 Code in C opens files without telling a hook (Arrow, DuckDB), so what is new in the current folder is looked at, too.
 """
@@ -17,17 +17,17 @@ from tests.cli.command import ROOT
 PLANTED = "planted_beside"
 """A module and a program that only files name; the module lies in the folder of the case."""
 HOMES = tuple(map(os.path.realpath, (ROOT, sys.prefix, sys.base_prefix)))
-"""Where code may come from: zabcheck and its tests, what is installed, Python."""
+"""The places from which code may come: zabcheck and its tests, what is installed, Python."""
 OURS = (os.path.realpath(ROOT / "zabcheck"), os.path.realpath(ROOT / "invariants"))
 COMPILED = "proof/compiled.py"
 """It compiles formulas that zabcheck itself states."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 NULL = ("/dev/null", "/dev/tty")
-"""Where nothing is kept: Hypothesis is told to store what it wants to keep below the first."""
+"""Paths at which nothing is kept: Hypothesis is told to store what it wants to keep below the first."""
 
 
 class Watch:
-    """What one command may do.
+    """The permissions of one command.
 
     It may write below the paths `writable`, start the programs that its `words` name, and import the planted module if
     that is `named`.

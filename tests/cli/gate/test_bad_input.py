@@ -16,7 +16,7 @@ from zabcheck.search.run import MAX_STEPS
 
 
 def complaint(result: Result) -> str:
-    """What is wrong, in one line."""
+    """Return the one line that says what is wrong."""
     assert (result.code, result.out) == (2, "")
     assert result.err.startswith("zabcheck: ")
     assert result.err[:-1].isprintable()
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_key(key: str, value: str, expected: str, gate: Gat
 
 
 def test_every_key_is_tried_with_a_value_that_is_wrong(gate: Gate) -> None:
-    """So that each has a message of its own."""
+    """Each key has a message of its own."""
     for field in KEYS.split(", "):
         protocols = "" if field == "protocols" else 'protocols = ["zab"]\n'
         said = complaint(gate(f"{protocols}{field} = 1979-05-27\n"))

@@ -231,7 +231,7 @@ def test_the_time_limit_is_one_by_the_clock(gate: Gate, monkeypatch: pytest.Monk
 def test_what_only_the_end_of_a_run_shows_counts_even_if_time_is_up_then(
     gate: Gate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is delivered here could still be broadcast, up to the end."""
+    """A transaction that is delivered here could still be broadcast, up to the end."""
     times = itertools.chain([0.0, 0.0], itertools.repeat(1.0))  # it is up as soon as the search has begun
     monkeypatch.setattr(checks, "monotonic", lambda: next(times))
     result = gate('protocols = ["mine_here:Inventive"]\nproperties = ["integrity"]\ntime-limit = 0.5\n')

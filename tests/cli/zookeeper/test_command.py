@@ -49,7 +49,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def is_partial(folder: Path) -> bool:
-    """Whether recording and trace are there and say that they have no end."""
+    """Return True if recording and trace are there and say that they have no end."""
     *_, last = trace.loads((folder / "trace.jsonl").read_bytes())
     *_, ended = read(folder)
     return not getattr(last, "complete", False) and isinstance(ended, Ended) and not ended.complete
@@ -237,7 +237,7 @@ def test_a_recording_that_is_cut_off_is_partial(zabcheck: Command, tmp_path: Pat
 
 
 def test_the_report_of_a_run_without_a_violation_shows_the_run(zabcheck: Command, tmp_path: Path) -> None:
-    """Also of one whose schedule is not known: whoever made the recording may have had none."""
+    """The schedule need not be known: whoever made the recording may have had none."""
     shutil.copytree(HEALTHY, tmp_path / "run")
     result = zabcheck("zookeeper", "judge", "run", "--write")
     assert (result.code, result.err) == (0, "")
@@ -357,7 +357,7 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]
 def test_a_signal_ends_it_with_a_summary_and_partial_recordings(
     running: Running, number: int, zabcheck: Command
 ) -> None:
-    """Of all runs that are under way."""
+    """All runs that are under way leave one."""
     code, out, err = running.end(number)
     assert are_gone(running.groups), "before it ended itself"
     assert (code, err) == (3, "")

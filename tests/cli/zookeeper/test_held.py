@@ -1,4 +1,4 @@
-"""What is left when `zabcheck replay` is ended while a thread of a real server is held: nothing."""
+"""Nothing is left when `zabcheck replay` is ended while a thread of a real server is held."""
 
 import os
 import signal

@@ -162,7 +162,7 @@ def test_remedies_come_with_the_command_that_checks_them(zabcheck: Command, tmp_
 def test_where_servers_have_two_transactions_under_one_zxid_no_history_is_called_unacknowledged(
     zabcheck: Command, tmp_path: Path
 ) -> None:
-    """As if two of three were started with older copies of their disks, and had gone on."""
+    """Two of three servers were started with older copies of their disks, and went on."""
     others = log([create(E1[0]), *(create(each, f"/other{each}") for each in E1[1:3])])
     for number, content in ((1, others), (2, others), (3, E1[:5])):
         disk(tmp_path / f"s{number}", {E1[0]: content}, server=number)

@@ -35,7 +35,7 @@ class _Trace:
         self.ordered = ordered
 
     def has(self, kind: type[Local], place: str, process: str, **fields: object) -> bool:
-        """Whether there is such an event of this process at this place."""
+        """Return True if there is such an event of this process at this place."""
         return any(
             number == int(place)
             and isinstance(event, kind)
@@ -45,7 +45,7 @@ class _Trace:
         )
 
     def delivered(self, process: str, incarnation: str) -> list[str]:
-        """What the incarnation delivered by events of its own, in order."""
+        """Return the transactions that the incarnation delivered by events of its own, in order."""
         return [
             str(event.txn)
             for _, event in self.events
@@ -98,7 +98,7 @@ _OF_AN_EPOCH: tuple[tuple[str, type[Local]], ...] = (
 
 
 def _epochs(text: str, trace: _Trace) -> Iterator[str]:
-    """What is said to be of an epoch, at its place."""
+    """Yield the wrong claims about an epoch, at its place."""
     for pattern, kind in _OF_AN_EPOCH:
         for found in re.finditer(pattern, text):
             named = found.groupdict()
@@ -146,7 +146,7 @@ def _beginnings(text: str, trace: _Trace) -> Iterator[str]:
 
 
 def _nobody(text: str, trace: _Trace) -> Iterator[str]:
-    """What nobody is said to have done."""
+    """Yield the wrong claims that nobody did something."""
     for found in re.finditer(rf"no process broadcast ({TXN}) anywhere", text):
         if any(isinstance(event, Broadcast) and str(event.txn) == found[1] for _, event in trace.events):
             yield found[0]

@@ -18,7 +18,7 @@ from zabcheck.counterexample.story import Story
 
 GOLDEN = Path(__file__).parent / "golden" / "explanations.txt"
 OF_EACH = 2
-"""How many runs of each property are in the golden file: the first ones by name."""
+"""The number of runs of each property in the golden file: the first ones by name."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""What explanations claim is compared with the events of the same trace: on thousands of counterexamples."""
+"""Claims of explanations, compared with the events of the same trace: in thousands of counterexamples."""
 
 from collections.abc import Callable, Sequence
 from random import Random

@@ -1,4 +1,4 @@
-"""What went wrong in a run, in sentences: what they say, that it is true, and that it is short."""
+"""Explanations of runs in sentences: what they say, that it is true, and that it is short."""
 
 import re
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""How likely a property breaks from each position: the bars, and where they jump."""
+"""The bars of how likely a property breaks from each position, and where they jump."""
 
 from xml.etree import ElementTree
 

@@ -115,7 +115,7 @@ def test_a_readme_shows_it_as_large_as_it_is(about: str) -> None:
 
 @pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
 def test_its_texts_can_be_read_in_light_and_in_dark(colours: Mapping[str, str]) -> None:
-    """With the contrast that WCAG 2.2 asks for (1.4.3), also on the row of the step that decided."""
+    """The contrast is the one that WCAG 2.2 asks for (1.4.3), also on the row of the step that decided."""
     [style] = [each.text or "" for each in drawn("usual").iter(f"{SVG}style")]
     schemes = style.split("@media (prefers-color-scheme: dark)")
     scheme = schemes[1 if colours is DARK else 0]

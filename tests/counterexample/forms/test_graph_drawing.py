@@ -77,7 +77,7 @@ def test_lanes_are_those_of_the_processes_that_are_in_it(about: str) -> None:
 
 @each_story
 def test_rows_are_in_the_order_of_the_trace(about: str) -> None:
-    """And what never happened stands before what it had to precede, or after what it had to follow."""
+    """An event that never happened stands before those that it had to precede, or after those that it had to follow."""
     graph = graph_of(STORIES[about]())
     order = in_order(graph)
     assert len(order) == len(graph)

@@ -68,7 +68,7 @@ def parsed(made: nx.DiGraph) -> pydot.Dot:
 
 
 def shown(quoted: str) -> str:
-    """What Graphviz shows of a quoted string: its own escapes, then entities."""
+    """Return the text that Graphviz shows for a quoted string: its own escapes, then entities."""
     assert quoted[0] == quoted[-1] == '"'
     inner, out = iter(quoted[1:-1]), []
     for character in inner:

@@ -1,4 +1,4 @@
-"""Where the texts of the diagram stand: on nothing else that is drawn, on every page that is in the repository."""
+"""The texts of the diagram stand on nothing else that is drawn, on every page in the repository."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
@@ -73,7 +73,7 @@ def points(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
 
 
 def near(one: Shape, other: Shape) -> bool:
-    """Whether their heights overlap: what is far apart need not be looked at."""
+    """Return True if their heights overlap: shapes that are far apart need not be looked at."""
     return min(y for _, y in one) <= max(y for _, y in other) and min(y for _, y in other) <= max(y for _, y in one)
 
 
@@ -107,7 +107,7 @@ def test_no_cross_lies_on_an_arrow_that_arrives_or_on_another_cross(about: str) 
 
 @each_committed
 def test_every_mark_and_every_epoch_has_found_room(about: str) -> None:
-    """And what the step that decided did, and most names of messages that fit between two lanes."""
+    """So have the words of the step that decided, and most names of messages that fit between two lanes."""
     story, layout = PAGES[about](), placed(about)
     bands = diagram.draw(story, labels_by_step(story), {}).count('class="band ')
     assert len(layout.epochs) == bands
@@ -125,7 +125,7 @@ def test_every_mark_and_every_epoch_has_found_room(about: str) -> None:
 
 @pytest.mark.parametrize("pairs", sweep((200, 2000), normal=(200,)))
 def test_two_shapes_overlap_if_a_point_is_in_both(pairs: int) -> None:
-    """By many points of one of them, each asked whether it is within the other."""
+    """Many points of one shape are each asked whether they are within the other."""
     rng = Random(7)
     both = 0
     for _ in range(pairs):
@@ -154,7 +154,7 @@ def points_of(shape: Shape, many: int = 40) -> Iterator[tuple[float, float]]:
 
 
 def within(point: tuple[float, float], shape: Shape, margin: float) -> bool:
-    """Whether the point is in the rectangle, grown by `margin`."""
+    """Return True if the point is in the rectangle, grown by `margin`."""
     (ax, ay), (bx, by), _, (dx, dy) = shape
     for ex, ey in ((bx - ax, by - ay), (dx - ax, dy - ay)):
         length = (ex * ex + ey * ey) ** 0.5

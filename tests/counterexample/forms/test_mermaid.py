@@ -21,7 +21,7 @@ LINE = re.compile(
 
 
 def read(diagram: str) -> list[dict[str, str]]:
-    """What each line says, decoded."""
+    """Return the statement in each line, decoded."""
     first, *lines, last = diagram.split("\n")
     assert (first, last) == ("sequenceDiagram", "")
     said = []

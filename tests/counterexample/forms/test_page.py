@@ -270,7 +270,7 @@ def test_the_data_of_the_script_gives_the_states_of_the_story(about: str) -> Non
 
 
 def plain(states: Any, like: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """As the page has them: cleaned, a sequence as a list, and what is not there yet empty."""
+    """Return the states as the page has them: cleaned, a sequence as a list, and empty for what is not there yet."""
     found: dict[int, dict[str, Any]] = {}
     for process, variables in states.items():
         known = {clean(variable): shortened(value) for variable, value in variables.items()}
@@ -340,7 +340,7 @@ def lane(about: str, process: int) -> list[Element]:
 
 
 def down(story: Story, process: int) -> Iterator[tuple[int, int | None]]:
-    """From which step to which the process is down."""
+    """Yield the steps from which and to which the process is down."""
     since = None
     for moment in story.moments:
         for event in moment.shown:
@@ -373,7 +373,7 @@ def test_some_line_is_dashed() -> None:
 
 
 def test_a_band_for_each_epoch_of_each_process() -> None:
-    """As the states have it: f.p is the epoch that a process has promised."""
+    """The bands are those of the states: f.p is the epoch that a process has promised."""
     story = STORIES["usual"]()
     at = diagram.lanes_of(story)
     wanted = []

@@ -71,7 +71,7 @@ def test_lanes_texts_bands_and_marks_are_on_it(png: bytes) -> None:
     top = float(group.get("transform", "").split()[1].rstrip(")"))
 
     def at(x: float, y: float, width: float, height: float) -> Any:
-        """What is there, in pixels of the diagram."""
+        """Return this place in pixels of the diagram."""
         y += top
         return whole[round(2 * y) : round(2 * (y + height)), round(2 * x) : round(2 * (x + width))]
 

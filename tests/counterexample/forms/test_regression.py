@@ -45,7 +45,7 @@ def repaired(text: str) -> str:
 
 
 def executed(text: str) -> dict[str, object]:
-    """What is in the file, once it is imported."""
+    """Import the file and return its contents."""
     names: dict[str, object] = {}
     exec(compile(text, "test_it.py", "exec"), names)
     return names
@@ -173,7 +173,7 @@ def replace_summary(story: Story, summary: str) -> object:
 
 
 def own_story(protocol: str) -> Story:
-    """Of two leaders, one after the other, that are asked to broadcast."""
+    """The story of two leaders, one after the other, that are asked to broadcast."""
     choices = [Lead(1, (2,)), Request(1, "a"), Lead(2, (1,)), Request(2, "b")]
     return explain(schedule_of(imported(protocol).name, None, 2, choices, "agreement"), ["agreement"])
 

@@ -1,4 +1,4 @@
-"""What a counterexample looks like in a terminal, and that nothing in it can do more than be read."""
+"""A counterexample in a terminal: its looks, and that nothing in it can do more than be read."""
 
 import re
 import subprocess

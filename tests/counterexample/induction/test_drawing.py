@@ -1,4 +1,4 @@
-"""How a state that the proof refuses is drawn."""
+"""Drawings of a state that the proof refuses."""
 
 from collections.abc import Callable
 from xml.etree import ElementTree

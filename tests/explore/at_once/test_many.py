@@ -57,7 +57,7 @@ def space(bounds: Bounds, switches: Switches, mutant: str | None = None, **how: 
 
 @pytest.fixture
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also levels of few states are expanded at once, a few states at a time, and keys are soon made short again."""
+    """Expand also levels of few states at once, a few states at a time; keys are soon made short again."""
     monkeypatch.setattr(portions_module, "LARGE", 1)
     monkeypatch.setattr(many_module, "_DEEPEST", 2)
     monkeypatch.setattr(many_module, "FEWEST", 20)
@@ -137,7 +137,7 @@ def test_known_bugs_are_found_by_the_same_runs(mutant: str, monkeypatch: pytest.
 @pytest.mark.slow
 @pytest.mark.usefixtures("everywhere")
 def test_only_states_in_which_something_breaks_are_expanded_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else all the tests above would be of states that are expanded one by one."""
+    """Otherwise all the tests above would be of states that are expanded one by one."""
     whole: list[int] = []
     expand = Portions._expand
 

@@ -78,7 +78,7 @@ def varied(events: Events, rng: Random) -> Events:
 
 
 def fewer(events: Events, rng: Random) -> Events:
-    """Without one or more in a row."""
+    """Leave one or more in a row out."""
     if not events:
         return events
     at = rng.randrange(len(events))
@@ -86,7 +86,7 @@ def fewer(events: Events, rng: Random) -> Events:
 
 
 def elsewhere(events: Events, rng: Random) -> Events:
-    """With one of another process."""
+    """Let another process do one of them."""
     if not events:
         return events
     at, other = rng.randrange(len(events)), rng.randint(1, PROCESSES)
@@ -145,7 +145,7 @@ class Few:
         self.unsent = list(rng.choice((order, rng.sample(order, 3))))
 
     def events(self, length: int) -> Events:
-        """So many actions; none of them may be possible, and a crash may be shown."""
+        """Draw so many actions; none of them may be possible, and a crash may be shown."""
         found: list[Local] = []
         for _ in range(length):
             process = self.rng.randint(1, 3)
@@ -278,7 +278,7 @@ def coming(rest: Events, group: Sequence[Known]) -> Events:
 
 
 def verdict(known: Known, rest: Events) -> tuple[int, str] | None:
-    """With which step something breaks first, and the property that stands for all that do."""
+    """Return the step with which something breaks first, and the property that stands for all that do."""
     judge = known.judge.fork()
     for number, event in enumerate(rest):
         judge.observe(replace(event, incarnation=known.lives[event.process] + event.incarnation))

@@ -104,7 +104,7 @@ RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "client
 )
 def test_judges_with_equal_identities_give_equal_verdicts_on_any_continuation(name: str, step: int) -> None:
     compared: Counter[bool] = Counter()
-    """By whether what comes breaks something."""
+    """Cases in which what comes breaks something, and in which it does not."""
     for each in cuts()[::step]:
         for group in alike(GROUPS[name], each.before, QUORUMS):
             for after in each.after:
@@ -119,9 +119,9 @@ def test_judges_with_equal_identities_give_equal_verdicts_on_any_continuation(na
 
 @pytest.mark.parametrize("step", sweep((10, 1), normal=(10,)))
 def test_after_whatever_comes_they_still_know_the_same(step: int) -> None:
-    """So how many a search tells apart does not depend on which of two it met first. A snapshot may take some back."""
+    """A search then tells as many apart whichever of two it met first. A snapshot may take some back."""
     compared: Counter[bool] = Counter()
-    """By whether one of them was taken back."""
+    """Cases in which one of them was taken back, and in which none was."""
     taken_back = [of_few(Random(seed), 2000 // (1 + step // 5), "bbddddrr") for seed in range(2)]
     for each in (*cuts()[::step], *taken_back):
         for group in alike(OF_SEQUENCES, each.before, QUORUMS):
@@ -188,7 +188,7 @@ def test_a_property_that_says_nothing_of_its_needs_is_told_the_whole_record() ->
 def test_judges_with_equal_identities_give_equal_verdicts_on_what_a_quorum_has_in_the_end(step: int) -> None:
     """Somewhere in what comes the environment promises not to disturb any more; a judge of what comes is told that."""
     compared: Counter[bool] = Counter()
-    """By whether that breaks something in the end."""
+    """Cases in which that breaks something in the end, and in which it does not."""
     for seed, each in enumerate(cuts()[::step]):
         rng = Random(seed)
         for group in alike(OF_SEQUENCES, each.before, QUORUMS):
@@ -379,7 +379,7 @@ APART: dict[str, tuple[tuple[str, ...], list[Event], list[Event], list[Event]]] 
         [*adopts(1, [A], 1, 2), *deliveries(3, B)],
     ),
 }
-"""By what has to be told apart: the properties, two traces, and what comes. The latter breaks something once."""
+"""Pairs that have to be told apart: the properties, two traces, and what comes, which breaks something once."""
 
 
 @pytest.mark.parametrize("name", APART)
@@ -410,7 +410,7 @@ def test_past_primaries_make_no_difference() -> None:
 
 
 def test_what_is_delivered_matters_no_more_to_those_that_judge_sequences() -> None:
-    """Who broadcast it, and before what: a fork tells of itself, and whatever comes then comes after all of it."""
+    """A fork tells of itself, whoever broadcast what, and whatever comes then comes after all of it."""
     one = [*broadcasts(1, 1, A), *deliveries(1, A), *deliveries(2, A)]
     other = [*broadcasts(2, 1, A), *deliveries(1, A), *deliveries(2, A)]
     assert known(one, OF_SEQUENCES) == known(other, OF_SEQUENCES)

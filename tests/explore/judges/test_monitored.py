@@ -34,7 +34,7 @@ ABRUPT = Switches(sync="atomic", closing="abrupt")
 
 
 class Ascending(Invariant):
-    """As a user may write one: each process delivers in the order of zxids. It keeps more than it has to."""
+    """A property of a user: each process delivers in the order of zxids. It keeps more than it has to."""
 
     name = "ascending"
     statement = "No process delivers a zxid below one that it has delivered."

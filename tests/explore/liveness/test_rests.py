@@ -30,7 +30,7 @@ FOUND = {
     "ignore-closed-connection": Bounds(2, 1, 1, 0, 1),
     "no-acks-after-return": Bounds(3, 1, 1, 1, 0),
 }
-"""By mutant: bounds within which it leaves something undone that nothing else finds."""
+"""Bounds within which a mutant leaves something undone that nothing else finds."""
 
 AGREEING = {
     "three processes": Case(THREE, properties=SAFETY, symmetry=False),

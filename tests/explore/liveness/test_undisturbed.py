@@ -298,7 +298,7 @@ TRAPS = {
     "propose-to-acked-only": Bounds(3, 2, 2, 0, 0),
     "redeliver-with-gap": Bounds(2, 1, 1, 0, 1),
 }
-"""By mutant: bounds within which it leads to a trap."""
+"""Bounds within which a mutant leads to a trap."""
 
 
 @pytest.mark.parametrize("name", sweep(TRAPS, normal=("commit-on-own-ack", "redeliver-with-gap")))
@@ -417,7 +417,7 @@ def test_with_reduction_a_quorum_has_at_one_moment_all_that_it_may_have(bounds: 
 
 
 def starts(case: Case) -> set[Hashable]:
-    """By quorum: what its members have on disk and have delivered, and what anybody has."""
+    """Return for each quorum, in each state, what its members have on disk and have delivered, and what anybody has."""
     space = case.space()
     quorums = Continuations(space).stable_quorums
     found: set[Hashable] = set()

@@ -52,7 +52,7 @@ def test_states_that_are_known_keep_how_they_were_found() -> None:
 
 
 def test_a_state_takes_at_most_32_bytes() -> None:
-    """For each of many sizes, as room is taken in advance; and with it the share of the nodes that it is made of."""
+    """It does for each of many sizes, as room is taken in advance, with the share of the nodes that it is made of."""
     states, made = Compact(Tree(5)), 0
     for size in range(20_000, 200_000, 12_345):
         numbers = np.arange(made, size)

@@ -89,7 +89,7 @@ def test_a_mutant_is_caught_as_soon(mutant: str, bounds: Bounds) -> None:
 
 
 def test_a_process_that_leaves_an_iteration_shows_it() -> None:
-    """By a time-out, a crash, a closed connection; and before all else if it is told a leader in the middle of one."""
+    """It leaves by a time-out, a crash, a closed connection; or first of all if it is told a leader in an iteration."""
     components = Components(mutated("zab"), Quorums(2), ABRUPT, tells_of_leaving=True)
     alone = (NO_CONNECTION, NO_CONNECTION)
 

@@ -178,7 +178,7 @@ def test_a_leader_that_a_request_makes_leave_holds_nobody() -> None:
     ids=lambda value: value.in_words() if isinstance(value, Bounds) else value,
 )
 def test_every_mutant_is_caught_with_reduction_if_and_only_if_without(mutant: str, bounds: Bounds) -> None:
-    """Also those whose steps are not what the reduction is about, if it takes them for such."""
+    """Mutants are among them whose steps are not what the reduction is about, if it takes them for such."""
     said = [space(bounds, ABRUPT, reduction=each, mutant=mutant, quick=False).explore() for each in (False, True)]
     assert len({each.broken is None for each in said}) == 1
     assert [each.whole for each in said] == [each.broken is None for each in said]
@@ -196,7 +196,7 @@ def test_a_known_bug_does_not_make_leave_who_is_held(mutant: str) -> None:
 
 
 def test_where_a_violation_may_pass_nobody_is_held() -> None:
-    """That a transaction is delivered before a quorum has accepted it is not to be seen once the quorum has."""
+    """A transaction that is delivered before a quorum has accepted it looks no different once the quorum has."""
     assert are_lasting(select(("core", "prefix", "epoch uniqueness")))
     assert not are_lasting(select(("agreement",)))
     assert not are_lasting(select(("chosen",)))

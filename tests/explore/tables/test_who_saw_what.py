@@ -39,7 +39,7 @@ from zabcheck.protocols.zab.messages import Ack
 from zabcheck.protocols.zab.process import Leader
 
 Shown = tuple[tuple[Event, ...], ...]
-"""By process: the events that it has shown, in order, each once: so there is an end of it."""
+"""The events that each process has shown, in order, each once: so there is an end of it."""
 
 _KINDS: tuple[type[Event], ...] = (Broadcast, Deliver, AckEpoch, Adopt, Accept, CommitEpoch, Ready, Promise)
 

@@ -60,7 +60,7 @@ def test_one_operation_of_three_servers_takes_a_ping_and_the_cards() -> None:
 
 
 def test_the_card_is_shared_by_all_that_it_sends() -> None:
-    """Of seven servers the third follower's ACK makes the quorum: three operations have to go out before."""
+    """With seven servers the third follower's ACK makes the quorum: three operations have to go out before."""
     watched = Watched(7)
     watched.cluster.request(1, "a")
     watched.cluster.run()

@@ -1,4 +1,4 @@
-"""What takes how long, worked out by hand."""
+"""Times of operations, worked out by hand."""
 
 import pytest
 

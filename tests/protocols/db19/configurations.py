@@ -7,7 +7,7 @@ from zabcheck.protocols.db19.cluster import Cluster, Setting
 
 
 def setting(case: int) -> Setting:
-    """Of most the links work, and in most something is broadcast."""
+    """Draw a setting: in most, the links work, and something is broadcast."""
     random = Random(case)
     nodes = random.choice([1, 2, 3, 3, 3, 4, 5, 5, 7])
     rounds = random.choice([1, 2, 7, 20, 40, 200, 500, 900])

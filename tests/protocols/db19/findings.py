@@ -1,4 +1,4 @@
-"""What is wrong in db-19 and breaks no property by itself: told by the state of the nodes after a schedule."""
+"""Faults of db-19 that break no property by themselves: told by the state of the nodes after a schedule."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,7 +20,7 @@ def nodes(simulator: Simulator) -> list[Node]:
 
 
 def began_without_promises(simulator: Simulator) -> bool:
-    """Whether a leader began an epoch that no quorum had promised: it counted acknowledgements of another epoch."""
+    """Return True if a leader began an epoch that no quorum promised: it counted acknowledgements of another one."""
     everyone = nodes(simulator)
     return any(
         n.role is Role.LEADING
@@ -31,7 +31,7 @@ def began_without_promises(simulator: Simulator) -> bool:
 
 
 def fails(schedule: Schedule, told: Told) -> Failure | None:
-    """How `schedule` comes to a state of which that is so."""
+    """Return how `schedule` comes to a state of which that is so."""
     simulator = simulator_of(schedule)
     for choice in schedule.choices:
         simulator.execute(choice)

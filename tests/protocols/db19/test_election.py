@@ -83,7 +83,7 @@ def test_three_of_five_are_a_quorum() -> None:
 
 
 def test_a_process_that_has_a_leader_names_it_to_the_sender_alone_also_when_that_has_one_too() -> None:
-    """So two nodes that have found the same leader send each other votes for ever."""
+    """Two nodes that have found the same leader therefore send each other votes for ever."""
     one, other = node(1), node(2)
     take(one, Vote(2, NONE, 0, 2), 2)
     take(other, NewEpoch(1), 3)

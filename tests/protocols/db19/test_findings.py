@@ -1,4 +1,4 @@
-"""What is wrong with db-19: each suspicion of docs/db19.md, as a schedule or as a run of the lab's own cluster."""
+"""The faults of db-19: each suspicion of docs/db19.md, as a schedule or as a run of the lab's own cluster."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ BROKEN = [name for name, schedule in RECORDED.items() if schedule.violates]
 each_broken = pytest.mark.parametrize("name", BROKEN)
 
 UNBROKEN = ("integrity", "global primary order", "clock", "invariant 4", "invariant 5")
-"""What no search has broken."""
+"""The properties that no search has broken."""
 
 
 def recorded(protocol: str) -> set[str]:

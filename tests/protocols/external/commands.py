@@ -36,5 +36,5 @@ def replayed(
 
 
 def shown(run: Replay) -> list[Event]:
-    """What the processes of a run showed."""
+    """Return what the processes of a run showed."""
     return [event for event in run.events[1:-1] if not isinstance(event, ENVIRONMENT_EVENTS)]

@@ -34,7 +34,7 @@ SENT = '{"src":"p1","dest":"p2","body":{"type":"x"}}'
 
 @pytest.mark.parametrize("sync", ["separate", "atomic"])
 def test_the_kit_in_python_does_as_the_protocol_zab(sync: Literal["separate", "atomic"]) -> None:
-    """Also after a crash: the disk is what a node finds again, and nothing else."""
+    """After a crash a node finds what is on the disk again, and nothing else."""
     switches = Switches(sync=sync)
     ours, kit = (replayed(protocol, *AGAIN, switches=switches) for protocol in (ZAB, KIT))
     assert len(shown(ours)) > 30
@@ -58,7 +58,7 @@ def delivered(run: Replay) -> int:
 
 
 def test_what_a_node_breaks_is_explained_and_the_decisive_step_found() -> None:
-    """For that the run goes on from each of its steps: in other processes, which are sent the same lines."""
+    """The run goes on from each of its steps for that: in other processes, which are sent the same lines."""
     begun = (Lead(1, ()), Sync(1), Sync(1), Request(1, "a"), Sync(1))
     run = replayed(f"{KIT} --bug ack-before-disk", *begun, processes=1, property="chosen")
     story = explain_replay(run, decisive=True)
@@ -117,7 +117,7 @@ def test_a_node_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def asked(written: str) -> Outside:
-    """What is told of a node that writes this, and then nothing more."""
+    """Return the report on a node that writes this, and then nothing more."""
     node = running.Running(["sh", "-c", 'read line; printf %s "$0"; read line', written])
     try:
         with pytest.raises(Outside) as raised:
@@ -173,7 +173,7 @@ def test_what_does_not_start_is_told_in_a_line(command: str, said: str) -> None:
 
 @pytest.mark.parametrize("what", ["random", "counts"])
 def test_a_node_that_does_something_else_each_time_is_told(what: str) -> None:
-    """By its twin, or when it has forgotten less than it should at a reset."""
+    """Its twin shows it, or the node has forgotten less than it should at a reset."""
     run = None
     for _ in range(TWIN_EVERY):
         run = replayed(wrong(what), *ELECTED)
@@ -231,7 +231,7 @@ def simulated(protocol: Protocol) -> tuple[Simulator, list[Event]]:
 
 
 def test_a_run_goes_on_from_any_step_in_two_ways() -> None:
-    """As the search for the decisive step needs it: the copy goes on in processes of its own."""
+    """The search for the decisive step needs that: the copy goes on in processes of its own."""
     simulator, events = simulated(external(KIT))
     for choice in CALM[:3]:
         simulator.execute(choice)
@@ -287,7 +287,7 @@ def test_the_time_that_a_silent_node_takes_counts_when_a_run_is_made_shorter() -
 
 
 def test_after_ctrl_c_in_the_middle_of_an_answer_the_nodes_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was interrupted is not used again: its answer would be taken for that to the next line."""
+    """The interrupted node is not used again: its answer would be taken for that to the next line."""
     protocol = external(KIT)
     before = replayed(protocol, *CALM)
     read = running.Running._read

@@ -19,7 +19,7 @@ PROPERTIES = ("core", "causality", "protocol")
 
 
 def size(found: Exploration) -> tuple[object, ...]:
-    """What two searches have in common if the protocols are the same."""
+    """Return what two searches have in common if the protocols are the same."""
     return found.states, found.transitions, found.depth, found.components, found.exercised, found.whole, found.goals
 
 

@@ -16,7 +16,7 @@ AB = Chain.of([A, B])
 ABC = AB.append(C)
 START = first_of(EPOCH)
 TOLD = FollowerInfo(B.zxid.packed(), 1, (B.zxid.packed(),))
-"""What a follower tells whose log is AB."""
+"""The answer of a follower whose log is AB."""
 
 
 def up(process: int = 2, n: int = 3, **fields: Any) -> Server:

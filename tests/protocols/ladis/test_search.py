@@ -1,4 +1,4 @@
-"""What searches say of LADIS 2008: of its letter, and of what is repaired."""
+"""Searches of LADIS 2008: of its letter, and of what is repaired."""
 
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -94,14 +94,14 @@ def test_no_step_changes_a_value_that_it_was_given(protocol: Protocol) -> None:
 
 
 class Added(AddedState, frozen=True):
-    """What a known bug might add."""
+    """State as a known bug might add it."""
 
     def identity(self, process: Any) -> Hashable:
         return "added"
 
 
 def test_the_identity_of_a_server_is_all_of_it() -> None:
-    """But for who it is, how often it has recovered, and what never changes."""
+    """The identity lacks only who it is, how often it has recovered, and what never changes."""
     server = took_over(1, 2)
     values: dict[str, Any] = {
         "history": ABC,

@@ -70,7 +70,7 @@ class Scene:
         self.simulator = Simulator(protocol_of(own), processes, self.events.append)
 
     def do(self, *choices: Choice) -> list[bool]:
-        """For each choice, whether it was enabled."""
+        """Make the choices; return True for each that was enabled."""
         return [self.simulator.execute(choice) > 0 for choice in choices]
 
     def ask(self, process: int, value: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a report shows of the variables of a class of one's own: what changed, and nothing else."""
+"""Reports of the variables of a class of one's own: what changed, and nothing else."""
 
 import pytest
 
@@ -43,7 +43,7 @@ def test_a_record_that_a_dictionary_gets_or_loses_is_one_change(told: Story) -> 
 
 
 def test_the_variables_after_a_step_are_those_that_the_process_has(told: Story) -> None:
-    """Also of a variable that was ⊥ before, or is again."""
+    """A variable may have been ⊥ before, or be it again."""
     first, second = states_after(told, 0)[1], states_after(told, 1)[1]
     assert (first["votes"], first["best"], first["acks[7]"]) == (("1", "2", "9"), ("p", "q"), ("4", "5"))
     assert (second["best"], second["vote.voters"]) == ("⊥", ("1", "3"))

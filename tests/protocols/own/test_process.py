@@ -1,4 +1,4 @@
-"""What a class of one's own can do, and that it cannot do any harm by changing values in place."""
+"""A class of one's own: what it can do, and that it cannot do any harm by changing values in place."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_a_copy_of_a_run_goes_its_own_way() -> None:
 
 
 def test_a_step_that_only_changes_a_variable_counts() -> None:
-    """Else it would be missing from the schedule that the run leaves."""
+    """Otherwise it would be missing from the schedule that the run leaves."""
     scene = Scene()
     assert scene.ask(1, "idle")
     assert scene.simulator.executed == [Request(1, "idle")]

@@ -16,7 +16,7 @@ from zabcheck.search.run import replay, schedule_of
 COARSE = Switches(sync="atomic", closing="abrupt")
 LOCAL = ("local primary order",)
 FIGURE_1 = Bounds(processes=3, epochs=3, txns=3, timeouts=2)
-"""What the run of Figure 1 uses."""
+"""The parts of the run of Figure 1."""
 
 
 def explored(

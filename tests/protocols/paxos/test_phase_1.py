@@ -118,7 +118,7 @@ def test_the_barrier_is_a_no_op_behind_what_phase_1_found() -> None:
 
 
 def test_a_process_that_promises_later_is_sent_what_it_lacks() -> None:
-    """Of what is chosen that is the value; all else it is asked to accept, even where it knows the value."""
+    """It is sent the value where that is chosen; all else it is asked to accept, even where it knows the value."""
     p = established(2, proposals={2: B, 3: C}, chosen={1: A, 2: B}, first=2, delivered=2)
     p.joined, p.links = {**p.joined, 3: 0}, {**p.links, 3: Link.JOINED}
     assert sent(on_phase_1b(p, 3, Phase1b(BALLOT, ()))) == [

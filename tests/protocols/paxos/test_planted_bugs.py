@@ -1,4 +1,4 @@
-"""What keeps Paxos from disagreeing, left out: the search notices each, so that its silence means something."""
+"""Paxos without a rule that keeps it from disagreeing: the search notices each, so that its silence means something."""
 
 from collections.abc import Callable
 from functools import partial
@@ -38,7 +38,7 @@ def forget_what_was_accepted(p: Process, sender: int, m: Phase1a) -> list[Effect
 
 
 def take_the_lowest_ballot(p: Process, sender: int, m: Phase1b) -> list[Effect]:
-    """As if the highest ballot were the lowest."""
+    """Take the lowest ballot for the highest."""
     turned = tuple((i, structs.replace(each, ballot=-each.ballot)) for i, each in m.accepted)
     return proposer.on_phase_1b(p, sender, structs.replace(m, accepted=turned))
 

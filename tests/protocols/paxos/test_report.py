@@ -1,4 +1,4 @@
-"""How a run of Paxos is told: what an acceptor accepts is shown instance by instance."""
+"""The report of a run of Paxos: what an acceptor accepts is shown instance by instance."""
 
 from tests.protocols.paxos.builders import A, B
 from tests.protocols.paxos.test_runs import load

@@ -20,7 +20,7 @@ from zabcheck.simulation.schedule import Schedule
 RUNS = Path(__file__).parents[3] / "zabcheck/papers/scenarios/paxos"
 INDEX: dict[str, dict[str, Any]] = msgspec.json.decode(Path(__file__).with_name("runs.json").read_bytes())
 LAST = 4
-"""How many of a process's last deliveries the index has."""
+"""The number of a process's last deliveries that the index has."""
 
 
 def load(name: str) -> Schedule:
@@ -28,7 +28,7 @@ def load(name: str) -> Schedule:
 
 
 def delivered(events: list[Event]) -> dict[str, dict[str, str]]:
-    """For each process, the last that it delivered, with its place."""
+    """Return the last delivery of each process, with its place."""
     sequences: dict[str, list[str]] = {}
     for event in events:
         if isinstance(event, Deliver):
@@ -55,11 +55,11 @@ def test_a_run_comes_out_as_the_index_says(name: str) -> None:
 
 
 Cell = tuple[int, str] | None
-"""What an acceptor has accepted in an instance: the ballot and the value."""
+"""A proposal that an acceptor has accepted in an instance: the ballot and the value."""
 
 
 def tables(schedule: Schedule, first: int) -> list[list[list[Cell]]]:
-    """What the disks of p1, p2 and p3 hold of three instances from `first` on, each time that it has changed."""
+    """Return what the disks of p1, p2 and p3 hold of three instances from `first` on, each time that it has changed."""
     found: list[list[list[Cell]]] = []
     simulator = simulator_of(schedule)
     for choice in schedule.choices:

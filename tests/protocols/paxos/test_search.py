@@ -1,4 +1,4 @@
-"""What a search finds of Figure 1 by itself, and what it does not find: with the cures, and with Zab."""
+"""Searches for Figure 1: what they find by themselves, and what they do not find with the cures, and with Zab."""
 
 import pytest
 
@@ -16,9 +16,9 @@ from zabcheck.search.tally import Tally
 from zabcheck.simulation.simulator import Simulator
 
 PROMISED = ("integrity", "total order", "agreement")
-"""What holds of any Paxos."""
+"""The properties that hold of any Paxos."""
 BROKEN = ("local primary order", "global primary order", "po causal order", "strict causality", "primary integrity")
-"""What Figure 1 breaks, each by itself."""
+"""The properties that Figure 1 breaks, each by itself."""
 CURED = (*PROMISED, *BROKEN[:-1], "ladis", "zxid uniqueness", "zxid assignment")
 CURES = ("paxos-one-outstanding", "paxos-batches")
 RUNS = 120

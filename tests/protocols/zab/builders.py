@@ -82,7 +82,7 @@ def sent(effects: Sequence[Effect]) -> list[tuple[int, Message]]:
 
 
 def at_once(effects: Sequence[Effect]) -> Sequence[Effect]:
-    """What happens without waiting for the disk."""
+    """Return what happens without waiting for the disk."""
     first = next((index for index, effect in enumerate(effects) if isinstance(effect, Persist)), len(effects))
     return effects[:first]
 
@@ -93,5 +93,5 @@ def written(effects: Sequence[Effect]) -> list[dict[str, object]]:
 
 
 def gives_up(effects: Sequence[Effect]) -> bool:
-    """Whether this is a retreat, and nothing else."""
+    """Return True if this is a retreat, and nothing else."""
     return len(effects) == 1 and isinstance(effects[0], GiveUp)

@@ -119,7 +119,7 @@ def test_f_1_2_nobody_but_the_chosen_leader_is_answered() -> None:
 
 
 def test_l_1_2_the_history_of_the_latest_epoch_is_chosen() -> None:
-    """Of a quorum's histories the one of the highest f.a becomes I_e', even if others are longer."""
+    """The history of the highest f.a in a quorum becomes I_e', even if others are longer."""
     leader = proposing(1, 2)
     assert on_ack_e(leader, 1, AckE(1, Whole(Chain.of([A, B])))) == []
     assert leader.proposed is None

@@ -66,7 +66,7 @@ def test_a_process_that_does_not_tell_its_history_is_sent_all() -> None:
 
 
 def test_a_log_that_was_cut_gives_what_it_has_or_a_snapshot() -> None:
-    """What was cut off can be sent to nobody; a snapshot stands for it."""
+    """A part that was cut off can be sent to nobody; a snapshot stands for it."""
     base = Chain.of([A])
     assert carry(ABD, base, lasts_of(AB)) == Missing(B.zxid, (D,))
     assert carry(ABD, base, lasts_of(base)) == Missing(A.zxid, (B, D))

@@ -54,7 +54,7 @@ def test_a_commit_goes_to_each_follower_that_acknowledged_newleader() -> None:
 
 
 def test_a_late_joiner_gets_each_transaction_once() -> None:
-    """What was broadcast before NEWLEADER is in it, the rest follows it."""
+    """NEWLEADER has what was broadcast before it; the rest follows."""
     leader = established(1, 2)
     on_request(leader, 1, Request("d"))
     joining = sent(on_cepoch(leader, 3, CEpoch(0)))
@@ -65,7 +65,7 @@ def test_a_late_joiner_gets_each_transaction_once() -> None:
 
 
 def test_a_late_acknowledgement_is_answered_with_the_last_committed_zxid() -> None:
-    """What NEWLEADER held may go beyond what is committed."""
+    """The history in NEWLEADER may go beyond what is committed."""
     leader = established(1, 2)
     on_request(leader, 1, Request("d"))
     on_cepoch(leader, 3, CEpoch(0))

@@ -19,7 +19,7 @@ ZAB = PROTOCOLS["zab"]
 
 
 def as_it_is(value: object) -> object:
-    """What a value holds now. Links of a chain are shared, so one says enough."""
+    """Return what a value holds now. Links of a chain are shared, so one says enough."""
     if isinstance(value, Chain):
         return value.length, value.hash, value.zxid, value.txn, id(value.previous)
     return dict(value) if isinstance(value, Mapping) else value

@@ -75,7 +75,7 @@ def test_step_t4_what_leaves_a_hole_is_kept_aside_until_that_is_filled() -> None
 
 
 def test_step_t4_nothing_is_accepted_before_newleader_nor_of_another_epoch() -> None:
-    """Also in a later iteration of one epoch: NEWLEADER would truncate it."""
+    """A later iteration of the same epoch is no exception: NEWLEADER would truncate it."""
     member = synced(switches=CHAIN)
     assert on_propose(member, 3, FIRST) == on_commit(member, 3, Commit(EPOCH, B.zxid)) == []
     on_newleader(member, 1, NewLeader(EPOCH, Whole(AB)))

@@ -116,7 +116,7 @@ def test_l_2_2_an_acknowledgement_counts_once() -> None:
 
 
 def test_l_2_2_an_acknowledgement_is_wanted_from_those_that_got_newleader_only() -> None:
-    """What is acknowledged is NEWLEADER(e', I_e')."""
+    """An ACK-LD acknowledges NEWLEADER(e', I_e')."""
     leader = announcing(1, 2, links={1: Link.PROPOSED, 2: Link.PROPOSED, 3: Link.ASKED})
     on_ack_ld(leader, 1, AckLd(EPOCH, B.zxid))
     assert on_ack_ld(leader, 3, AckLd(EPOCH, B.zxid)) == []

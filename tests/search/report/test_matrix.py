@@ -34,7 +34,7 @@ def text(rows: list[MutantSummary], width: int = WIDE) -> str:
 
 
 def cells(out: str, mutant: str) -> list[str]:
-    """What stands beside a mutant in the first of the tables that has it."""
+    """Return the cells beside a mutant in the first of the tables that has it."""
     return next(line for line in out.splitlines() if line.startswith(mutant)).split()[1:]
 
 

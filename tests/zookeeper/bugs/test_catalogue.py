@@ -8,7 +8,7 @@ from zabcheck.zookeeper.run.distribution import NEWEST, OLDEST
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed
 
 FURTHER = {"late-set": "ZOOKEEPER-3598", "ZOOKEEPER-4541": "ZOOKEEPER-4409", "promoted-observer": "ZOOKEEPER-4712"}
-"""What else an issue does of which another schedule shows the worst."""
+"""Other effects of an issue, the worst of which another schedule shows."""
 
 
 def test_every_bug_is_a_known_issue_with_a_schedule_of_its_own() -> None:
@@ -24,7 +24,7 @@ def test_every_bug_is_a_known_issue_with_a_schedule_of_its_own() -> None:
 
 
 def test_a_bug_of_which_an_issue_is_known_is_shown_or_it_is_said_why_not() -> None:
-    """Of those that versions have that can be run."""
+    """The catalogue has the bugs of versions that can be run."""
     told = {name for bug in BUGS for name in (bug.name, *bug.others)} | NOT_SHOWN.keys()
     for issue in ISSUES:
         can_be_run = any(cured is None or parsed(cured)[:2] > OLDEST for _, cured in issue.affected)

@@ -1,4 +1,4 @@
-"""What known bugs of ZooKeeper leave on disks; what each is here was left by an execution of its schedule."""
+"""Traces of known bugs of ZooKeeper on disks, each left by an execution of the bug's schedule."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -72,7 +72,7 @@ SCENES = {
         (1, "its log has ⟨3,1⟩, which no other server has, and not ⟨2,1⟩ before it", True),
     ),
 }
-"""For each bug the disks, and what is said of which server, and whether that is wrong by itself."""
+"""The disks of each bug, with what is said of which server, and whether that is wrong by itself."""
 
 
 def found(folder: Path, *servers: Server) -> list[BugTrace]:

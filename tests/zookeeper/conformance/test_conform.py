@@ -68,7 +68,7 @@ def test_a_run_of_the_model_explains_a_healthy_ensemble() -> None:
 
 
 def test_the_run_of_the_model_breaks_what_the_real_one_broke() -> None:
-    """But durability, for the model has no clients; a write is lost in both."""
+    """Durability is the exception, for the model has no clients; a write is lost in both."""
     found = conform(LOST_WRITE)
     assert found.schedule is not None
     assert {"agreement", "primary integrity"} <= violated(replay_on(ZOOKEEPER, found.schedule))
@@ -183,7 +183,7 @@ def _lacks_a_node(records: list[Record]) -> None:
 
 
 def _snapshots(records: list[Record]) -> list[int]:
-    """Those of server 2 at the end: it wrote one when it began to lead."""
+    """Return the snapshots of server 2 at the end: it wrote one when it began to lead."""
     [disk] = [r for r in records if r["record"] == "disk" and (r["server"], r["incarnation"]) == (2, 0)]
     assert disk["snapshots"] == [zxid(0, 0), zxid(1, 7)]
     return disk["snapshots"]  # type: ignore[no-any-return]  # it is JSON
@@ -465,7 +465,7 @@ def test_servers_whose_list_changes_are_not_compared_with_a_model_of_one_list(tm
 
 
 def test_a_disk_on_which_nothing_was_may_be_emptied(tmp_path: Path) -> None:
-    """So is that of a server that does not come up at first, before a schedule begins."""
+    """The disk of a server that does not come up before a schedule begins is one."""
 
     def wipe(records: list[Record]) -> None:
         first = next(i for i, each in enumerate(records) if each["record"] == "started" and each["server"] == 3)

@@ -69,7 +69,7 @@ def test_servers_go_on_after_an_error() -> None:
 
 
 def words(translation: Translation, of: int) -> list[str]:
-    """What servers do instead of choice number `of`."""
+    """Return what servers do instead of choice number `of`."""
     pairs = zip(translation.schedule.choices, translation.sources, strict=True)
     return [each.words() for each, source in pairs if source == of]
 
@@ -238,7 +238,7 @@ def test_what_cannot_be_had_is_told_with_the_choice(run: Schedule, said: str) ->
 
 @pytest.mark.parametrize("elections", ["apart", "together"])
 def test_elections_become_those_of_servers(elections: str) -> None:
-    """Of equal votes the highest number wins, who has a greater one joins, and who joins leaves first."""
+    """The highest number wins among equal votes, who has a greater vote joins, and who joins leaves first."""
     told = {
         "together": (choices.Lead(1, (2,)), choices.Lead(2, (1, 3))),
         "apart": (

@@ -1,4 +1,4 @@
-"""Where the model and a real ensemble part, as a story: the run up to there, and what the ensemble did instead."""
+"""The place where the model and a real ensemble part, as a story: the run up to there, and what the ensemble did."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is read from a class file, and that a damaged one is told."""
+"""Class files: what is read from one, and that a damaged one is told."""
 
 import struct
 

@@ -81,7 +81,7 @@ def test_each_point_has_its_place_in_the_code(
 
 
 def test_behind_a_call_where_other_paths_join_there_is_no_point(tmp_path: Path) -> None:
-    """Else a thread would be stopped there that has not made the call."""
+    """Otherwise a thread would be stopped there that has not made the call."""
     assembler = Assembler()
     send = assembler.call(VIRTUAL, f"{SERVER}quorum/Leader", "send")
     method = Made("propose", struct.pack(">Bh", IFEQ, 6) + send + RETURN)

@@ -78,7 +78,7 @@ def node(path: str, data: bytes | None = b"", at: int = 0, owner: int = 0, cvers
 
 
 def seal(data: bytes) -> bytes:
-    """With the checksum of all that was before, and the end."""
+    """Append the checksum of all that was before, and the end."""
     return data + struct.pack(">q", zlib.adler32(data)) + text("/")
 
 
@@ -132,6 +132,6 @@ def compressed(data: bytes) -> bytes:
 
 
 def snappy(data: bytes, block: int = 32768) -> bytes:
-    """As snappy-java's stream has it, in blocks of this length."""
+    """Compress as snappy-java's stream does, in blocks of this length."""
     blocks = (_SNAPPY.compress(data[at : at + block], asbytes=True) for at in range(0, len(data), block))
     return b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1) + b"".join(text(each) for each in blocks)

@@ -18,7 +18,7 @@ E2 = [zxid(2, counter) for counter in range(1, 4)]
 
 
 class Server(NamedTuple):
-    """What one has: zxids, of which some stand for another transaction; snapshots; currentEpoch."""
+    """A server: zxids, of which some stand for another transaction; snapshots; currentEpoch."""
 
     zxids: Sequence[int]
     others: Sequence[int] = ()

@@ -326,7 +326,7 @@ def test_kinds_of_transactions_that_the_real_log_has_not() -> None:
 
 
 def test_a_session_that_ends_takes_its_nodes_along() -> None:
-    """Those that the transaction names, and those that the tree knows of; before 3.6 it names none."""
+    """It takes those that the transaction names, and those that the tree knows of; before 3.6 it names none."""
     mine, other = create(1, "/m", ephemeral=True), create(2, "/n", ephemeral=True)
     theirs = txn(3, Operation.CREATE, text("/o") + text(b"v") + vector([]) + b"\1" + number(3), SESSION + 1)
     for body in (b"", vector([]), vector([text("/m"), text("/gone")])):

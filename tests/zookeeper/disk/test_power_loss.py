@@ -1,4 +1,4 @@
-"""What a power failure leaves of a folder: never less than was forced."""
+"""A folder after a power failure: it has never less than was forced."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from zabcheck.zookeeper.disk.transaction_log import Flaw, read_log
 
 TXNS = [create(zxid(1, counter), f"/n{counter}") for counter in (1, 2, 3)]
 ENDS = [len(LOG_HEADER) + sum(len(record(txn)) for txn in TXNS[:count]) for count in range(4)]
-"""Where the header ends, and each record."""
+"""The places at which the header ends, and each record."""
 FIRST, SECOND = "log.100000001", "log.100000004"
 PADDING = bytes(5000)
 

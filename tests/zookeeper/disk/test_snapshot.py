@@ -69,7 +69,7 @@ def test_a_compressed_one_is_read(folder: Path) -> None:
 
 
 def test_one_that_is_compressed_with_snappy_is_read(folder: Path) -> None:
-    """As a server of 3.9.5 wrote it, in two blocks; and as blocks of 100 bytes."""
+    """A server of 3.9.5 wrote one, in two blocks; another has blocks of 100 bytes."""
     found, nodes = read(folder, real("snapshot.15.snappy"), "snapshot.15.snappy")
     assert (found.state, found.zxid, found.nodes, found.size, found.sessions) == ("whole", 21, 19, 40285, 1)
     assert found.digest is not None

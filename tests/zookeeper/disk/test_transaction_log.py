@@ -48,7 +48,7 @@ def told(found: list[LogRecord | Flaw]) -> list[int | tuple[str, int]]:
 
 
 def offsets(txns: list[bytes]) -> list[int]:
-    """Where the records of these transactions begin, and where the last one ends."""
+    """Return the places at which the records of these transactions begin, and the last one ends."""
     found = [len(LOG_HEADER)]
     for data in txns:
         found.append(found[-1] + len(record(data)))

@@ -1,4 +1,4 @@
-"""Where a run of a real ensemble is no run of Zab any more."""
+"""The event at which a run of a real ensemble is no run of Zab any more."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ def test_the_packet_is_told_before_a_property_breaks(tmp_path: Path) -> None:
 
 
 def test_the_conjunct_may_be_false_after_a_later_event() -> None:
-    """What server 1 provides changes nothing yet. What it takes from that as initial history does."""
+    """The history that server 1 provides changes nothing yet. The part of it that is taken as initial history does."""
     assert departure(judge(LOST_WRITE)) == (
         "p1 (incarnation 1) provides its history up to ⟨1,3⟩ for epoch 3: that is no instance of step f.1.2 "
         "(promise): it had accepted c3.1⟨1,4⟩ in epoch 2 (line 157, server-1.1.log:52); "

@@ -1,4 +1,4 @@
-"""How packets that diverge are shown: the rule, how their connection began, and what each packet is in Zab."""
+"""Packets that diverge, as they are shown: the rule, how their connection began, and what each packet is in Zab."""
 
 from tests.text.consoles import InAscii
 from tests.zookeeper.notation import BROADCAST, SYNCHRONIZATION, packed, records

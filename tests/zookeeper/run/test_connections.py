@@ -1,4 +1,4 @@
-"""How connections through the proxy open, end, are reset, and what becomes of what is on its way."""
+"""Connections through the proxy: how they open, end, are reset, and what becomes of what is on its way."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""Which ZooKeeper is chosen, and what is said if there is none that can be run."""
+"""The ZooKeeper that is chosen, and the message if there is none that can be run."""
 
 import os
 import re

@@ -50,7 +50,7 @@ def test_a_seed_gives_one_schedule_at_points_of_every_version(servers: int) -> N
 
 @pytest.mark.parametrize("servers", [3, 5])
 def test_a_quorum_is_up_where_a_leader_is_waited_for_and_held_threads_go_on(servers: int) -> None:
-    """But for one that is killed at a point: it may have died, or not."""
+    """A server that is killed at a point may have died, or not."""
     for seed in SEEDS[:300]:
         schedule = draw(seed, servers, threads=True)
         up = {*"ABCDE"[:servers]}
@@ -95,7 +95,7 @@ def counts_an_old_ack(choices: tuple[Choice, ...]) -> bool:
 
 
 def leads_twice_alone(choices: tuple[Choice, ...]) -> bool:
-    """What it takes for TRUNC to keep a record too many: a leader's own write, a snapshot, and another own write."""
+    """Return True if TRUNC can keep a record too many: a leader's own write, a snapshot, and another own write."""
     alone = [at for at, each in enumerate(choices) if isinstance(each, AwaitStop) and each.point == "sync-forced"]
     for first, second in pairwise(alone):
         server = getattr(choices[first], "server", None)
@@ -110,7 +110,7 @@ def leads_twice_alone(choices: tuple[Choice, ...]) -> bool:
 
 
 def dies_in_a_synchronisation(choices: tuple[Choice, ...]) -> bool:
-    """What it takes for ZOOKEEPER-4643 and 4646: a follower is killed when it has promised, and then its leader."""
+    """Return True if it has 4643 and 4646: a follower is killed when it has promised, and then its leader."""
     return any(
         isinstance(each, AwaitStop)
         and each.point in ("learner-epoch-written", "sync-append")
@@ -125,7 +125,7 @@ def test_the_choices_that_known_bugs_need_are_drawn_often(has: Callable[[tuple[C
 
 
 def cut_off_after_a_snapshot(choices: Sequence[Choice]) -> bool:
-    """Whether a server is alone with a write twice, and the second time the others write nothing while it is down.
+    """Return True if a server is alone with a write twice; the second time the others write nothing while it is down.
 
     The first time it takes over a snapshot, then; the second time it is told to cut its log behind that.
     """

@@ -1,4 +1,4 @@
-"""Which servers may come to serve, as servers and links are; the servers are fakes that do nothing."""
+"""The servers that may come to serve, as servers and links are; the servers are fakes that do nothing."""
 
 import re
 import socket
@@ -28,7 +28,7 @@ def ensemble(tmp_path: Path) -> Iterator[ProcessEnsemble]:
 
 
 def test_ensembles_beside_each_other_have_their_own_ports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also while no server of them is up, and until they are closed."""
+    """They keep them while no server is up, until they are closed."""
     monkeypatch.setattr("zabcheck.zookeeper.run.processes.HIGHEST_PORT", LOWEST_PORT + 200)
     distribution = Distribution("3.8.0", tmp_path / "java", "")
     with ExitStack() as open_ones:

@@ -432,7 +432,7 @@ def test_drawn_changes_of_disks_are_made_by_processes(seed: int, kind: type[Choi
 
 @pytest.mark.slow
 def test_an_exact_execution_ends_with_a_choice_that_is_not_done(tmp_path: Path, run: Path, impatient: None) -> None:
-    """What has nothing to wait for, as writes that nobody answers, does not end it."""
+    """A choice that has nothing to wait for, as writes that nobody answers, does not end it."""
     choices = Write("B"), Settle(0.1), Kill("C"), Start("C"), Start("C")
     with pytest.raises(EnsembleError, match=r"^choice 4, start C: passed over: it is up$"):
         execute.execute(schedule(*choices), fake(tmp_path, "serves"), run, exact=True)

@@ -1,4 +1,4 @@
-"""What of a server's folder is on the disk for certain, as the threads that force it are seen; and power that fails."""
+"""The part of a server's folder that is on the disk for certain, as the threads that force it are seen; lost power."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,7 +26,7 @@ from zabcheck.zookeeper.verdict.judge import judge
 
 TXNS = [create(zxid(1, counter)) for counter in range(1, 6)]
 SIZES = [len(LOG_HEADER) + sum(len(record(txn)) for txn in TXNS[:count]) for count in range(6)]
-"""Of a log of the first transactions, by their number."""
+"""The content of a log of the first transactions, by their number."""
 NAME = "log.100000001"
 
 
@@ -196,7 +196,7 @@ class Stub:
 
 
 def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
-    """So no server is started from a folder that is cut in part."""
+    """No server is started from a folder that is cut in part."""
     stub = Stub(tmp_path)
     records: list[Record] = []
     stops = Stops(cast(Any, stub), records.append, lambda *_: None, watched=True)

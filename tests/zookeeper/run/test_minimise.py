@@ -28,7 +28,7 @@ def of(*choices: Choice) -> EnsembleSchedule:
 
 
 def contains(schedule: EnsembleSchedule, wanted: list[Choice]) -> bool:
-    """Whether these choices are in it, in this order."""
+    """Return True if these choices are in it, in this order."""
     rest = iter(schedule.choices)
     return all(choice in rest for choice in wanted)
 
@@ -87,7 +87,7 @@ def test_what_never_shows_it_again_stays_as_it_is() -> None:
 
 
 def test_choices_that_did_nothing_are_left_out_first() -> None:
-    """Also what does nothing only now that the others are gone."""
+    """So are those that do nothing only now that the others are gone."""
     wanted = [Kill("A"), Start("A")]
     schedule = of(Start("B"), Kill("A"), Resume("C"), Start("A"), Await("A", "B"))
     tried: list[EnsembleSchedule] = []
@@ -190,7 +190,7 @@ def test_one_of_three_is_enough_if_the_schedule_itself_shows_it_no_more_often() 
 
 
 def leftover(chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch) -> int:
-    """How many choices too many are left of 40 schedules, when what shows it does so with this chance.
+    """Return how many choices too many are left of 40 schedules, if each execution shows it with this chance.
 
     A run takes 5 seconds of a clock that the test has.
     """

@@ -1,4 +1,4 @@
-"""What the proxy does to a link, and what it says of it. Servers are sockets of the test."""
+"""The proxy: what it does to a link, and what it says of it. Servers are sockets of the test."""
 
 import os
 import socket
@@ -323,7 +323,7 @@ def test_it_ends_while_connections_are_accepted() -> None:
 
 
 def is_closed(sock: socket.socket) -> bool:
-    """Whether the other side has closed this connection, in good order or not; waits for that."""
+    """Wait until the other side has closed this connection, in good order or not; return True if it has."""
     try:
         return sock.recv(1) == b""
     except ConnectionResetError:

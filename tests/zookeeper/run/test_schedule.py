@@ -198,7 +198,7 @@ def test_quorums_that_follow_each_other_share_one_server() -> None:
 
 
 def test_the_trap_of_a_promise_that_is_not_kept_is_drawn() -> None:
-    """Who is synchronised dies right after its ACK of NEWLEADER, with writes before and another quorum after it."""
+    """The follower that is synchronised dies after its ACK of NEWLEADER; writes came before, another quorum follows."""
     drawn = 0
     for seed in SEEDS:
         choices = draw(seed, 3).choices
@@ -421,7 +421,7 @@ def _roles(choice: Choice) -> list[str]:
 
 
 def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
-    """As it takes for an ACK of before a TRUNC to count."""
+    """An ACK of before a TRUNC can count only in this way."""
     found = 0
     for schedule in IN_STAGES:
         choices = schedule.choices

@@ -141,7 +141,7 @@ def test_what_is_not_taken_is_ended_and_leaves_nothing(tmp_path: Path, monkeypat
 
 
 def test_a_run_shows_a_known_issue_whatever_its_version_if_it_looks_like_it() -> None:
-    """So a version without the bug is judged by the same."""
+    """A version without the bug is judged by the same."""
     found = Attempt(of(), judge(Path(__file__).parents[1] / "lost-write-3.8.0"), 1.0)
     assert found.shows("ZOOKEEPER-4712")
     assert not found.shows("ZOOKEEPER-4394")

@@ -253,7 +253,7 @@ PLANTED: list[tuple[Fault, list[SessionChoice], str]] = [
 def test_a_server_with_a_fault_is_told(
     served: Servers, choices: list[SessionChoice], broken: str, tmp_path: Path
 ) -> None:
-    """From its socket to the verdict; the same is sound without the fault."""
+    """The whole way from its socket to the verdict is taken; the same is sound without the fault."""
     served.do(*choices)
     if broken != "session order":
         served.read()

@@ -125,7 +125,7 @@ def wrong(folder: Path) -> Iterator[tuple[str, ...]]:
     ],
 )
 def test_what_the_lines_of_a_real_run_show(name: str, expected: list[tuple[str, ...]]) -> None:
-    """Where the lines do not tell of the fault (4643, 4712, ack-before-trunc), nothing is said."""
+    """Nothing is said of faults that the lines do not tell of (4643, 4712, ack-before-trunc)."""
     assert list(wrong(LOGS / name)) == expected
 
 

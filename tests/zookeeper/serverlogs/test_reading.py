@@ -93,7 +93,7 @@ def test_rotated_files_are_one_log_in_the_order_of_time(tmp_path: Path, kept: Ca
 
 
 def test_several_servers_in_one_file(tmp_path: Path) -> None:
-    """By the prefix, else by the myid: a line without one belongs to the server before it."""
+    """They are told apart by the prefix, else by the myid: a line without one belongs to the server before it."""
     parts = [(LOGS / f"half-record-3.8.0/zookeeper-{n}.log").read_text() for n in (1, 2)]
     (tmp_path / "joined.log").write_text("".join(parts))
     named = [f"zoo{n} | {line}" for n, part in enumerate(parts) for line in part.splitlines()]

@@ -117,7 +117,7 @@ def run_of(simulator: Simulator, folder: Path, *choices: Choice, observers: int 
 
 @pytest.mark.parametrize("name", sweep(["4837", "trunc-keeps-one", "2832"], normal=["2832"]))
 def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> None:
-    """By threads that are held; by power that fails; in step with a run of the model."""
+    """Threads are held, power fails, or servers are kept in step with a run of the model."""
     run = Run(simulator, tmp_path / "run", named(name).schedule(), ThreadOrder(1))
     assert "final agreement" in run.judged.wrong
     assert run.undone == []
@@ -127,7 +127,7 @@ def test_a_known_bug_shows(simulator: Simulator, tmp_path: Path, name: str) -> N
 def test_servers_that_try_again_without_end_end_the_run(
     simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As one does that has promised a later epoch than its leader has, after a disk was wiped."""
+    """A server does that has promised a later epoch than its leader has, after a disk was wiped."""
     monkeypatch.setattr(ensemble, "MOST_CONNECTIONS", 8)
     with pytest.raises(EnsembleError, match=r"^servers have made 8 connections, and try again without end"):
         run_of(simulator, tmp_path / "run", Kill("C"), Start("C"), Settle(2.0))
@@ -232,7 +232,7 @@ def test_links(simulator: Simulator, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("down", [False, True])
 def test_failures_at_one_point_come_in_turn(simulator: Simulator, tmp_path: Path, down: bool) -> None:
-    """Also of a server that is down when they are asked for. Another stop there is passed over."""
+    """The server may be down when they are asked for. Another stop there is passed over."""
     fails = (Fail("C", "file-sync"), Fail("C", "file-sync"), Stop("C", "file-sync"))
     choices = (Kill("C"), *fails, Start("C"), Kill("A")) if down else (*fails, Kill("A"))
     schedule = EnsembleSchedule(2, "zookeeper", 3, (*choices, Wait(20)), patient=False)
@@ -368,7 +368,7 @@ def test_servers_that_are_reconfigured_go_on_as_they_were_told_after_a_restart(
 def test_an_observer_that_logs_is_made_a_voter_and_keeps_what_it_acknowledged(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:
-    """As against *unlogged-voter*, whose schedule is the same but for a property."""
+    """The schedule is that of *unlogged-voter* without the property that it sets, and nothing is lost."""
     schedule = msgspec.structs.replace(named("unlogged-voter").schedule(), properties=())
     tried = attempt(schedule, reconfigured, tmp_path / "run")
     assert tried.judged.wrong == []
@@ -441,7 +441,7 @@ def test_servers_that_cannot_write_a_configuration_go_on_in_the_one_before(
 def test_servers_that_get_a_longer_list_one_after_another_part_or_not(
     reconfigured: Distribution, tmp_path: Path, name: str
 ) -> None:
-    """As `zookeeper scale` says: {2,3} acknowledge a write, {1,4,5} elect without it, unless 5 comes last."""
+    """They do what `zookeeper scale` says: {2,3} acknowledge a write, {1,4,5} elect without it, unless 5 comes last."""
     schedule = decode((Path(__file__).parents[3] / f"docs/examples/{name}.schedule.json").read_bytes(), name)
     tried = attempt(schedule, reconfigured, tmp_path / "run")
     parts = name == "zookeeper-two-lists"
@@ -670,7 +670,7 @@ def test_ctrl_c_is_not_taken_for_a_jvm_that_died(
 @pytest.mark.slow
 @pytest.mark.xdist_group("simulated")
 def test_ctrl_c_leaves_nothing(tmp_path: Path) -> None:
-    """As in a terminal: it reaches the command, and the JVMs."""
+    """A terminal sends it to the command, and to the JVMs."""
     (tmp_path / "tmp").mkdir()
     arguments = ("zookeeper", "--simulated", "--runs", "1000", "--jobs", "2", "--classpath", PYSPARK, "--minimise", "0")
     running = subprocess.Popen(

@@ -95,7 +95,7 @@ def assert_each_is_received_after_it_is_sent(events: tuple[Event, ...]) -> int:
 
 @pytest.mark.parametrize("step", [1000, 100, 7])
 def test_no_message_is_received_before_it_is_sent(recording: Recording, step: int) -> None:
-    """Also where the lines of a log, with their milliseconds, push an answer behind its receipt."""
+    """The lines of a log, with their milliseconds, may push an answer behind its receipt."""
     recording.step = step
     recording.start(1, 2, 3)
     recording.lead(3, [1, 2], 1)

@@ -66,7 +66,7 @@ IN_STATES = set(PROPERTIES) - {
 
 @pytest.mark.parametrize("step", [1000, 100, 7])
 def test_a_healthy_run_breaks_nothing_and_exercises_everything(recording: Recording, step: int) -> None:
-    """Also where a server's lines, with their milliseconds, come before what they tell of."""
+    """A server's lines, with their milliseconds, may come before what they tell of."""
     recording.step = step
     healthy(recording)
     found = observe(recording.folder)

@@ -60,7 +60,7 @@ def watched(folder: Path, kind: str = "INFORM") -> Recording:
 
 @pytest.mark.parametrize("kind", ["INFORM", "INFORMANDACTIVATE"])
 def test_an_observer_delivers_what_it_is_told(tmp_path: Path, kind: str) -> None:
-    """Also the transaction that is a configuration, with which that becomes active."""
+    """A configuration is such a transaction, and becomes active with it."""
     watched(tmp_path, kind)
     observation: ObservedRun = observe(tmp_path)
     assert observation.partial == ()

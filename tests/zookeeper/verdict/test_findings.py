@@ -30,7 +30,7 @@ def of(folder: Path, kind: str) -> list[tuple[int, str]]:
 
 
 def ahead(folder: Path) -> list[Ahead | None]:
-    """For each digest that does not fit, why the tree was ahead, if it was."""
+    """Return why the tree was ahead, if it was, for each digest that does not fit."""
     return [each.fact.ahead for each in found(folder) if isinstance(each.fact, OtherDigest)]
 
 
@@ -141,7 +141,7 @@ def committing(recording: Recording) -> Recording:
 def test_a_digest_of_what_is_delivered_when_the_log_was_loaded_further_is_told_from_others(
     committing: Recording, looks_first: bool
 ) -> None:
-    """As 3.6.3 was seen to do it: the thread that delivers is slower than the one that loads the log."""
+    """3.6.3 was seen to do it: the thread that delivers is slower than the one that loads the log."""
     committing.line(1, "quorum.CommitProcessor", "Shutting down")
     if looks_first:
         committing.look(1, 2, reach=C.zxid)

@@ -189,7 +189,7 @@ def test_what_a_leader_passes_over_is_found_whoever_tells_it_first(tmp_path: Pat
 
 
 def test_a_server_that_was_killed_with_less_on_its_disk_was_not_brought_less(tmp_path: Path) -> None:
-    """As in ZOOKEEPER-4643: it had written the epoch, and not what came before NEWLEADER."""
+    """This is ZOOKEEPER-4643: it had written the epoch, and not what came before NEWLEADER."""
     recording = Recording(tmp_path)
     recording.start(1, 2, 3)
     recording.lead(3, (1, 2), 1)

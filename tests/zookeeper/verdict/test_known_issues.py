@@ -135,7 +135,7 @@ BROUGHT_TOO_MUCH = (
 
 
 def test_a_history_that_has_too_much_has_no_hole() -> None:
-    """As it was seen in a run of the fifth report: nothing is left out, and the snapshot is from before anything."""
+    """A run of the fifth report is like that: nothing is left out, and the snapshot is from before anything."""
     divergences = judge(records(*BROUGHT_TOO_MUCH)).divergences
     assert [each.name for each in divergences] == ["proposals_continue_one_history"]
     note = SnapshotTakenOver(3, Zxid(1, 0), 1)
@@ -276,7 +276,7 @@ def test_4925_a_leader_passes_a_hole_on() -> None:
 
 
 def test_4925_a_leader_leaves_out_the_end_of_an_earlier_epoch() -> None:
-    """As it was seen in a run of 3.9.3: server 1 was brought up to ⟨1,3⟩, then ⟨2,1⟩, and sends ⟨2,1⟩ alone."""
+    """A run of 3.9.3 showed it: server 1 was brought up to ⟨1,3⟩, then ⟨2,1⟩, and sends ⟨2,1⟩ alone."""
     led = DIFF, "2>1 ACK 2:0", "1>2 UPTODATE -1", "1>2 PROPOSAL 2:1", "2>1 ACK 2:1", "1>2 COMMIT 2:1", "closed 2>1"
     told = "3>2 FOLLOWERINFO 1:0", "2>3 LEADERINFO 3:0", "3>2 ACKEPOCH 1:1 a=1", "2>3 DIFF 2:1"
     found = looks_like("3.9.3", *led, *told, "2>3 PROPOSAL 2:1")
@@ -355,7 +355,7 @@ def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
 
 
 def test_a_leader_that_applied_a_transaction_again_cuts_off_what_it_has() -> None:
-    """As it was seen in a run of 3.8.0: it has acknowledged ⟨1,5⟩ itself, and cuts a follower that has ⟨1,4⟩."""
+    """A run of 3.8.0 showed it: it has acknowledged ⟨1,5⟩ itself, and cuts a follower that has ⟨1,4⟩."""
     before = "1>3 FOLLOWERINFO 0:0", "3>1 LEADERINFO 1:0", "1>3 ACKEPOCH 1:5 a=1", "closed 1>3"
     cut = "2>1 FOLLOWERINFO 1:0", "1>2 LEADERINFO 2:0", "2>1 ACKEPOCH 1:4 a=1", "1>2 TRUNC 1:1", "1>2 NEWLEADER 2:0"
     why = f"the digest of server 1 does not fit: {Ahead.LOG.value}"

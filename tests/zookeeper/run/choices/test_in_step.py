@@ -1,4 +1,4 @@
-"""Where servers that are kept in step with a run of the model first differ from it."""
+"""The place where servers that are kept in step with a run of the model first differ from it."""
 
 from collections.abc import Callable
 from pathlib import Path
