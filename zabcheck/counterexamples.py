@@ -74,9 +74,9 @@ class Counterexample:
         """The run as data: each step, each message, who delivered what."""
 
     def graph(self) -> "nx.DiGraph":
-        """Draw up the PO-causality graph of the witness (DSN 2011, III-B); `zabcheck.counterexample.witness_graph`
-        lists the attributes of its nodes and edges.
+        """Return the PO-causality graph of the witness (DSN 2011, III-B).
 
+        `zabcheck.counterexample.witness_graph` lists the attributes of its nodes and edges.
         ValueError if no property is violated. O(events) for each event of the witness.
         """
         from zabcheck.counterexample.witness_graph import graph_of  # networkx is slow to load

@@ -97,7 +97,7 @@ def machine_for(
     switches: Mapping[str, object] | None = None,
     out: str | Path | None = None,
 ) -> type[Machine]:
-    """A Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
+    """Return a Hypothesis `RuleBasedStateMachine` that searches `protocol`; its `TestCase` is for unittest and pytest.
 
     `protocol` is the name of one, as `zabcheck list` tells them or "module:Class", a subclass of `zabcheck.Process`, or
     a `zabcheck.protocols.base.Protocol`. In its place `exec` is the command that starts a node of it, written in any

@@ -83,7 +83,7 @@ def common(
 
 
 def main() -> None:
-    """The entry point."""
+    """Run the command."""
     collect_garbage_less_often()
     atexit.register(gc.freeze)  # a process that ends need not look through all that it has for cycles
     end_as_by_ctrl_c()

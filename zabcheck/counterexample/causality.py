@@ -121,7 +121,7 @@ class Causality:
                 self._node(position, event)
 
     def _node(self, position: int, event: Local, *others: _Group) -> None:
-        """A node, which its process's own events precede, and `others`."""
+        """Add a node, which its process's own events precede, and `others`."""
         line = self._ends.get((event.process,))
         self._before[position] = others if line is None else (line, *others)
         if self.relation != "po" or not isinstance(event, Broadcast):
@@ -142,7 +142,7 @@ class Causality:
         self._append(primary, (position,))
 
     def _message(self, event: Send | Receive) -> None:
-        """A `Receive` may stand before its `Send`: what precedes the sending is put above the message's group then."""
+        """Put what precedes a message's sending above the message's group: a `Receive` may stand before its `Send`."""
         message = self._sent.get(event.message)
         if message is None:
             message = self._sent[event.message] = self._group(())
@@ -181,7 +181,7 @@ class Causality:
             self._before[position] += (self._prefix(link),)
 
     def _prefix(self, link: Chain) -> _Group:
-        """The group of every broadcast of what is in `link`."""
+        """Return the group of every broadcast of what is in `link`."""
         new = []
         while link.length and link.hash not in self._prefixes:
             new.append(link)
@@ -196,11 +196,11 @@ class Causality:
     # Reading.
 
     def __len__(self) -> int:
-        """The number of nodes."""
+        """Return the number of nodes."""
         return len(self._before)
 
     def __iter__(self) -> Iterator[int]:
-        """The positions of the nodes, in the order of the trace."""
+        """Iterate over the positions of the nodes, in the order of the trace."""
         return iter(self._before)
 
     def __contains__(self, node: object) -> bool:
@@ -208,7 +208,7 @@ class Causality:
         return node in (self._first if isinstance(node, Event) else self._before)
 
     def position(self, node: int | Event) -> int:
-        """The position of a node that is given by its position, or by an event: the first that is equal to it.
+        """Return the position of a node that is given by its position, or by an event: the first that is equal to it.
 
         ValueError if there is no such node.
         """
@@ -226,11 +226,11 @@ class Causality:
         return first
 
     def broadcasts(self, txn: Txn) -> list[int]:
-        """The positions of the broadcasts of `txn`, of each primary the first, in the order of the trace."""
+        """Return the positions of the broadcasts of `txn`, of each primary the first, in the order of the trace."""
         return list(self._casts.get(txn, ()))
 
     def delivers(self, node: int | Event, txn: Txn) -> bool:
-        """True if this event delivers `txn`, or takes it over with a snapshot. O(log n) unless deliveries forked."""
+        """Return True if this event delivers `txn`, or takes it over. O(log n) unless deliveries forked."""
         position = self.position(node)
         event = self.events[position]
         if isinstance(event, Deliver):
@@ -242,12 +242,11 @@ class Causality:
         return self.chain(first, second) is not None
 
     def past(self, *nodes: int | Event) -> list[int]:
-        """The positions of all that precedes one of `nodes`, in the order of the trace. O(n)."""
+        """Return the positions of all that precedes one of `nodes`, in the order of the trace. O(n)."""
         return sorted(self._search([self.position(node) for node in nodes], ()))
 
     def chain(self, first: int | Event, second: int | Event) -> list[int] | None:
-        """A shortest list of positions from `first` to `second`, each preceding the next by one rule; None if there is
-        none.
+        """Return a shortest list of positions from `first` to `second`, each preceding the next by one rule, or None.
 
         In "happened before" the messages between two of them are one rule. O(n).
         """
@@ -255,7 +254,7 @@ class Causality:
         return found[0] if found else None
 
     def chains(self, firsts: Iterable[int | Event], second: int | Event) -> list[list[int]]:
-        """A shortest chain from each of `firsts` that precedes `second`, in their order. O(n) for all together."""
+        """Return a shortest chain from each of `firsts` that precedes `second`, in their order. O(n) for all."""
         positions = list(dict.fromkeys(self.position(each) for each in firsts))
         end = self.position(second)
         following = self._search([end], positions)
@@ -297,7 +296,7 @@ class Causality:
         return following
 
     def rule(self, first: int | Event, second: int | Event) -> Rule | None:
-        """The rule by which `first` precedes `second` with no other event in between; None if there is none.
+        """Return the rule by which `first` precedes `second` with no other event in between; None if there is none.
 
         In "happened before" a message is not looked for. O(log n) as long as nothing forked.
         """
@@ -319,7 +318,7 @@ class Causality:
     # Graphs.
 
     def to_networkx(self) -> "nx.DiGraph":
-        """The whole relation as a graph: every node, and edges of which it is the transitive closure.
+        """Return the whole relation as a graph: every node, and edges of which it is the transitive closure.
 
         A node is a position, with the attributes `position`, `kind`, `process`, `incarnation`, `label` (in words, and
         made safe to draw) and, if it has one, `zxid`; an edge has `rule`. All of these are numbers and strings, for
@@ -343,7 +342,7 @@ class Causality:
         return graph
 
     def _nearest(self, node: int) -> Iterator[int]:
-        """Direct predecessors which all others precede."""
+        """Return direct predecessors which all others precede."""
         groups = list(self._before[node])
         if node in self._taken:
             yield from self._latest_casts[groups.pop()]
@@ -380,7 +379,7 @@ class Causality:
         return (event.process,)
 
     def reduction(self, nodes: Iterable[int | Event]) -> "nx.DiGraph":
-        """The transitive reduction of the relation restricted to `nodes`: the fewest edges with the same closure.
+        """Return the transitive reduction of the relation between `nodes`: the fewest edges with the same closure.
 
         Nodes and edges have the attributes that `to_networkx` gives them; the rule of an edge is "transitive" if it
         holds only by way of other events. Nodes that precede each other are kept as a ring, process by process, whose
@@ -426,7 +425,7 @@ def attributes(event: Local) -> dict[str, Any]:
 
 
 def _covers(dag: "nx.DiGraph", wanted: Iterable[int]) -> Iterator[tuple[int, list[int]]]:
-    """For each of `wanted` the nearest others that lead to it: those that lead to no other of these.
+    """Return for each of `wanted` the nearest others that lead to it: those that lead to no other of these.
 
     networkx has `transitive_reduction`, which would need the closure on `wanted` first and goes through all of its
     edges again and again; with sets as integers it takes a fiftieth of the time, for 1,000 nodes in a row.

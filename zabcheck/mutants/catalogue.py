@@ -863,7 +863,7 @@ def mutated(protocol: str, mutant: str | None = None) -> Protocol:
 
 
 def planted(protocol: Protocol, mutant: str | None) -> Protocol:
-    """The protocol with the known bug of this name, as it is for None. ValueError if there is no such mutant of it."""
+    """Return the protocol with this known bug, or as it is for None. ValueError if the protocol has no such mutant."""
     if mutant is None:
         return protocol
     if protocol.plant is not None:

@@ -56,7 +56,7 @@ class HalfOfThem(Quorums, frozen=True):
 def start_with_half_of_them(
     process: ProcessId, incarnation: int, quorums: Quorums, durable: Mapping[str, Any], switches: Switches
 ) -> Process:
-    """A process as it comes up, but with a wrong idea of what a quorum is."""
+    """Start a process with a wrong idea of what a quorum is."""
     return start(process, incarnation, HalfOfThem(quorums.size), durable, switches)
 
 

@@ -112,8 +112,8 @@ class Cast(Struct, frozen=True, gc=False):
     message: Message
 
 
-class Persist:
-    """Write these durable variables, all or none: `Persist(current_epoch=2, history=h)`."""
+class _Written:
+    """Base of the effects that write durable variables, each with its value."""
 
     __slots__ = ("fields",)
 
@@ -121,36 +121,31 @@ class Persist:
         self.fields = fields
 
     def __repr__(self) -> str:
-        return f"Persist({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Persist) and self.fields == other.fields
+        return isinstance(other, _Written) and type(other) is type(self) and self.fields == other.fields
 
     __hash__ = None  # type: ignore[assignment]  # the fields are a dict
 
 
-class Write:
+class Persist(_Written):
+    """Write these durable variables, all or none: `Persist(current_epoch=2, history=h)`."""
+
+    __slots__ = ()
+
+
+class Write(_Written):
     """Write these durable variables at once: they are synced when the step goes on with the next effect.
 
     For a protocol whose steps say themselves when the disk is waited for. None of its writes may be a `Persist`: there
     is no order between the two. What was written by `Buffer` has to be flushed before it is written by `Write`.
     """
 
-    __slots__ = ("fields",)
-
-    def __init__(self, **fields: object) -> None:
-        self.fields = fields
-
-    def __repr__(self) -> str:
-        return f"Write({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Write) and self.fields == other.fields
-
-    __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+    __slots__ = ()
 
 
-class Buffer:
+class Buffer(_Written):
     """Write these durable variables, all or none, and go on: they are synced by the next `Flush`.
 
     Until then a crash keeps any prefix of such writes. `shows` are events that tell what is durable by it: they are
@@ -158,19 +153,16 @@ class Buffer:
     `Flush`: what it writes is synced by choices.
     """
 
-    __slots__ = ("fields", "shows")
+    __slots__ = ("shows",)
 
     def __init__(self, shows: Sequence["Event | Notify"] = (), **fields: object) -> None:
         self.shows = shows
         self.fields = fields
 
-    def __repr__(self) -> str:
-        return f"Buffer({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
-
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Buffer) and (self.fields, self.shows) == (other.fields, other.shows)
 
-    __hash__ = None  # type: ignore[assignment]  # the fields are a dict
+    __hash__ = None  # the fields are a dict
 
 
 class Flush(Struct, frozen=True, gc=False):
@@ -270,7 +262,7 @@ class AddedState(Struct, frozen=True):
 
 
 class NoAddedState(AddedState, frozen=True):
-    """Stands for it in the protocol itself, which has nothing to add."""
+    """The added state of the protocol itself: nothing."""
 
     def abandoned(self) -> AddedState:
         return self

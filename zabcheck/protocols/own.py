@@ -100,7 +100,7 @@ class Process:
         return self.primary is not None
 
     def highest_epoch(self) -> int:
-        """The highest epoch that this process has promised or proposed, as far as it remembers; it changes nothing.
+        """Return the highest epoch that this process has promised or proposed, as far as it remembers; change nothing.
 
         `zabcheck explore --epochs` bounds it, and the epochs of `ready`, `broadcast` and `show`. Override it if epochs
         can rise without these: else the search may never end. By default the epoch of which this is the primary.

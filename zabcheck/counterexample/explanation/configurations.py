@@ -12,7 +12,7 @@ from zabcheck.invariants import Activate, Activation, Deliver, OneChain, Violati
 
 @explains(Activation, edges=no_quorum)
 def activation(v: Violation, f: Facts) -> Iterator[str]:
-    """A configuration that decides although no quorum had accepted it."""
+    """Explain a configuration that decides although no quorum had accepted it."""
     *accepted, activate = v.witness
     assert isinstance(activate, Activate)
 
@@ -38,7 +38,7 @@ def _two_at_once(case: Case) -> Iterator[Mark]:
 
 @explains(OneChain, edges=_two_at_once)
 def one_chain(v: Violation, f: Facts) -> Iterator[str]:
-    """Two configurations that go on beside each other."""
+    """Explain two configurations that go on beside each other."""
     active, other = v.witness
     assert isinstance(active, Activate)
 

@@ -274,7 +274,7 @@ def _unrelated(case: Case) -> Iterator[Mark]:
 
 @explains(StrictCausality, edges=_unrelated)
 def strict_causality(v: Violation, f: Facts) -> Iterator[str]:
-    """Two transactions that one process delivered and that were made without knowledge of each other."""
+    """Explain two transactions that one process delivered and that were made without knowledge of each other."""
     first, second = broadcasts(v.witness)
     x, y = deliveries(v.witness)
     yield both_sent(f, first, second)
@@ -294,7 +294,7 @@ def strict_causality(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(Clock, edges=in_order("delivered before it was broadcast", 1, 0))
 def clock(v: Violation, f: Facts) -> Iterator[str]:
-    """A delivery that stands before its broadcast."""
+    """Explain a delivery that stands before its broadcast."""
     deliver, broadcast = v.witness
     assert isinstance(deliver, Deliver)
     assert isinstance(broadcast, Broadcast)

@@ -206,7 +206,7 @@ def epoch_progress(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(SameState, edges=in_order("not the same state"))
 def state(v: Violation, f: Facts) -> Iterator[str]:
-    """Two states after equally many transactions, and what led to them."""
+    """Explain two states that differ after equally many transactions, by what led to them."""
     one, other = v.witness
     assert isinstance(one, State)
     assert isinstance(other, State)
@@ -233,7 +233,7 @@ def state(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(Durability, edges=in_order("it has to be there"))
 def durability(v: Violation, f: Facts) -> Iterator[str]:
-    """A client that was told something that is not so."""
+    """Explain what a client was told and no final read has."""
     told, read = v.witness
     assert isinstance(told, ClientAck)
     assert isinstance(read, FinalRead)
@@ -251,7 +251,7 @@ def durability(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(FinalAgreement, edges=in_order("not the same"))
 def final_agreement(v: Violation, f: Facts) -> Iterator[str]:
-    """Two reads of everything that differ."""
+    """Explain two final reads that differ."""
     one, other = v.witness
     assert isinstance(one, FinalRead)
     assert isinstance(other, FinalRead)

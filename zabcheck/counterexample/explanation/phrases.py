@@ -28,12 +28,12 @@ def shown(txn: Txn) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """ "p1, p2 and p3"."""
+    """Join texts as in "p1, p2 and p3"."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def processes(ids: Sequence[int]) -> str:
-    """ "p1 and p2"."""
+    """Name processes as in "p1 and p2"."""
     return listed([f"p{process}" for process in ids])
 
 
@@ -48,7 +48,7 @@ def txns(known: Chain | Sequence[Txn], nothing: str = "nothing") -> str:
 
 
 def by_whom(f: Facts, events: Sequence[Local]) -> str:
-    """ "by p1 at step 4 and by p2 at step 9"; of many, only who or how many they are."""
+    """Name actors as in "by p1 at step 4 and by p2 at step 9"; of many, only who or how many they are."""
     said = listed([f"by {f.who(event)}{f.at(event)}" for event in events])
     if len(said) <= LONGEST_LIST:
         return said
@@ -81,7 +81,7 @@ def broadcasts(events: Iterable[Event]) -> list[Broadcast]:
 
 
 def took(f: Facts, event: Deliver) -> str:
-    """ "delivered x⟨1,1⟩ at step 7", or that it came with a snapshot."""
+    """Return a text such as "delivered x⟨1,1⟩ at step 7", or that it came with a snapshot."""
     if f.find(event) is None:
         place = f.delivery(event.process, event.incarnation, event.txn)
         if place is not None:
@@ -90,7 +90,7 @@ def took(f: Facts, event: Deliver) -> str:
 
 
 def in_a_row(f: Facts, one: Deliver, other: Deliver, then: str = "and then") -> str:
-    """ "delivered x⟨1,1⟩ at step 3 and then y⟨1,2⟩ at step 5"."""
+    """Return a text such as "delivered x⟨1,1⟩ at step 3 and then y⟨1,2⟩ at step 5"."""
     first, second = f.find(one), f.find(other)
     if first is None or second is None:
         return f"{took(f, one)} and {took(f, other)}"
@@ -105,12 +105,12 @@ def in_a_row(f: Facts, one: Deliver, other: Deliver, then: str = "and then") -> 
 
 
 def sent(f: Facts, event: Broadcast) -> str:
-    """ "p1, primary of epoch 1, broadcast x⟨1,1⟩ at step 7"."""
+    """Return a text such as "p1, primary of epoch 1, broadcast x⟨1,1⟩ at step 7"."""
     return f"{f.who(event)}, primary of epoch {event.epoch}, broadcast {shown(event.txn)}{f.at(event)}"
 
 
 def taken_from(f: Facts, event: Deliver) -> str:
-    """ "p2 delivered x⟨1,1⟩ at step 9, which p1, primary of epoch 1, broadcast at step 7"."""
+    """Return a text such as "p2 delivered x⟨1,1⟩ at step 9, which p1, primary of epoch 1, broadcast at step 7"."""
     delivered, broadcast = f"{f.who(event)} {took(f, event)}", f.broadcast(event.txn)
     if broadcast is None:
         return delivered

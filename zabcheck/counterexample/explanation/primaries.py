@@ -38,7 +38,7 @@ from zabcheck.text.words import name
 
 @explains(EpochUniqueness, edges=in_order("two primaries of epoch {0.epoch}"))
 def epoch_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
-    """Two leaders of one epoch."""
+    """Explain two leaders of one epoch."""
     one, other = v.witness
     assert isinstance(one, Establish | Ready | Broadcast)
     assert isinstance(other, Establish | Ready | Broadcast)
@@ -100,7 +100,7 @@ def _not_of_its_primary(case: Case) -> Iterator[Mark]:
 
 @explains(ZxidAssignment, edges=_not_of_its_primary)
 def zxid_assignment(v: Violation, f: Facts) -> Iterator[str]:
-    """A zxid that is not of its primary's epoch, or lower than one before it."""
+    """Explain a zxid that is not of its primary's epoch, or lower than one before it."""
     *before, event = v.witness
     assert isinstance(event, Broadcast)
     zxid, epoch, p = event.txn.zxid, event.epoch, f.who(event)
@@ -127,7 +127,7 @@ def zxid_assignment(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(ZxidUniqueness, edges=in_order("both are {0.txn.zxid}"))
 def zxid_uniqueness(v: Violation, f: Facts) -> Iterator[str]:
-    """Two values, or two broadcasters, of one zxid."""
+    """Explain two values, or two broadcasters, of one zxid."""
     one, other = v.witness
     assert isinstance(one, Broadcast | Deliver | Accept)
     assert isinstance(other, Broadcast | Deliver | Accept)

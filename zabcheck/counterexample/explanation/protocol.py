@@ -65,7 +65,7 @@ def _of_another_epoch_than_fa(case: Case) -> Iterator[Mark]:
 
 @explains(Invariant1, edges=_of_another_epoch_than_fa)
 def invariant_1(v: Violation, f: Facts) -> Iterator[str]:
-    """A proposal that was accepted in an epoch that the follower is not in."""
+    """Explain a proposal that was accepted in an epoch that the follower is not in."""
     *adopted, accept = v.witness
     assert isinstance(accept, Accept)
     txn, epoch = shown(accept.txn), accept.epoch
@@ -90,7 +90,7 @@ def invariant_1(v: Violation, f: Facts) -> Iterator[str]:
 
 @explains(Invariant2, edges=in_order("the zxid is not higher"))
 def invariant_2(v: Violation, f: Facts) -> Iterator[str]:
-    """A zxid that does not ascend in a history."""
+    """Explain a zxid that does not ascend in a history."""
     before, event = v.witness
     assert isinstance(event, Accept | Deliver)
     assert isinstance(before, Adopt | Restore | Accept | Deliver)
@@ -204,7 +204,7 @@ def _history_from_nowhere(case: Case) -> Iterator[Mark]:
 
 @explains(Invariant4, edges=_history_from_nowhere)
 def invariant_4(v: Violation, f: Facts) -> Iterator[str]:
-    """An initial history that nobody had provided, or a history that is another than the one on record."""
+    """Explain an initial history that nobody had provided, or a history that is not the one on record."""
     [event] = v.witness
     if isinstance(event, AckEpoch):
         yield from _wrongly_provided(v, f, event)
@@ -284,7 +284,7 @@ def _difference(right: Chain | None, told: Chain | None, whose: str) -> str:
 
 @explains(Invariant5, edges=in_order("not what was broadcast next"))
 def invariant_5(v: Violation, f: Facts) -> Iterator[str]:
-    """A delivery in the broadcast phase that is not what its primary broadcast next."""
+    """Explain a delivery in the broadcast phase that is not what its primary broadcast next."""
     begin, wrong = v.witness
     assert isinstance(begin, CommitEpoch)
     assert isinstance(wrong, Deliver)
@@ -369,7 +369,7 @@ def no_quorum(case: Case) -> Iterator[Mark]:
 
 @explains(Chosen, edges=no_quorum)
 def chosen(v: Violation, f: Facts) -> Iterator[str]:
-    """A delivery of what no quorum had accepted."""
+    """Explain a delivery of what no quorum had accepted."""
     *accepted, deliver = v.witness
     assert isinstance(deliver, Deliver)
 

@@ -111,7 +111,7 @@ class Load:
         self.most = 0
 
     def is_done(self) -> bool:
-        """True once all operations are delivered, or the load was stopped."""
+        """Return True once all operations are delivered, or the load was stopped."""
         return len(self.delivered) >= self.most
 
     def _request(self) -> None:

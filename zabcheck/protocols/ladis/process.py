@@ -172,12 +172,12 @@ def abandon(f: Server) -> None:
 
 
 def has_taken_over(l: Leader) -> bool:
-    """True once the leader has its log. Before, it counts the connected followers that have recognised it."""
+    """Return True once the leader has its log. Before, it counts the connected followers that have recognised it."""
     return l.log is not None
 
 
 def highest_epoch(f: Server) -> int:
-    """The last epoch that a server recognised a leader for, or, at a leader, has chosen, if that is higher."""
+    """Return the last epoch that a server recognised a leader for, or, at a leader, has chosen, if that is higher."""
     return max(f.recognised, f.epoch)
 
 

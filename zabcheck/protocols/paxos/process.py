@@ -150,12 +150,12 @@ def abandon(p: Process) -> None:
 
 
 def has_a_ballot(p: Proposer) -> bool:
-    """True once the proposer has a ballot. Before, it counts the acceptors that have joined and are still connected."""
+    """Return True once the proposer has a ballot. Before, it counts the connected acceptors that have joined."""
     return p.ballot != 0
 
 
 def highest_ballot(p: Process) -> int:
-    """The highest ballot that a process has promised or, as a proposer, has chosen: a ballot is an epoch."""
+    """Return the highest ballot that a process has promised or, as a proposer, has chosen: a ballot is an epoch."""
     return max(p.promised, p.ballot)
 
 

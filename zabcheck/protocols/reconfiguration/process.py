@@ -67,7 +67,7 @@ class Member(zab.Process):
     # What the algorithm decides.
 
     def may_lead(self) -> bool:
-        """A leader belongs to the active configuration."""
+        """Return True if the process belongs to the active configuration, as a leader has to."""
         return self.id in self.acting.configuration.members
 
     def asked_for(self) -> Required:

@@ -88,7 +88,7 @@ def on_newepoch(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 
 
 def promise(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
-    """The promise of step f.1.2, and the answer that counts."""
+    """Promise e', as in step f.1.2, and give the answer that counts."""
     f.phase = Phase.SYNCHRONIZATION
     f.accepted_epoch = m.epoch
     return [
@@ -99,7 +99,7 @@ def promise(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 
 
 def provide_history(f: Follower, sender: ProcessId, m: NewEpoch) -> list[Effect]:
-    """The answer of step f.1.2 that counts: ACK-E(f.a, h_f), by which f provides h_f as the initial history of e'."""
+    """Answer as in step f.1.2: ACK-E(f.a, h_f), by which f provides h_f as the initial history of e'."""
     h = f.history
     return [
         AckEpoch(f.id, f.incarnation, m.epoch, f.current_epoch, h.zxid, h.length, h.hash),
@@ -123,7 +123,7 @@ def on_newleader(f: Follower, sender: ProcessId, m: NewLeader) -> list[Effect]:
 
 
 def accept_initial_history(f: Follower, m: NewLeader, history: Chain) -> list[Effect]:
-    """The atomic part of step f.2.1, with `history` as I_e'.
+    """Do the atomic part of step f.2.1, with `history` as I_e'.
 
     A snapshot that comes with it, because the leader's log was cut below it, is written with it.
     """
@@ -197,7 +197,7 @@ def on_propose(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
 
 
 def accept_proposal(f: Follower, sender: ProcessId, m: Propose) -> list[Effect]:
-    """The atomic part of step f.3.2, and the answer."""
+    """Do the atomic part of step f.3.2, and answer."""
     f.history = f.history.append(m.txn)
     return [
         Persist(history=f.history),

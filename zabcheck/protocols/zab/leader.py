@@ -61,7 +61,7 @@ def on_cepoch(
 
 
 def latest_follower(acks: Mapping[ProcessId, AckE]) -> ProcessId:
-    """The follower f with the highest (f.a, f.zxid); ties go to the lowest id.
+    """Return the follower f with the highest (f.a, f.zxid); ties go to the lowest id.
 
     Step l.1.2 says "f'.zxid ≺ f.zxid"; equality has to do too, or two followers that are level could not be chosen.
     """

@@ -235,7 +235,7 @@ def is_settled(f: Process) -> bool:
 
 
 def highest_epoch(f: Process) -> int:
-    """The higher one of f.p and, at a leader, e'; over lossy links also than how often it has connected to another."""
+    """Return the highest of f.p, at a leader e', and over lossy links how often it has connected to another one."""
     return max(f.accepted_epoch, f.new_epoch, *f.line.iterations.values())
 
 
