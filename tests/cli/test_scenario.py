@@ -19,10 +19,10 @@ def test_it_tells_what_it_is_about_then_the_run_then_whether_the_outcome_came_ab
         for text in (
             "dsn-figure-4: ",
             "DSN 2011, III-B, figure 4",
-            "What has to come of it",
+            "Expected outcome",
             "strict causality is violated",
             "what broke it",
-            "PASS: all that has to come of dsn-figure-4 came about",
+            "PASS: dsn-figure-4 has the expected outcome",
         )
     ]
     assert places == sorted(places)

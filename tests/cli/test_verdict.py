@@ -106,7 +106,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "check, several": (("check", "good.jsonl", "bad.jsonl"), 1, "1 of 2 traces, the first of them bad.jsonl: "),
     "check, one process of several": (("check", "one.jsonl"), 1, "; next: zabcheck check one.jsonl FILE... --merge"),
     "check, many runs": (("check", "runs.parquet"), 1, "1 of 2 runs violate"),
-    "scenario": (("scenario", "dsn-figure-3"), 0, "all that has to come of dsn-figure-3 came about"),
+    "scenario": (("scenario", "dsn-figure-3"), 0, "dsn-figure-3 has the expected outcome"),
     "explore, a proof": ((*TWO, "--txns", "1", "--property", "integrity"), 0, "proved"),
     "explore, a bug": ((*TWO, "--mutant", "commit-on-own-ack"), 1, "is violated"),
     "explore, nothing to judge": (

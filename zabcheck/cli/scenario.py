@@ -73,10 +73,10 @@ def scenario(
             console.print(_unmet(played.unmet))
         for file in files:
             print_path(console, f"wrote {file}")
-        why = f"all that has to come of {about.name} came about ({about.source})"
+        why = f"{about.name} has the expected outcome ({about.source})"
         if played.unmet:
             more = f" and {len(played.unmet) - 1:,} more" if len(played.unmet) > 1 else ""
-            why = f"something else came of {about.name}: {played.unmet[0]}{more}"
+            why = f"{about.name} has another outcome: {played.unmet[0]}{more}"
         conclude(console, VIOLATED if played.unmet else OK, why)
     return VIOLATED if played.unmet else OK
 
@@ -107,17 +107,17 @@ def _about(scenario: Scenario) -> RenderableType:
         yield Text()
         yield pen.write(scenario.shows)
         yield Text()
-        yield pen.write("What has to come of it", BOLD)
+        yield pen.write("Expected outcome", BOLD)
         yield from (pen.write(f"- {each}") for each in scenario.outcome.sentences())
 
     return Drawing(draw)
 
 
 def _unmet(unmet: Sequence[str]) -> RenderableType:
-    """Render what happened instead of what has to come of a scenario."""
+    """Render what happened in place of the expected outcome."""
 
     def draw(pen: Pen) -> Iterator[RenderableType]:
-        yield pen.write("Something else came of it:", RED)
+        yield pen.write("The outcome is another one:", RED)
         yield from (pen.write(f"- {each}") for each in unmet)
 
     return Drawing(draw)

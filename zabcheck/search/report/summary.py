@@ -58,7 +58,7 @@ def _totals(summary: Summary) -> Text:
             "yellow",
         )
     if summary.found_by is not None:
-        text.append(f"\nthe last run has the seed {summary.found_by} of its own: with it, --runs 1 is enough")
+        text.append(f"\nthe last run alone: --seed {summary.found_by} --runs 1")
     if summary.interrupted:
         text.append("\ninterrupted: this is what was done so far", "yellow")
     if missing:
