@@ -14,23 +14,23 @@ from zabcheck.search.moves import Moves
 from zabcheck.search.rejoining import Rejoining
 from zabcheck.search.run import Search
 from zabcheck.search.settings import Habits
-from zabcheck.search.swarm import configure, drive
+from zabcheck.search.swarm import draw, drive
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import Choice
 from zabcheck.simulation.simulator import Simulator
 
 ZOOKEEPER = PROTOCOLS["zookeeper"]
 SEARCH = Search(ZOOKEEPER, 3, fixed={"defects": "none", "grain": "G2"})
-REJOINING = [seed for seed in range(12) if configure(SEARCH, seed, Random(seed).random).order == "rejoining"]
+REJOINING = [seed for seed in range(12) if draw(SEARCH, seed, Random(seed).random).order == "rejoining"]
 
 
 def test_nine_runs_of_ten_rejoin_where_the_protocol_says_so() -> None:
-    drawn = [configure(Search(ZOOKEEPER), seed, Random(seed).random) for seed in range(200)]
+    drawn = [draw(Search(ZOOKEEPER), seed, Random(seed).random) for seed in range(200)]
     assert 170 < [each.order for each in drawn].count("rejoining") < 198
     assert 110 < [each.quorums.size for each in drawn].count(3) < 170
     others = [protocol for protocol in PROTOCOLS.values() if protocol is not ZOOKEEPER]
     for protocol in others:
-        orders = [configure(Search(protocol), seed, Random(seed).random).order for seed in range(20)]
+        orders = [draw(Search(protocol), seed, Random(seed).random).order for seed in range(20)]
         assert "rejoining" not in orders, protocol.name
 
 
@@ -68,7 +68,7 @@ def test_hypothesis_makes_such_runs_where_the_protocol_says_so(protocol: str, mo
 
 
 def rejoining(random: Random, habits: Habits | None = None) -> Rejoining:
-    switches = configure(SEARCH, 1, Random(1).random).switches
+    switches = draw(SEARCH, 1, Random(1).random).switches
     made = Rejoining(Moves(Simulator(ZOOKEEPER, 3, lambda _: None, switches=switches)), random.random)
     made.habits = habits or made.habits
     return made
@@ -90,7 +90,7 @@ def test_a_run_goes_on_while_processes_can() -> None:
 
 
 def test_a_run_goes_on_where_nobody_that_is_up_may_lead() -> None:
-    switches = configure(SEARCH, 1, Random(1).random).switches
+    switches = draw(SEARCH, 1, Random(1).random).switches
     simulator = Simulator(ZOOKEEPER, 3, lambda _: None, quorums=quorums_of("weights 1,1,0", 3), switches=switches)
     for process in (1, 2):
         simulator.states[process], simulator.halted[process] = None, True

@@ -19,7 +19,7 @@ from zabcheck.search.goals import GOALS
 from zabcheck.search.moves import MOVES, Moves
 from zabcheck.search.run import Run, Search
 from zabcheck.search.settings import SETTINGS
-from zabcheck.search.swarm import Priorities, configure, drive, find, run_seed
+from zabcheck.search.swarm import Priorities, draw, drive, find, run_seed
 from zabcheck.search.tally import Tally
 from zabcheck.simulation.choices import Choice, Lead, Quiesce, Receive, Request, Settle, Stabilise
 
@@ -78,7 +78,7 @@ def test_a_search_without_a_seed_differs_from_the_next() -> None:
 
 
 def test_runs_differ_in_size_quorums_switches_faults_and_order() -> None:
-    drawn = [configure(Search(ZAB), seed, Random(seed).random) for seed in range(400)]
+    drawn = [draw(Search(ZAB), seed, Random(seed).random) for seed in range(400)]
     assert {each.quorums.size for each in drawn} == set(SETTINGS.sizes)
     weighted = [each for each in drawn if each.quorums.name != MAJORITY]
     assert 10 < len(weighted) < 100
@@ -235,7 +235,7 @@ def test_where_priorities_decide_no_move_brings_messages_in_rounds(monkeypatch: 
     for name, move in MOVES.items():
         monkeypatch.setitem(MOVES, name, noted(name, move))
     for seed in range(60):
-        order = configure(Search(ZAB), seed, Random(seed).random).order
+        order = draw(Search(ZAB), seed, Random(seed).random).order
         run(seed)
     for name in ("settle", "drain", "receive", "sync"):
         assert made["moves", name] > 5

@@ -23,7 +23,7 @@ from zabcheck.invariants.columns import SCHEMA as EVENTS
 from zabcheck.invariants.events import EVENTS as KINDS
 from zabcheck.search.coverage import Coverage, State, fingerprint
 from zabcheck.search.run import ProtocolRaised, Run
-from zabcheck.search.swarm import Configuration, drive
+from zabcheck.search.swarm import Draws, drive
 
 _TOLD = 200
 """The number of runs after which the progress of a part is reported."""
@@ -80,9 +80,9 @@ class Maker:
         """
         mutant, seed = self.plan.mutant_of(number), self.plan.seed_of(number)
         lines: list[Event] = []
-        watching: list[tuple[Configuration, Coverage]] = []
+        watching: list[tuple[Draws, Coverage]] = []
 
-        def watchers(drawn: Configuration) -> Sequence[dict[type[Event], Any]]:
+        def watchers(drawn: Draws) -> Sequence[dict[type[Event], Any]]:
             coverage = Coverage(drawn.quorums.size)
             watching.append((drawn, coverage))
             return coverage.observers, dict.fromkeys(KINDS, lines.append)
@@ -110,7 +110,7 @@ class Maker:
         return Recorded(row, [header, *lines, End(len(lines), complete=complete)])
 
 
-def _drawn(drawn: Configuration) -> dict[str, Any]:
+def _drawn(drawn: Draws) -> dict[str, Any]:
     return {
         "processes": drawn.quorums.size,
         "quorums": drawn.quorums.name,

@@ -1,6 +1,6 @@
 """The swarm: seeded random schedules without Hypothesis' overhead, for many runs.
 
-A run's seed, one number of 64 bits, decides everything in it, on every machine: first its configuration (which
+A run's seed, one number of 64 bits, decides everything in it, on every machine: first its draws (which
 processes, quorums, switches and faults, how often each; swarm testing, Groce et al. 2012), then each move. Runs differ
 far more from each other than the moves of one run do, and that finds bugs that no single mixture would.
 
@@ -42,7 +42,7 @@ _PICKS = 2**30
 _PROGRESS = ("settle", "drain", "receive", "sync")
 
 
-class Configuration(Struct, frozen=True):
+class Draws(Struct, frozen=True):
     """A run's draws before its beginning. `weights`: how often each move is tried, relative to the others."""
 
     seed: int
@@ -79,15 +79,15 @@ def drive(
     search: Search,
     kinds: Sequence[type[Invariant]],
     seed: int,
-    watchers: Callable[[Configuration], Sequence[Mapping[type[Event], Observer]]] = lambda _: (),
+    watchers: Callable[[Draws], Sequence[Mapping[type[Event], Observer]]] = lambda _: (),
 ) -> Run:
     """Make the run of this seed: until it breaks a property, or has had its steps and come to its end.
 
-    `watchers` is called with the run's configuration, and returns the watchers of its events. ProtocolRaised if the
+    `watchers` is called with the run's draws, and returns the watchers of its events. ProtocolRaised if the
     protocol's code raised.
     """
     random = Random(seed).random
-    drawn = configure(search, seed, random)
+    drawn = draw(search, seed, random)
     quorums, switches = drawn.quorums, drawn.switches
     run = None
     try:
@@ -108,10 +108,10 @@ def go_on(run: Run, seed: int, steps: int) -> None:
     simulator = run.simulator
     quorums = simulator.quorums
     search = Search(simulator.protocol, quorums.size, quorums=quorums, properties=(), rng=seed)
-    _go(run, configure(search, seed, random), random, simulator.steps + steps)
+    _go(run, draw(search, seed, random), random, simulator.steps + steps)
 
 
-def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
+def _go(run: Run, drawn: Draws, random: Callable[[], float], steps: int) -> None:
     """Make the moves of a run, to its end. A move that takes no step gives way to the next one that does."""
     simulator, broken = run.simulator, run.judge.broken
     execute, moves = simulator.execute, Moves(simulator)
@@ -142,7 +142,7 @@ def _go(run: Run, drawn: Configuration, random: Callable[[], float], steps: int)
         execute(last)
 
 
-def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: int) -> None:
+def _rejoin(run: Run, drawn: Draws, random: Callable[[], float], steps: int) -> None:
     """Make the choices of `rejoining`, to the end of the run."""
     simulator, broken = run.simulator, run.judge.broken
     moves = Moves(simulator)
@@ -156,8 +156,8 @@ def _rejoin(run: Run, drawn: Configuration, random: Callable[[], float], steps: 
         simulator.execute(last)
 
 
-def configure(search: Search, seed: int, random: Callable[[], float]) -> Configuration:
-    """Draw the configuration of the run of this seed."""
+def draw(search: Search, seed: int, random: Callable[[], float]) -> Draws:
+    """Draw what the run of this seed begins with."""
     environment = search.protocol.environment
     sizes = SETTINGS.sizes_rejoining if environment.rejoins else SETTINGS.sizes
     size = search.processes or _one(SETTINGS.sizes_changing if environment.configurations else sizes, random)
@@ -171,7 +171,7 @@ def configure(search: Search, seed: int, random: Callable[[], float]) -> Configu
     seldom = [_one(SETTINGS.seldom, random) for _ in range(2)]
     left_out += [name for name in SETTINGS.seldom if name not in seldom]
     switches = _switches(random, search)
-    return Configuration(
+    return Draws(
         seed,
         quorums if search.quorums is None else search.quorums,
         switches,

@@ -29,9 +29,9 @@ from zabcheck.simulation.simulator import Simulator
 
 Connections = Mapping[tuple[int, int], Connection]
 """Connections by (follower, leader)."""
-Cast = Mapping[tuple[int, int], tuple[Message, ...]]
+CastMessages = Mapping[tuple[int, int], tuple[Message, ...]]
 """The messages outside of connections in transit, by (sender, receiver)."""
-NOTHING_CAST: Cast = {}
+NOTHING_CAST: CastMessages = {}
 
 
 EVERYBODY = 0
@@ -73,7 +73,7 @@ class NextState(NamedTuple):
 
     process: LocalProcess
     connections: Connections
-    cast: Cast
+    cast: CastMessages
     replaced: tuple[tuple[int, int], ...]
     events: tuple[Event, ...]
     raised: bool
@@ -115,7 +115,7 @@ def next_state(
     connections: Connections,
     choice: Choice,
     requests: int = 0,
-    cast: Cast = NOTHING_CAST,
+    cast: CastMessages = NOTHING_CAST,
 ) -> NextState | None:
     """Apply `choice`, which moves `process`, to it and its `connections`; return None if the choice is not enabled.
 
@@ -135,9 +135,8 @@ def next_state(
         try:
             enabled = bool(simulator.execute(choice))
         except StepRaised:
-            enabled = raised = processes.halted[me] = (
-                True  # so that it is another state, whatever else the step changes
-            )
+            enabled = raised = True
+            processes.halted[me] = True  # another state than before, whatever else the step changes
         if not enabled:
             return None
         left, under_way = _left_in(channels)
@@ -151,8 +150,12 @@ def next_state(
 
 
 def after_acts(
-    model: Model, process: LocalProcess, acts: Sequence[Act], connections: Connections, cast: Cast = NOTHING_CAST
-) -> tuple[Connections, Cast, tuple[tuple[int, int], ...]]:
+    model: Model,
+    process: LocalProcess,
+    acts: Sequence[Act],
+    connections: Connections,
+    cast: CastMessages = NOTHING_CAST,
+) -> tuple[Connections, CastMessages, tuple[tuple[int, int], ...]]:
     """Apply these `acts` of a process to its `connections` to another process, and to the messages `cast` there.
 
     Returns connections, messages and replaced connections, as in `NextState`. O(acts).
@@ -168,7 +171,7 @@ def after_acts(
         channels.clear()
 
 
-def _hand_over(channels: Channels, process: LocalProcess, connections: Connections, cast: Cast) -> Connections:
+def _hand_over(channels: Channels, process: LocalProcess, connections: Connections, cast: CastMessages) -> Connections:
     """Let the channels have copies of these connections, and return the copies."""
     handed = {pair: connection.copy() for pair, connection in connections.items()}
     channels.connections.update(handed)
@@ -178,7 +181,7 @@ def _hand_over(channels: Channels, process: LocalProcess, connections: Connectio
     return handed
 
 
-def _left_in(channels: Channels) -> tuple[Connections, Cast]:
+def _left_in(channels: Channels) -> tuple[Connections, CastMessages]:
     """Return the connections, and the messages outside of them."""
     queues = channels.casts.queues
     cast = {link: tuple([each for each, _ in queue]) for link, queue in queues.items()} if queues else NOTHING_CAST

@@ -32,7 +32,7 @@ from zabcheck.simulation.network import Connection, End
 from zabcheck.simulation.next_state import (
     EVERYBODY,
     Act,
-    Cast,
+    CastMessages,
     Connections,
     LocalProcess,
     Model,
@@ -62,7 +62,7 @@ class EpochUnknown(ValueError):
 
 
 class Link(NamedTuple):
-    """A connection, and whether its follower has stopped reading from it; and messages outside of it (`Cast`).
+    """A connection, and whether its follower has stopped reading from it; and messages outside of it (`CastMessages`).
 
     `cast` are those from the process that has opened the connection to the other one. If there are some, and there is
     no connection, one that is closed at both ends takes its place.
@@ -275,7 +275,7 @@ class Components:
         connections, cast = self._connections(process.id, other, before)
         return self._links(process.id, other, before, *after_acts(self._model, process, some, connections, cast))
 
-    def _connections(self, process: int, other: int, pair: Pair) -> tuple[Connections, Cast]:
+    def _connections(self, process: int, other: int, pair: Pair) -> tuple[Connections, CastMessages]:
         """Return the connections of these links between two processes, and their messages outside of them."""
         connections, cast = {}, {}
         for ends, number in zip(((process, other), (other, process)), pair, strict=True):
@@ -293,7 +293,7 @@ class Components:
         other: int,
         before: Pair,
         connections: Connections,
-        cast: Cast,
+        cast: CastMessages,
         replaced: Collection[tuple[int, int]],
     ) -> Pair:
         """Return two links with these connections and messages."""
