@@ -81,6 +81,14 @@ def test_every_public_name_has_a_docstring(package: str) -> None:
     assert [(str(path.relative_to(ROOT)), name) for path in paths for name in without_docstring(path)] == []
 
 
+def test_a_docstring_begins_with_its_subject_or_a_verb() -> None:
+    question = re.compile(r'""" ?(?:What|Those|Whether|Of|How)\b.*')
+    sources = [path for path in FILES if path.suffix == ".py"]
+    assert len(sources) > 1000
+    found = [(path.name, each) for path in sources for each in question.findall(path.read_text(encoding="utf-8"))]
+    assert found == []
+
+
 def required() -> list[Requirement]:
     optional = [each for group in PROJECT["optional-dependencies"].values() for each in group]
     found = [Requirement(each) for each in (*PROJECT["dependencies"], *optional)]

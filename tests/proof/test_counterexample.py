@@ -40,7 +40,7 @@ def test_all_parts_decide_if_none_does_alone() -> None:
 
 @pytest.mark.parametrize("made", [states.stale_proposal, states.promise_not_on_disk, states.new_history])
 def test_a_state_with_the_same_witness_breaks_the_claim(made: Callable[[], Counterexample]) -> None:
-    """What is not in the witness does not matter: without it, and with all else, the claim is false, too."""
+    """Facts that are not in the witness do not matter: without them, and with all else, the claim is false, too."""
     found = made()
     claim = found.obligation.claim
     bound = {term.number: found.broken[term.name] for term in claim.terms}

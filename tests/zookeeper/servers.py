@@ -119,7 +119,7 @@ def receive(sock: socket.socket, size: int) -> bytes:
 
 
 def silent(sock: socket.socket) -> bool:
-    """Whether nothing has arrived, not even the end."""
+    """Return True if nothing has arrived, not even the end."""
     sock.setblocking(False)
     try:
         sock.recv(1)

@@ -15,7 +15,7 @@ from zabcheck.zookeeper.bugs.catalogue import BUGS
 
 
 def test_figures_are_of_versions_that_were_run_and_fit_what_is_known_of_the_bug() -> None:
-    """What was shown was shown in a version that has the bug by the sources, and in the one that the schedule names."""
+    """Each bug was shown in a version that has it by the sources, and in the one that the schedule names."""
     assert list(SHOWN) == [bug.name for bug in BUGS]
     for bug in BUGS:
         figures = SHOWN[bug.name]

@@ -1,4 +1,4 @@
-"""Which variables of a server an exhaustive search looks at: all that a step reads, and no others."""
+"""The variables of a server that an exhaustive search looks at: all that a step reads, and no others."""
 
 from collections.abc import Sequence
 from copy import copy

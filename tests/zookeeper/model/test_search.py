@@ -1,4 +1,4 @@
-"""What searches find: each bug in the versions that have it, nothing in the one without known defects."""
+"""Searches of the model: each bug in the versions that have it, nothing in the one without known defects."""
 
 from pathlib import Path
 from typing import Any

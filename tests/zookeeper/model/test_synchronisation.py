@@ -12,7 +12,7 @@ E = txn(3, 1)
 
 
 def synchronise(leader: Leader, peer: Zxid) -> list[Message]:
-    """What a follower is sent where nothing comes between the two parts of it."""
+    """Return what a follower is sent where nothing comes between the two parts of it."""
     queue = queued(leader, peer)
     return [*queue.packets, *forwarded(leader, queue.zxid)]
 

@@ -1,4 +1,4 @@
-"""How a server is started."""
+"""The start of a server."""
 
 from pathlib import Path
 

@@ -11,7 +11,7 @@ BEFORE, BEHIND = Zxid(0, 0), Zxid(2, 0)
 
 
 def replaced(*ends: Zxid) -> Leftovers:
-    """Of a server with a transaction, which takes over empty snapshots that end so."""
+    """Return the leftovers of a server with a transaction, which takes over empty snapshots that end so."""
     found = Leftovers()
     history = Chain.of([ABANDONED])
     for end in ends:

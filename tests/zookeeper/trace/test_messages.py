@@ -23,7 +23,7 @@ def recording(tmp_path: Path) -> Recording:
 
 
 def messages(observation: ObservedRun, one: int, other: int) -> list[str]:
-    """What was sent between two servers: "3>1 NEWLEADER(1)"."""
+    """Return the messages between two servers: "3>1 NEWLEADER(1)"."""
     return [
         f"{event.process}>{event.to} {event.kind}({event.text})"
         for event in observation.events
@@ -79,7 +79,7 @@ def messages_of(recording: Recording) -> list[str]:
 
 
 def assert_each_is_received_after_it_is_sent(events: tuple[Event, ...]) -> int:
-    """How many there are."""
+    """Return the number of events that are received."""
     under_way: dict[int, Send] = {}
     received = 0
     for event in events:

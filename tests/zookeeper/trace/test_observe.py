@@ -61,7 +61,7 @@ from zabcheck.zookeeper.wire.jute import LoggedTxn
 IN_STATES = set(PROPERTIES) - {
     *("clock", "epoch uniqueness", "convergence", "reliable delivery", "epoch progress", "state"),
 }
-"""What a run of a real ensemble can exercise; epoch uniqueness, if two servers choose one epoch."""
+"""The properties that a run of a real ensemble can exercise; epoch uniqueness, if two servers choose one epoch."""
 
 
 @pytest.mark.parametrize("step", [1000, 100, 7])

@@ -1,4 +1,4 @@
-"""What a recording does not tell is said, and makes a verdict inconclusive; nothing is invented."""
+"""Gaps in a recording are told, and make a verdict inconclusive; nothing is invented."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path

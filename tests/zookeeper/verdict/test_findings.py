@@ -1,4 +1,4 @@
-"""What is wrong in a run beside the properties; and that a fault's own noise is not."""
+"""Findings in a run beside the properties; a fault's own noise is none."""
 
 from pathlib import Path
 
