@@ -35,7 +35,7 @@ test-slow: .venv/installed-for-tests
 
 # Chromium has to be there, or ZABCHECK_BROWSER name a browser.
 test-browser: .venv/installed-for-browser-tests
-	$(PYTEST) $(IN_PARALLEL) -m browser
+	$(PYTEST) $(IN_PARALLEL) -m browser tests/browser
 
 # Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
 test-zookeeper: .venv/installed-for-tests .venv/zookeeper-3.6.3

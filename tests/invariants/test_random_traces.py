@@ -85,7 +85,7 @@ SOURCES = {
         OF_SEQUENCES,
         tuple(PROPERTIES),
         ("global",),  # see below for the other one
-        4000,
+        2400,
         (
             "total order",
             "local primary order",
@@ -102,10 +102,10 @@ SOURCES = {
         OF_THE_PROTOCOL,
         tuple(OF_THE_PROTOCOL),
         ORDERS,
-        2000,
+        1200,
         ("invariant 1", "invariant 2", "invariant 3", "chosen", "epoch uniqueness", "zxid uniqueness", "state"),
     ),
-    "clients": Source(with_clients, OF_CLIENTS, GROUPS["clients"], ("per-process",), 2000, ()),
+    "clients": Source(with_clients, OF_CLIENTS, GROUPS["clients"], ("per-process",), 1200, ()),
 }
 MADE = {"sequences": random_trace, "protocol": random_protocol_trace}
 """The sources that say which defects they have put into a trace."""
@@ -126,10 +126,10 @@ def _parts(most: int | None, names: Sequence[str]) -> Any:
 
 
 every_trace = _parts(None, tuple(SOURCES))
-some = _parts(1000, tuple(SOURCES))
+some = _parts(600, tuple(SOURCES))
 of_defects = _parts(None, tuple(MADE))
 of_sequences = _parts(None, ("sequences",))
-of_the_protocol = _parts(1000, ("protocol",))
+of_the_protocol = _parts(600, ("protocol",))
 
 
 def found(verdict: Verdict) -> Finding:
@@ -206,7 +206,7 @@ def test_so_it_is_of_traces_without_the_events_that_a_property_looks_at(name: st
 # Other orders, other company.
 
 
-@_parts(2000, tuple(SOURCES))
+@_parts(1000, tuple(SOURCES))
 def test_no_merge_of_the_logs_changes_a_verdict_or_a_witness(name: str, seeds: range) -> None:
     source = SOURCES[name]
     for seed in seeds[::2]:
