@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 from msgspec import structs
@@ -30,6 +30,7 @@ from zabcheck.zookeeper.conformance.conform import conform as compare
 from zabcheck.zookeeper.conformance.story import of_recording
 from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.switches import Release
+from zabcheck.zookeeper.model.versions import VERSIONS
 from zabcheck.zookeeper.recording.folder import RecordingError
 
 SCHEDULE = "model.schedule.json"
@@ -138,11 +139,10 @@ def release_named(name: str | None) -> Release | None:
     """Return the release of the model that --release names. BadInput if there is none."""
     if name is None:
         return None
-    releases: tuple[Release, ...] = get_args(Release)
-    for release in releases:
+    for release in VERSIONS:
         if release == name:
             return release
-    raise BadInput(f"--release: no `{name}`; {like(name, releases)}")
+    raise BadInput(f"--release: no `{name}`; {like(name, VERSIONS)}")
 
 
 def one_of(folder: Path, release: Release | None) -> Conformance:

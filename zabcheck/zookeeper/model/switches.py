@@ -12,6 +12,9 @@ Release = Literal[
     "3.4.0-rc0",
     "3.4.2",
     "3.4.10",
+    "3.5.0",
+    "3.5.2",
+    "3.5.3",
     "3.5.5",
     "3.6.3",
     "3.8.0",
@@ -25,7 +28,10 @@ Release = Literal[
     "pr-2268",
     "pr-2459",
 ]
-"""The versions of the protocol `zookeeper`: releases, master as of July 2026, and 3.9.5 with a pull request."""
+"""The versions of ZooKeeper: releases, master as of July 2026, and 3.9.5 with a pull request.
+
+3.5.0 to 3.5.3 are only of the protocol `zookeeper-reconfiguration`, which has none before these.
+"""
 
 Defects = Literal[
     "all",
@@ -40,11 +46,13 @@ Defects = Literal[
     "1343",
     "1489",
     "1653",
+    "2172",
     "2355",
     "2832",
     "2845",
     "2846",
     "2872",
+    "2959",
     "3023",
     "3104",
     "3598",

@@ -191,6 +191,12 @@ VERSIONS: Mapping[Release, Version] = {
 3.3.1 has the four faults of 3.3.1, and otherwise the behaviour of 3.4.0-rc0: its own packets come in another order.
 """
 
+LIKE: Mapping[Release, Release] = {"3.5.0": "3.5.5", "3.5.2": "3.5.5", "3.5.3": "3.5.5"}
+"""The releases of `zookeeper-reconfiguration` alone, each with the one that it is like but for configurations.
+
+So the other things in which they differ are not modelled.
+"""
+
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
     "335": {"promises_epochs": True},
     "790": {"waits_for_quorum": True, "promises_epochs": True},
@@ -255,7 +261,9 @@ _OF_ANOTHER = {
     ("4712c", "leave", "kept"),
 }
 """The values (defect, field, value) that a repair replaces as well, but that show another defect than the one named."""
-assert {"all", "none", *REPAIRS} == set(get_args(Defects))
+OF_CHANGES: tuple[Defects, ...] = ("2172", "2959")
+"""The defects of configurations that change, which only `zookeeper-reconfiguration` has."""
+assert {"all", "none", *REPAIRS, *OF_CHANGES} == set(get_args(Defects))
 
 COARSEST: Mapping[Defects, Grain] = {
     "1653": "G1",
@@ -281,7 +289,7 @@ def version_of(release: Release, defects: Defects) -> Version:
     No defect of `commits_in_order` is known; that of `counts_numbered` stays, as no search reaches it.
     3.4's table without its own defects is that of 3.9.5.
     """
-    version = VERSIONS[release]
+    version = VERSIONS[LIKE.get(release, release)]
     if defects == "all":
         return version
     kept = [each for each in REPAIRS.get(defects, {}) if (defects, each, getattr(version, each)) not in _OF_ANOTHER]
@@ -294,6 +302,9 @@ def version_of(release: Release, defects: Defects) -> Version:
 def contradiction(values: Mapping[str, Any]) -> str:
     """Return why these values of switches cannot show the one defect that they name; "" if they can."""
     release, defects, grain = (values.get(name, getattr(LETTER, name)) for name in ("version", "defects", "grain"))
+    if release in LIKE or defects in OF_CHANGES:
+        setting = f"version={release}" if release in LIKE else f"defects={defects}"
+        return f"{setting}: only of the protocol zookeeper-reconfiguration"
     if defects in ("all", "none"):
         return ""
     with_it = [each for each in VERSIONS if version_of(each, defects) != version_of(each, "none")]

@@ -21,7 +21,7 @@ from zabcheck.zookeeper.model import ZOOKEEPER, threads
 from zabcheck.zookeeper.model import describe as describe_server
 from zabcheck.zookeeper.model import messages as plain
 from zabcheck.zookeeper.model import show as show_plain
-from zabcheck.zookeeper.model.reconfiguration import member, messages, steps, switches
+from zabcheck.zookeeper.model.reconfiguration import member, messages, steps, switches, versions
 
 _SAYS_MORE: Mapping[type[Message], type[Message]] = {
     messages.FollowerInfo: plain.FollowerInfo,
@@ -111,7 +111,7 @@ RECONFIGURATION = Protocol(
     ),
     active=lambda f: f.acting.configuration,
     switches=switches.ReconfigurationSwitches,
-    contradiction=switches.contradiction,
+    contradiction=versions.contradiction,
 )
 
 PROTOCOLS = (RECONFIGURATION,)

@@ -25,6 +25,7 @@ from zabcheck.zookeeper.model.reconfiguration.messages import (
     Verifier,
 )
 from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
+from zabcheck.zookeeper.model.reconfiguration.versions import Changing, changing_of
 from zabcheck.zookeeper.model.server import Outstanding, Server
 
 Required = tuple[Configuration, ...]
@@ -76,6 +77,10 @@ class Member(Server):
         assert isinstance(self.switches, ReconfigurationSwitches)
         return self.switches
 
+    @property
+    def changing(self) -> Changing:
+        return changing_of(self.switches.version, self.switches.defects)
+
     def pairs(self) -> Required:
         """Return the configurations that have a say: the active one, and one that is pending (`addQuorumVerifier`)."""
         if self.last_seen.version > self.acting.version:
@@ -97,8 +102,13 @@ class Member(Server):
     # Decisions that the other model takes by a fixed configuration.
 
     def settles_epoch(self, servers: Collection[ProcessId]) -> bool:
-        """`Leader.getEpochToPropose`, `waitForEpochAck`: the active configuration alone, unless repaired (R4)."""
+        """`Leader.getEpochToPropose`, `waitForEpochAck`: the active configuration alone, unless repaired (R4).
+
+        Until 3.5.3 servers that are no voters count, too (2959).
+        """
         asked = self.pairs() if self.repairs.epochs == "both" else (self.acting.configuration,)
+        if not self.changing.counts_voters:
+            return all(2 * len(servers) > len(each.members) for each in asked)
         return all(each.contains(servers) for each in asked)
 
     def is_adopted_by(self, servers: Collection[ProcessId]) -> bool:
@@ -158,6 +168,11 @@ def change_of(f: Member, txn: Txn) -> Verifier | None:
     return None if to is None else Verifier(to, txn.zxid)
 
 
+def is_active(f: Member, txn: Txn) -> bool:
+    """Return True unless the transaction is a change later than the active configuration."""
+    return change_of(f, txn) is None or txn.zxid <= f.acting.version
+
+
 def activate(f: Member, to: Verifier) -> list[Effect]:
     """`QuorumPeer.setQuorumVerifier`: make `to` the active configuration, if it is later than the present one."""
     if to.version <= f.acting.version:
@@ -165,10 +180,10 @@ def activate(f: Member, to: Verifier) -> list[Effect]:
     f.active, f.quorums = to, to.configuration
     if to.version > f.last_seen.version:
         f.seen = to
-    effects: list[Effect] = [Write(active=to), Activate(f.id, f.incarnation, to.txn)]
+    effects: list[Effect] = [*written(f, active=to), Activate(f.id, f.incarnation, to.txn)]
     if f.last_seen.version == to.version and f.next is not None:
         f.next = None
-        effects.append(Write(next=None))
+        effects += written(f, next=None)
     return effects
 
 
@@ -177,7 +192,15 @@ def see(f: Member, proposed: Verifier) -> list[Effect]:
     if proposed.version == f.last_seen.version:
         return []
     f.seen = f.next = proposed
-    return [Write(next=proposed)]
+    return written(f, next=proposed)
+
+
+def written(f: Member, **file: Verifier | None) -> list[Effect]:
+    """`QuorumPeerConfig.writeDynamicConfig`: write the file of a configuration. An IOException is logged, no more (R5).
+
+    In a folder that is full nothing can be written, and nothing be removed.
+    """
+    return [Write(**file)] if f.repairs.folder == "writable" else []
 
 
 def forget_unlogged(l: Member) -> list[Effect]:

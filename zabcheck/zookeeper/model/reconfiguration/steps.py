@@ -13,6 +13,7 @@ from zabcheck.zookeeper.model.reconfiguration.member import (
     change_of,
     forget_unlogged,
     hand_over,
+    is_active,
     see,
 )
 from zabcheck.zookeeper.model.reconfiguration.messages import (
@@ -23,7 +24,7 @@ from zabcheck.zookeeper.model.reconfiguration.messages import (
     UpToDate,
     Verifier,
 )
-from zabcheck.zookeeper.model.server import Link, Phase, finish, give_up, leave
+from zabcheck.zookeeper.model.server import Link, Phase, ServerError, finish, give_up, leave, raises
 
 # Election and discovery.
 
@@ -95,12 +96,16 @@ def on_up_to_date(f: Member, sender: ProcessId, m: UpToDate) -> list[Effect]:
     """`Learner.syncWithLeader`, UPTODATE: activate the configuration that NEWLEADER has named, committed or not (R1).
 
     If the leader does not belong to both, the follower leaves. Repaired, UPTODATE names what is active at the leader.
+    A change that is committed by then and not active is one that nobody activates here any more (2172, R6).
     """
     if not synchronises(f, sender) or not f.acknowledged:
         return []
     to, before = m.active or f.named, f.acting.configuration
     assert to is not None, "NEWLEADER has named one"
     told = activate(f, to)
+    missed = next((txn for txn in f.kept if txn.zxid in f.committed and not is_active(f, txn)), None)
+    if missed is not None and raises(f):
+        raise ServerError(f"Learner.syncWithLeader: {missed} is committed, and {f.acting} stays active")
     if told and not (sender in before.members and sender in to.configuration.members):
         return [*told, *give_up(f, "the leader is not in the new configuration")]
     return [*told, *learner.on_up_to_date(f, sender, m)]
@@ -138,12 +143,16 @@ def on_proposal(f: Member, sender: ProcessId, m: messages.Proposal) -> list[Effe
 def on_commit_and_activate(f: Member, sender: ProcessId, m: CommitAndActivate) -> list[Effect]:
     """`Follower.processPacket`, COMMITANDACTIVATE: activate, commit, and leave if another server is to lead.
 
-    While it is synchronised a follower activates the change only if that is the first proposal that it keeps (R6).
+    While it is synchronised a follower activates the change only if that is the first proposal that it keeps (R6); in
+    3.5.2 and before not at all behind NEWLEADER (2172).
     """
     if sender != f.leader:
         return []
     waiting = f.pending if f.phase is Phase.BROADCAST else f.kept if f.phase is Phase.SYNCHRONIZATION else ()
-    to = change_of(f, waiting[0]) if waiting and waiting[0].zxid == m.zxid else None
+    if f.phase is Phase.SYNCHRONIZATION and f.acknowledged and not f.changing.activates_late:
+        waiting = ()
+    looked_at = waiting if f.phase is Phase.SYNCHRONIZATION and f.repairs.kept == "any" else waiting[:1]
+    to = next((change_of(f, txn) for txn in looked_at if txn.zxid == m.zxid), None)
     told = [] if to is None else activate(f, to)
     effects = [*told, *learner.on_commit(f, sender, m)]
     if told and f.leader is not None and m.designated != sender:

@@ -1,9 +1,8 @@
 """The switches that only `zookeeper-reconfiguration` has: repairs of what 3.5.0 to 3.9.5 do."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from zabcheck.zookeeper.model import versions
 from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 
 _ONLY = "only of the protocol zookeeper-reconfiguration: "
@@ -16,6 +15,8 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
     newleader: Literal["seen", "both"] = "seen"
     epochs: Literal["active", "both"] = "active"
     pending: Literal["file", "history"] = "file"
+    kept: Literal["first", "any"] = "first"
+    folder: Literal["writable", "full"] = "writable"
 
     meanings: ClassVar[Mapping[str, str]] = {
         **ZooKeeperSwitches.meanings,
@@ -27,11 +28,8 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
         "to 3.9.5), or also one of the configuration that is pending (both: a repair)",
         "pending": _ONLY + "a leader completes the change that its file names (file: 3.5.0 to 3.9.5), or only if its "
         "history has it (history: a repair)",
+        "kept": _ONLY
+        + "a learner that is being synchronised activates a change that is committed if that is the first "
+        "proposal that it keeps (first: 3.5.3 to 3.9.5), or whichever it is (any: a repair)",
+        "folder": _ONLY + "a server can write its configurations to their folder (writable), or goes on without (full)",
     }
-
-
-def contradiction(values: Mapping[str, Any]) -> str:
-    """Return why these values of switches cannot be meant together; "" if they can."""
-    if values.get("grain", "G0") != "G0":
-        return "grain: expected G0, as the orders in which a server writes its configurations are not modelled"
-    return versions.contradiction(values)
