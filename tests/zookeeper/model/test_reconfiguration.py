@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from invariants import Activate, Deliver, Zxid
+from invariants import Activate, Deliver, Halt, Zxid
 from tests.zookeeper.model.reconfigured import C, Ensemble, V
 from zabcheck.explore import Bounds, explore
 from zabcheck.invariants.quorums import quorums_of
+from zabcheck.protocols.base import StepRaised
 from zabcheck.search import swarm
 from zabcheck.search.run import Search
 from zabcheck.simulation import choices
+from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.reconfiguration import RECONFIGURATION
 from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
 
@@ -118,18 +120,51 @@ def test_who_elects_hears_what_is_active_and_a_leader_with_an_epoch_refuses_who_
     assert e.run.following[2] == 0, "it is no candidate there"
 
 
-@pytest.mark.parametrize(("uptodate", "active"), [("seen", C), ("active", V)])
+@pytest.mark.parametrize(
+    ("repair", "active"), [({}, C), ({"uptodate": "active"}, V), ({"kept": "any"}, V), ({"errors": "raised"}, None)]
+)
 def test_a_change_committed_behind_a_write_while_a_server_is_synchronised_is_passed_over(
-    uptodate: str, active: str
+    repair: dict[str, str], active: str | None
 ) -> None:
     """Only the first proposal that NEWLEADER has left to do is looked at (R6)."""
-    e = Ensemble(uptodate=uptodate)
+    e = Ensemble(**repair)
     e.lead(1, 2, 3)
     e.do(choices.Elect(4, 1), choices.Hold(4, 1, "ACK"))
     e.settle()
-    e.do(choices.Request(1), choices.Request(1, V), choices.Settle(9), choices.Heal(), choices.Settle(9))
+    e.do(choices.Request(1), choices.Request(1, V), choices.Settle(9), choices.Heal())
+    if active is None:
+        with pytest.raises(StepRaised):
+            e.settle()
+        return
+    e.settle()
     assert e.known(2)[0] == V
     assert e.known(4) == (active, V)
+
+
+@pytest.mark.parametrize(("version", "uniqueness"), [("3.5.3", ["epoch uniqueness"]), ("3.5.5", [])])
+def test_servers_that_are_no_voters_settle_an_epoch_up_to_3_5_3(version: str, uniqueness: list[str]) -> None:
+    """2959: 4 follows 1, and 2 follows 3, each in epoch 1; then 2 changes sides."""
+    e = Ensemble(version=version, defects="2959" if uniqueness else "none")
+    e.do(choices.Lead(1, (4,)), choices.Lead(3, (2,)))
+    read = ((1, 4), (3, 2), (4, 1), (2, 3), (1, 4), (3, 2), (2, 3), (2, 3))
+    e.do(*(choices.Receive(*each) for each in read), choices.Elect(2, 1))
+    e.settle()
+    assert e.broken() == uniqueness
+
+
+@pytest.mark.parametrize(("addresses", "order"), [("changed", ["local primary order"]), ("checked", [])])
+def test_nobody_leads_on_in_a_configuration_that_is_its_leader_alone_at_another_address(
+    addresses: str, order: list[str]
+) -> None:
+    """R12: the change is outstanding no more, and the next write overtakes it; 3 ends itself."""
+    e = Ensemble(3, addresses=addresses)
+    e.lead(1, 2, 3)
+    assert e.change(1, "config 1") is bool(order)
+    e.do(choices.Receive(2, 1), choices.Receive(1, 2), choices.Request(1))
+    e.settle()
+    assert e.of(Activate) == []
+    assert e.broken()[:1] == order
+    assert [event.process for event in e.of(Halt)] == [3] * bool(order)
 
 
 @pytest.mark.parametrize(("pending", "active"), [("file", "config 2,3"), ("history", "config 1,2,4")])
@@ -238,7 +273,54 @@ def test_explore_finds_a_pending_change_that_is_activated() -> None:
     assert "activation" in repaired.exercised
 
 
-def test_nothing_breaks_with_all_repairs_and_a_grain_is_refused() -> None:
-    search = Search(RECONFIGURATION, None, RECONFIGURATION.properties, 60, 200, 1, fixed=REPAIRED)
+@pytest.mark.parametrize(
+    ("first", "bounds", "bug", "steps", "repair"),
+    [
+        (
+            "config 1,2",
+            Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=(C,)),
+            {"version": "3.5.2", "defects": "2172", "errors": "raised", "uptodate": "seen"},
+            23,
+            {"version": "3.5.3", "defects": "none"},
+        ),
+        (
+            "config 1",
+            Bounds(processes=2, epochs=2, txns=0, timeouts=0, crashes=1, changes=("config 2",)),
+            {"folder": "full"},
+            17,
+            {"folder": "writable"},
+        ),
+    ],
+    ids=("2172", "unwritten-config"),
+)
+def test_explore_finds_the_shortest_run_and_none_where_the_bug_is_repaired(
+    first: str, bounds: Bounds, bug: dict[str, str], steps: int, repair: dict[str, str]
+) -> None:
+    values: Any = {"sync": "atomic", "closing": "abrupt", **REPAIRED, **bug}
+    judged: Any = {"bounds": bounds, "quorums": first, "properties": ("integrity", "epoch uniqueness")}
+    assert explore(RECONFIGURATION, switches=ReconfigurationSwitches(**values), **judged).steps == steps
+    repaired = explore(RECONFIGURATION, switches=ReconfigurationSwitches(**{**values, **repair}), **judged)
+    assert repaired.whole
+
+
+def test_nothing_breaks_with_all_repairs() -> None:
+    search = Search(RECONFIGURATION, None, RECONFIGURATION.properties, 40, 200, 1, fixed=REPAIRED)
     assert swarm.find(search) is None
-    assert "expected G0" in RECONFIGURATION.contradiction({"grain": "G2"})
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ({"grain": "G2"}, "expected G0"),
+        ({"version": "3.4.10"}, "expected 3.5.0 or later"),
+        ({"defects": "2959"}, "version 3.9.5 does not have it, expected version=3.5.0 or 3.5.2 or 3.5.3"),
+        ({"defects": "4712"}, "version 3.9.5 does not have it"),
+        ({"defects": "2959", "version": "3.5.3"}, ""),
+    ],
+)
+def test_what_a_release_does_not_have_is_refused(values: dict[str, str], refused: str) -> None:
+    found = RECONFIGURATION.contradiction(values)
+    assert refused in found
+    assert bool(found) is bool(refused)
+    if "version" in values and not refused:
+        assert "only of the protocol zookeeper-reconfiguration" in ZOOKEEPER.contradiction(values)

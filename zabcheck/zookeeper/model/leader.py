@@ -299,6 +299,8 @@ def try_to_commit(l: Leader, proposal: Outstanding) -> list[Effect]:
         return []
     before, commit = l.committing(proposal)
     l.outstanding = tuple(each for each in l.outstanding if each is not proposal)
+    if commit is None:
+        return before
     l.to_apply = (*l.to_apply, proposal.txn)
     return [*before, *forward(l, commit)]
 

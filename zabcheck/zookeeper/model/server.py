@@ -211,8 +211,8 @@ class Server(Struct, gc=False):
         """Return True if enough servers have acknowledged the proposal (l.3.2)."""
         return self.quorums.contains(proposal.acks)
 
-    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message]:
-        """`Leader.tryToCommit`: return what comes before COMMIT, and COMMIT itself."""
+    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message | None]:
+        """`Leader.tryToCommit`: return what comes before COMMIT, and COMMIT itself; or None for an error."""
         return [], messages.Commit(proposal.txn.zxid)
 
     def starting_up(self) -> list[Effect]:

@@ -13,6 +13,7 @@ from zabcheck.invariants import Activate, Txn
 from zabcheck.invariants.quorums import Configuration, Quorums, configuration_of
 from zabcheck.protocols.base import Effect, Message, Notify, ProcessId, Stimulus, Write
 from zabcheck.protocols.switches import Switches, completed
+from zabcheck.zookeeper.model import leader as leaders
 from zabcheck.zookeeper.model import server
 from zabcheck.zookeeper.model.identity import identity as identity_of_server
 from zabcheck.zookeeper.model.identity import rename as rename_server
@@ -96,6 +97,8 @@ class Member(Server):
 
         Synced is also who has yet to read what brings it up to date (`Leader.isQuorumSynced`).
         """
+        if self.repairs.addresses == "checked" and to.members == (self.id,):
+            return False
         forwarding = [each for each, link in self.links.items() if link in (server.Link.SYNCING, server.Link.SYNCED)]
         return self.last_seen.version == self.acting.version and to.contains([self.id, *forwarding])
 
@@ -112,27 +115,40 @@ class Member(Server):
         return all(each.contains(servers) for each in asked)
 
     def is_adopted_by(self, servers: Collection[ProcessId]) -> bool:
-        """`Leader.newLeaderProposal`: a pending configuration, too, has to acknowledge NEWLEADER."""
-        return all(each.contains(servers) for each in self.pairs())
+        """`Leader.newLeaderProposal`: a pending configuration, too, has to acknowledge NEWLEADER.
+
+        Where nobody could lead on in that one, `Leader.startZkServer` fails: an exception ends the iteration (R12).
+        """
+        acknowledged = Proposed(self.last_seen.txn, tuple(servers), self.pairs())
+        return all(each.contains(servers) for each in self.pairs()) and bool(designated_leader(self, acknowledged))
 
     def is_acknowledged(self, proposal: Outstanding) -> bool:
         """`Proposal.hasAllQuorums`; a leader that is not the designated one commits no more (`allowedToCommit`)."""
         assert isinstance(proposal, Proposed)
         return self.designated is None and all(each.contains(proposal.acks) for each in proposal.required)
 
-    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message]:
-        """`Leader.tryToCommit`: a configuration change is activated before COMMITANDACTIVATE leaves."""
+    def committing(self, proposal: Outstanding) -> tuple[list[Effect], Message | None]:
+        """`Leader.tryToCommit`: a configuration change is activated before COMMITANDACTIVATE leaves.
+
+        If nobody can lead on, an exception ends the thread that has brought the last ACK, and the change is neither
+        outstanding nor committed (R12): the handler of a follower, or the leader's own logging thread.
+        """
         to = change_of(self, proposal.txn)
         if to is None:
             return super(Member, self).committing(proposal)  # noqa: UP008  # a class of msgspec has no cell
         leader = designated_leader(self, proposal)
+        if leader is None:
+            last = proposal.acks[-1]
+            if last == self.id:
+                return server.give_up(self, "its logging thread has ended: nobody leads on"), None
+            leaders.handler_ends(self, last)
+            return [], None
         self.designated = None if leader == self.id else leader
         return activate(self, to), CommitAndActivate(proposal.txn.zxid, designated=leader)
 
     def starting_up(self) -> list[Effect]:
         """`Leader.startZkServer`: activate the pending configuration: the leader's files name it, not its history."""
-        acknowledged = Proposed(Txn(self.last_seen.version, ""), self.new_leader_acks, self.pairs())
-        leader = designated_leader(self, acknowledged)
+        leader = designated_leader(self, Proposed(self.last_seen.txn, self.new_leader_acks, self.pairs()))
         self.designated = None if leader == self.id else leader
         return activate(self, self.last_seen)
 
@@ -211,16 +227,20 @@ def forget_unlogged(l: Member) -> list[Effect]:
     return [Write(next=None)]
 
 
-def designated_leader(l: Member, change: Outstanding) -> ProcessId:
-    """`Leader.getDesignatedLeader`: itself if it belongs to the new configuration, else the server that has most.
+def designated_leader(l: Member, change: Outstanding) -> ProcessId | None:
+    """`Leader.getDesignatedLeader`: itself if the new configuration has it, by its address, else who has most.
 
-    That is one that has acknowledged the change, and most of the proposals behind it; of several the lowest.
+    That is one that has acknowledged the change, and most of the proposals behind it; of several the lowest. There is
+    none if the leader is all of the new configuration, at another address (R12).
     """
     assert isinstance(change, Proposed)
     to = change.required[-1]
-    if l.id in to.members:
+    moves = l.repairs.addresses != "kept" and change.txn.zxid > l.acting.version
+    if l.id in to.members and not moves:
         return l.id
-    candidates = [ack for ack in sorted(change.acks) if ack in to.members]
+    candidates = [ack for ack in sorted(change.acks) if ack in to.members and ack != l.id]
+    if not candidates:
+        return None
     leader = candidates[0]
     for each in l.outstanding:
         assert isinstance(each, Proposed)

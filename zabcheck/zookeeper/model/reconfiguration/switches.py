@@ -17,6 +17,7 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
     pending: Literal["file", "history"] = "file"
     kept: Literal["first", "any"] = "first"
     folder: Literal["writable", "full"] = "writable"
+    addresses: Literal["kept", "changed", "checked"] = "kept"
 
     meanings: ClassVar[Mapping[str, str]] = {
         **ZooKeeperSwitches.meanings,
@@ -32,4 +33,8 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
         + "a learner that is being synchronised activates a change that is committed if that is the first "
         "proposal that it keeps (first: 3.5.3 to 3.9.5), or whichever it is (any: a repair)",
         "folder": _ONLY + "a server can write its configurations to their folder (writable), or goes on without (full)",
+        "addresses": _ONLY
+        + "a change gives no server another address for its followers (kept), or all of them, so that "
+        "a leader never leads on, and perhaps nobody does (changed), which is refused if the leader is all of it "
+        "(checked: a repair)",
     }
