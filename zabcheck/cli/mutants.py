@@ -123,15 +123,15 @@ def _reason(
     rows: Sequence[MutantSummary], survived: Sequence[str], interrupted: bool, seeds: int, budget: Budget
 ) -> tuple[str, str]:
     """Return why the hunts end with their exit code, and what to do next."""
-    searches = counted(seeds, "search", "searches")
+    searches = counted(seeds, "search", "searches") + (" each" if len(rows) > 1 else "")
     if survived:
         longer = again(mutant=survived, runs=10 * budget.runs, seconds=10 * budget.seconds)
-        return f"{named(survived)} not found, in {searches} each", longer
+        return f"{named(survived)} not found, in {searches}", longer
     if interrupted:
         return f"interrupted after {counted(sum(row.hunts for row in rows), 'search', 'searches')}", again(seeds=1)
     bugs = counted(len(rows), "known bug is", "known bugs are")
     missed = [row.mutant for row in rows if row.found < row.hunts]
-    return f"{bugs} found, in {searches} each" + (f", though not in every one: {named(missed)}" if missed else ""), ""
+    return f"{bugs} found, in {searches}" + (f", though not in every one: {named(missed)}" if missed else ""), ""
 
 
 def _hunt_all(

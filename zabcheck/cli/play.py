@@ -18,6 +18,7 @@ import typer
 from msgspec import structs
 from rich.columns import Columns
 from rich.console import Console, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from zabcheck.cli.commands import (
@@ -583,9 +584,7 @@ class _Play:
                 self._say(link_of(replayed))
                 self._say(f"trace SHA-256 {replayed.sha256}")
             case ["?"]:
-                for line, meaning in HELP:
-                    self._say(f"  {line}: {meaning}")
-                self._say(f"  choices: {', '.join(NAMES)}")
+                self._console.print(_help(self._console.options.ascii_only))
             case ["?", name] if name in NAMES:
                 self._say(f"{form_of(NAMES[name])}: {inspect.getdoc(NAMES[name])}")
             case _:
@@ -674,6 +673,15 @@ class _Play:
 
     def _say(self, text: str) -> None:
         print_path(self._console, text)
+
+
+def _help(ascii_only: bool) -> Table:
+    """Return a table of the lines that can be typed."""
+    lines = Table.grid(padding=(0, 2, 0, 0))
+    lines.add_column(no_wrap=True)
+    for line, meaning in (*HELP, ("choices", ", ".join(NAMES))):
+        lines.add_row(*(Text(clean(text, ascii_only)) for text in (f"  {line}", meaning)))
+    return lines
 
 
 def _left(lesson: Lesson, position: Position) -> tuple[str, ...]:
