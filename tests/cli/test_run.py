@@ -285,7 +285,7 @@ def test_a_switch_is_named_once(again: str, zabcheck: Command) -> None:
 
 
 def test_the_number_of_runs_is_the_least(zabcheck: Command) -> None:
-    assert "At least how many runs." in zabcheck("run", "--help").out
+    assert "The least number of runs." in zabcheck("run", "--help").out
     few = ("run", "--runs", "3", "--seed", "1", "--steps", "5", "--engine", "hypothesis", "--format", "json")
     assert zabcheck(*few).json["runs"] >= 3
 
