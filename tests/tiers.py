@@ -12,7 +12,7 @@ def sweep(cases: Iterable[Any], normal: Collection[Any]) -> list[Any]:
     `normal` names cheap cases that stand for the rest. A tuple is a case of several parameters.
     """
     every = list(cases)
-    assert all(case in every for case in normal), f"{normal} names a case that there is not"
+    assert all(case in every for case in normal), f"{normal} names a case that does not exist"
     return [case if case in normal else _slow(case) for case in every]
 
 

@@ -145,7 +145,7 @@ def search(
     would draw, as in `{"sync": "atomic"}`.
 
     NotExercised if nothing was violated, but a property was exercised by no run. ValueError for a protocol, mutant,
-    property, quorum system or switch that there is not, for a value that is not possible, and if the protocol is not
+    property, quorum system or switch that does not exist, for a value that is not possible, and if the protocol is not
     deterministic. `zabcheck.search.run.ProtocolRaised` if the protocol's own code raises.
     """
     named = protocol if protocol is not None or exec is not None else "zab"

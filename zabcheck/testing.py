@@ -109,8 +109,8 @@ def machine_for(
     `switches` fixes some of those that each run would draw, as in `{"sync": "atomic", "counter_limit": 3}`.
     A counterexample is written to `out`; None: to what `pytest --zabcheck-out` says, or to `reports`.
     The test fails also if a property was exercised by no run: that is no pass.
-    ValueError for a protocol, mutant, property, quorum system or switch that there is not, a class that is no protocol,
-    or a value that is not possible.
+    ValueError for a protocol, mutant, property, quorum system or switch that does not exist, a class that is no
+    protocol, or a value that is not possible.
     """
     search, tally = question_of(
         protocol_of(protocol, exec), mutant, processes, properties, runs, steps, None, quorums, switches
@@ -235,7 +235,7 @@ def assert_schedule(
     Broken (an AssertionError) with zabcheck's report if a property is violated, or the code that is modelled has an
     error; Raised if the protocol's code raises.
     No file is written. ValueError, in one line, for what is no schedule, and for a protocol, mutant, property or kind
-    of message that there is not; OSError if the file cannot be read. As long as the run takes, in O(events).
+    of message that does not exist; OSError if the file cannot be read. As long as the run takes, in O(events).
     """
     __tracebackhide__ = True
     file = schedule if isinstance(schedule, Path) else None

@@ -41,7 +41,7 @@ def bugs() -> str:
         (f"[{bug.name}](../zookeeper-catalogue.md#{bug.name.lower()})", bug.lost, affected(bug), bug.remedy)
         for bug in BUGS
     ]
-    return table(("bug", "what is lost", "versions", "a way round"), rows)
+    return table(("bug", "what is lost", "versions", "workaround"), rows)
 
 
 def lessons() -> str:

@@ -306,7 +306,7 @@ def _section(bug: Bug) -> str:
 | happens when | {bug.trigger} |
 | what is lost | {bug.lost} |
 | versions, by the sources | {affected(bug)} |
-| a way round | {bug.remedy} |
+| workaround | {bug.remedy} |
 """
 
 

@@ -128,9 +128,9 @@ def test_a_trace_is_read_step_by_step(zabcheck: Command, tmp_path: Path) -> None
 @pytest.mark.slow
 def test_a_violation_is_found_from_here_and_the_chances_jump_where_it_happened(zabcheck: Command) -> None:
     said = zabcheck(*BUG, stdin=b"lead 1 2 3\nsettle 9\nv\np\np agreement\nt\n").out
-    rows = said[said.index("of 200 random continuations from each position, so many break chosen:") :].splitlines()
+    rows = said[said.index("how many of 200 random continuations from each position break chosen:") :].splitlines()
     assert rows[5] == f"  200 {'█' * 20} 4 sync 1"
-    assert rows[6].endswith("so many break agreement:")
+    assert rows[6].endswith("from each position break agreement:")
     assert "→ 4 sync 1: chosen is violated" in said
 
 

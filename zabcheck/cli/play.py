@@ -612,7 +612,7 @@ class _Play:
         property_ = property_ or session.here.broken[0]
         with bad_input_for(ValueError):
             found = chances(session, property_)
-        self._say(f"of {TRIES} random continuations from each position, so many break {property_}:")
+        self._say(f"how many of {TRIES} random continuations from each position break {property_}:")
         for position, number in zip(session.here.path, found, strict=True):
             self._say(f"  {number:3} {'█' * round(20 * number / TRIES):20} {position.number} {named_at(position)}")
 

@@ -214,7 +214,7 @@ def goals_of(configuration: Configuration) -> list[str]:
 def kills_of(configuration: Configuration) -> list[Mutant]:
     """Return the mutants that have to be found, each "module:Class" among them as a mutant of itself.
 
-    ValueError for an unknown mutant, one of another protocol, or a class that there is not.
+    ValueError for an unknown mutant, one of another protocol, or a class that does not exist.
     """
     bugs = [each for protocol in protocols_of(configuration) for each in bugs_of(protocol).values()]
     bugs.sort(key=lambda each: list(CATALOGUE).index(each.name) if each.name in CATALOGUE else len(CATALOGUE))

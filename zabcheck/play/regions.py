@@ -616,7 +616,7 @@ def _curve(curve: Curve) -> str:
         f"<li>{number} of {curve.tries} after {text(named_at(position))}</li>" for position, number in curve.found
     )
     where = "" if jump is None else f" It jumps at <em>{text(named_at(jump))}</em>."
-    said = f"Of {curve.tries} random continuations from each position, so many break {text(curve.property)}.{where}"
+    said = f"How many of {curve.tries} random continuations from each position break {text(curve.property)}.{where}"
     return f"""<p>{said}</p>
 <div class="scroll" role="group" aria-label="The curve" tabindex="0"><svg class="curve" width="{wide}" height="{HIGH}"
   viewBox="0 0 {wide} {HIGH}" aria-hidden="true">{"".join(bars)}</svg></div>

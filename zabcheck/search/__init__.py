@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _Callable(ModuleType):
-    """This package, which callers that import a module of it find as `zabcheck.search`, in place of the function."""
+    """The package as a function: once a module of it is imported, the name `zabcheck.search` is the package's."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         return import_module("zabcheck.counterexamples").search(*arguments, **options)

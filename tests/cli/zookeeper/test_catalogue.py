@@ -23,7 +23,7 @@ def test_a_bug_that_is_shown_is_kept_and_explained_to_an_operator(
     said = " ".join(result.out.split())
     assert "bug 3.8.0 versions that have it, by the sources" in said
     assert "ZOOKEEPER-4712 2 of 3 3.5.10 to before 3.6.0; 3.6.3 to before 3.9.3" in said
-    assert "what is lost acknowledged writes, at every server a way round a version that has the repair" in said
+    assert "what is lost acknowledged writes, at every server workaround a version that has the repair" in said
     kept = tmp_path / "reports/zookeeper-3.8.0-ZOOKEEPER-4712"
     assert {"schedule.json", "report.html"} <= {file.name for file in kept.iterdir()}
     assert result.out.splitlines()[-1] == (

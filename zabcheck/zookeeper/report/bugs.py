@@ -125,7 +125,7 @@ def _answers(bug: Bug, version: str | None = None, known: bool = False) -> tuple
     table.add_column()
     table.add_row("happens when", Text(bug.trigger))
     table.add_row("what is lost", Text(bug.lost))
-    table.add_row("a way round", Text(bug.remedy.replace("`", "")))
+    table.add_row("workaround", Text(bug.remedy.replace("`", "")))
     if known:
         table.add_row("by the sources", affected(bug))
         table.add_row("executed", ", ".join(map(_count, _near(bug.counts, version))) or "not in this release line")
