@@ -31,7 +31,7 @@ LARGE = 8 * 1024 * 1024
 """Bytes. Below that, loading numpy and pyarrow takes longer than they save."""
 
 
-class Engine(StrEnum):
+class JudgingEngine(StrEnum):
     """The place where traces are judged: this process, or Spark."""
 
     local = "local"
@@ -52,8 +52,8 @@ def check_(
     property: Properties = None,
     format: Formats = Format.text,
     engine: Annotated[
-        Engine, typer.Option(help="Where to judge: in this process, or by Spark (docs/spark.md).")
-    ] = Engine.local,
+        JudgingEngine, typer.Option(help="Where to judge: in this process, or by Spark (docs/spark.md).")
+    ] = JudgingEngine.local,
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="With --engine spark: the master, as spark-submit takes it.")
     ] = None,
@@ -61,7 +61,7 @@ def check_(
     """Judge traces, from whatever wrote them."""
     with bad_input_for(ValueError):
         select(property)
-    if engine is Engine.spark:
+    if engine is JudgingEngine.spark:
         if run is not None:
             raise BadInput(f"--run {run}: only with --engine local")
         return check_on_spark(traces, property, master, format, merge)

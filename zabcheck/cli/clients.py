@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 import msgspec
 import typer
 
-from zabcheck.cli.check import Engine
+from zabcheck.cli.check import JudgingEngine
 from zabcheck.cli.commands import BadInput, Commands, Format, Formats, app, command_of, example_of
 from zabcheck.cli.files import STDIN, bad_input_for, bad_path, check_file, check_out, opened, writing
 from zabcheck.cli.output import doing, interrupts, make_console, print_json, print_path
@@ -111,8 +111,9 @@ def check(
     ] = None,
     format: Formats = Format.text,
     engine: Annotated[
-        Engine, typer.Option(help="Where to judge: in this process, or by Spark, each history in a task of its own.")
-    ] = Engine.local,
+        JudgingEngine,
+        typer.Option(help="Where to judge: in this process, or by Spark, each history in a task of its own."),
+    ] = JudgingEngine.local,
     master: Annotated[
         str | None, typer.Option(metavar="URL", help="With --engine spark: the master, as spark-submit takes it.")
     ] = None,
@@ -133,7 +134,7 @@ def check(
             raise BadInput(f"{name}: named more than once, expected at most once")
     check_out(out)
     meant, longest = dict(map(_meant, functions or ())), None if bound is None else round(bound * 1e9)
-    if engine is Engine.spark:
+    if engine is JudgingEngine.spark:
         if divide is not None and not divide.is_dir():
             raise BadInput(f"--divide: expected a folder, found none: {as_text(divide)}")
         judged = _judged_by_spark(histories, promise or (), meant, master, divide, longest)
