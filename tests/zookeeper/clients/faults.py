@@ -9,6 +9,7 @@ import socket
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace as replaced
@@ -268,6 +269,19 @@ class RightVersionRefused(Wrong):
 class NodeNotFound(Wrong):
     def node(self, path: str) -> Node | None:
         return None if path.endswith("/r0") and self.service.turn(10) else super().node(path)
+
+
+@breaks("reads as of one zxid", "18")
+class DeletedChildListed(Wrong):
+    def names(self, path: str, node: Node) -> list[str]:
+        listed, names = self.listed.get(path, []), super().names(path, node)
+        self.listed[path] = names
+        return sorted({*names, *listed}) if self.service.turn(3) else names
+
+    @cached_property
+    def listed(self) -> dict[str, list[str]]:
+        """The children of nodes that this connection was shown last."""
+        return {}
 
 
 @breaks("Stat", "19")

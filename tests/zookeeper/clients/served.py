@@ -254,7 +254,7 @@ class Link:
         if node is None:
             return -101, b""
         if request.op == "getChildren":
-            names = sorted(node.names)
+            names = self.names(path, node)
             return 0, len(names).to_bytes(4) + b"".join(map(string, names)) + packed(self.stat(node))
         return 0, (string(node.data) if request.op == "getData" else b"") + packed(self.stat(node))
 
@@ -264,6 +264,10 @@ class Link:
 
     def stat(self, node: Node) -> Stat:
         return node.stat()
+
+    def names(self, path: str, node: Node) -> list[str]:
+        """Return a node's children as a reader finds them."""
+        return sorted(node.names)
 
     def arm(self, path: str, op: str, is_there: bool) -> None:
         if is_there:

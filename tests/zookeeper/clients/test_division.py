@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from tests.tiers import sweep
 from tests.zookeeper.clients.service import World
+from tests.zookeeper.clients.test_screen import other_children
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from zabcheck.zookeeper.clients.division import NotDivided, judge_divided, prove_divided
 from zabcheck.zookeeper.clients.exchange import read
@@ -30,7 +31,7 @@ from zabcheck.zookeeper.clients.history import (
 from zabcheck.zookeeper.clients.judge import Judgement, judge
 from zabcheck.zookeeper.clients.screen import Gathering
 
-RANDOM = range(150)
+RANDOM = range(130)
 _encode = msgspec.msgpack.Encoder().encode
 
 
@@ -92,6 +93,8 @@ class Altered:
             case Answer():
                 others: list[dict[str, Any]] = [{"zxid": zxid}, {"data": self._any(Answer, "data")}]
                 others += [{"error": each} for each in ("", "NoNode", "NodeExists", "BadVersion", "ConnectionLoss")]
+                if line.children is not None:
+                    others += [{"children": other_children(line.children, self._random)}] * 9
                 if line.stat is not None:
                     stats = [{each: zxid} for each in ("czxid", "mzxid", "pzxid")]
                     owner = choose(("0x0", "0x1", "0x2", "0x3"))

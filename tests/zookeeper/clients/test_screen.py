@@ -103,6 +103,13 @@ def corrupted(lines: list[HistoryLine], random: Random) -> list[HistoryLine]:
     return ended(wrong[:-1])
 
 
+def other_children(names: tuple[str, ...], random: Random) -> tuple[str, ...]:
+    """Leave out a name, or add one."""
+    if names and random.random() < 0.5:
+        return tuple(each for each in names if each != random.choice(names))
+    return (*names, random.choice(("a", "b", "n0000000001")))
+
+
 def _changed(line: HistoryLine, random: Random) -> HistoryLine:
     fields: dict[str, Any] = {}
     if isinstance(line, Answer):
@@ -123,6 +130,8 @@ def _changed(line: HistoryLine, random: Random) -> HistoryLine:
             fields = {"results": tuple(results)}
         elif wrong == "data" and line.data is not None:
             fields = {"data": "wrong"}
+        elif wrong == "data" and line.children is not None:
+            fields = {"children": other_children(line.children, random)}
         else:
             fields = {"stat": None}
     elif isinstance(line, Request):

@@ -330,6 +330,65 @@ def the_cversion_is_raised_by_data_of_a_child() -> History:
     return h
 
 
+@breaks("reads as of one zxid")
+def a_child_is_listed_after_it_was_deleted() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    c1.delete("/p/a", 4)
+    c2.children("/p", 5, ("a",), stat(2, 2, 4))
+    return h
+
+
+@breaks("reads as of one zxid")
+def a_child_that_was_created_is_not_listed() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    c2.answer(c2.ask("getChildren", "/p"), 4, children=())
+    return h
+
+
+@breaks("reads as of one zxid")
+def a_child_is_missing_from_the_second_list_though_the_cversion_has_no_delete() -> History:
+    h = History(complete=())
+    c1, c2 = h.client(1), h.client(2)
+    c2.children("/p", 5, ("a",), stat(2, 2, 4, cversion=7))
+    c1.create("/p/b", 6)
+    c2.children("/p", 7, ("b",), stat(2, 2, 6, cversion=8))
+    return h
+
+
+@is_right
+def lists_show_what_an_open_request_the_end_of_a_session_or_others_may_have_changed() -> History:
+    h = History(complete=("/p",))
+    c1, c2 = h.client(1), h.client(2)
+    for number, path in enumerate(("/p", "/p/open", "/p/own", "/others")):
+        c1.create(path, 2 + number)
+    c2.ask("create", "/p/open/a")
+    c2.again()
+    c2.create("/p/own/e", 8, "ephemeral")
+    c1.children("/p/open", 9, ("a",), stat(3, 3, 7, cversion=1))
+    c1.children("/p/own", 9, ("e",), stat(4, 4, 8, cversion=1))
+    c1.children("/p/own", 11, (), stat(4, 4, 10, cversion=2))
+    c1.children("/others", 11, ("b",), stat(5, 5, 11, cversion=1))
+    return h
+
+
+@is_right
+def a_node_is_made_anew_with_its_children_by_a_multi() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    asked = [Part(op=op, path=path) for op, path in (("delete", "/p/a"), ("delete", "/p"), ("create", "/p"))]
+    c1.multi(4, [*asked, Part(op="create", path="/p/a")], [Result()] * 4)
+    c1.children("/p", 5, ("a",), stat(4, cversion=1))
+    return h
+
+
 @breaks("agreement")
 def data_of_one_transaction_differ() -> History:
     h = History()

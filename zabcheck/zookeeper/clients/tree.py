@@ -25,6 +25,8 @@ UNKNOWN_VERSION = -1
 _SPAN = attrgetter("start", "until")
 READS = ("getData", "exists", "getChildren", "getACL")
 """The operations that read one node."""
+ENDING = frozenset(("ephemeral", "container", "ttl"))
+"""The modes of nodes that end by themselves."""
 
 
 class Seen(Struct, frozen=True, eq=False):
@@ -140,7 +142,7 @@ class Tree:
             if stat is None and zxid:
                 owner = operation.session if "ephemeral" in effect.mode else NOBODY
                 stat = Stat(zxid, zxid, zxid, 0, 0, ephemeral_owner=owner)
-            if effect.mode and {"ephemeral", "container", "ttl"} & set(effect.mode) and path not in self._lasting:
+            if effect.mode and not ENDING.isdisjoint(effect.mode) and path not in self._lasting:
                 self.unsettled.add(path)
         elif effect.op == "setData" and stat is None and zxid:
             version = UNKNOWN_VERSION if effect.version < 0 else effect.version + 1

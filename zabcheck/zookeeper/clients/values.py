@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from zabcheck.zookeeper.clients.children import lists
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
 from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
@@ -43,6 +44,7 @@ def reads(exchange: Exchange, tree: Tree, found: Found) -> None:
     for conflict in tree.conflicts:
         if not _has_its_data(conflict):
             found.breach(conflict.change.start, _story(conflict), conflict.change.by, conflict.stale.by)
+    lists(exchange, tree, found)
 
 
 def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:

@@ -13,7 +13,8 @@ Ints = npt.NDArray[np.int64]
 
 _LONG = 64
 """Bytes from which on a text is digested by itself."""
-_NAME = (1 << 62) - 1
+NAME = (1 << 62) - 1
+"""The bits of the hash of a name, and of a list of them, which is their sum."""
 _MOST_NAMES = 1 << 20
 
 
@@ -67,11 +68,16 @@ class _Names(dict[str, int]):
     def __missing__(self, name: str) -> int:
         if len(self) >= _MOST_NAMES:
             self.clear()
-        self[name] = number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) & _NAME
+        self[name] = number = int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) & NAME
         return number
 
 
 _NAMES = _Names()
+
+
+def hash_of(name: str) -> int:
+    """Return the number of a list of one name."""
+    return _NAMES[name]
 
 
 def hashes_of(lists: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
@@ -83,4 +89,4 @@ def hashes_of(lists: Sequence[Sequence[str]]) -> tuple[Ints, Ints]:
     hashes = np.fromiter(map(_NAMES.__getitem__, chain.from_iterable(lists)), np.int64, int(lengths.sum()))
     sums: Any = np.append(0, np.cumsum(hashes))  # which overflow, and differ by what is right in the lowest 62 bits
     ends = np.cumsum(lengths)
-    return (sums[ends] - sums[ends - lengths]) & _NAME, lengths
+    return (sums[ends] - sums[ends - lengths]) & NAME, lengths

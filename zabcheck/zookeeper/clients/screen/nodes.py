@@ -29,9 +29,11 @@ NEVER = (1 << 63) - 1
 CREATE, DELETE, SET, CHECK = (OPS[name] for name in ("create", "delete", "setData", "check"))
 READS = [OPS[name] for name in ("getData", "exists", "getChildren", "getACL")]
 _SINGLE = ("op", "path", "expected", "mode", "content", "ttl")
-_ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
+ENDING = MODES["ephemeral"] | MODES["container"] | MODES["ttl"]
+"""The bits of the modes of nodes that end by themselves."""
 _CHANGED = ("path", "row", "start", "until")
 _SHOWN_BELOW = ("path", "row", "start", "until", "children", "czxid", "cversion")
+_LISTED = ("path", "row", "start", "until", "children", "czxid", "cversion")
 _SHOWN = ("path", "row", "start", "until", "content", "children", "names", *STAT)
 
 
@@ -53,6 +55,7 @@ class Nodes:
         """By path: a write of unknown outcome may have changed it, or it ends by itself."""
         self.is_owned = np.ones(len(self.unsettled), np.bool_)
         """By path: it has all that is known of the node."""
+        self._bare_lists: Table = {}
         if owns is not None:
             self.is_owned[:] = [owns(path) for path in columns.all_paths]
 
@@ -65,6 +68,12 @@ class Nodes:
     def children(self) -> Table:
         """Sightings of children, as `Tree.children`."""
         return self._seen[1]
+
+    @property
+    def bare_lists(self) -> Table:
+        """The lists of children that were answered without a Stat, of owned nodes."""
+        assert self._seen
+        return self._bare_lists
 
     @cached_property
     def bits(self) -> int:
@@ -162,7 +171,7 @@ class Nodes:
         zxid = columns.zxid[row]
         has_stat = effects["czxid"] != NONE
         start = np.where(zxid > 0, zxid, np.where(has_stat, effects["mzxid"], 0))
-        ends = (op == CREATE) & (effects["mode"] & _ENDING > 0)
+        ends = (op == CREATE) & (effects["mode"] & ENDING > 0)
         self.unsettled[path[ends]] = True
         self.unsettled[path[start == 0]] = True
         is_end = op == DELETE
@@ -215,7 +224,10 @@ class Nodes:
         columns, reads = self.columns, self.reads()
         zxid, has_stat = columns.zxid[reads["row"]], reads["czxid"] != NONE
         absent = (reads["error"] == NO_NODE) & (zxid > 0)
-        there = (reads["error"] == DONE) & has_stat
+        is_done = reads["error"] == DONE
+        there = is_done & has_stat
+        bare = is_done & ~has_stat & (reads["children"] != NONE) & (zxid > 0) & self.is_owned[reads["path"]]
+        self._bare_lists = {name: (reads | {"start": zxid, "until": zxid})[name][bare] for name in _LISTED}
         for name in ("children", "names", *STAT):
             reads[name][~there] = NONE
         start = np.where(there, reads["mzxid"], zxid)

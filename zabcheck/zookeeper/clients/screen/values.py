@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from zabcheck.zookeeper.clients.screen.children import lists
 from zabcheck.zookeeper.clients.screen.columns import (
     BAD_VERSION,
     DONE,
@@ -21,7 +22,7 @@ from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION
 
 
 def reads(columns: Columns, nodes: Nodes) -> int | None:
-    """Look for sightings that contradict each other, and for absences of what was there."""
+    """Look for sightings that contradict each other, absences of what was there, and wrong lists of children."""
     data = nodes.data
     if nodes.has_conflicts or is_of_the_future(columns, nodes):
         return None
@@ -30,8 +31,9 @@ def reads(columns: Columns, nodes: Nodes) -> int | None:
     known = nodes.state_at(path, zxid)
     if (nodes.shown("czxid", known) != NONE).any():
         return None
+    bare = lists(columns, nodes)
     several = np.bincount(data["path"], minlength=1) > 1
-    return int((several[data["path"]] & ~data["is_change"]).sum())
+    return None if bare is None else bare + int((several[data["path"]] & ~data["is_change"]).sum())
 
 
 def is_of_the_future(columns: Columns, nodes: Nodes) -> bool:

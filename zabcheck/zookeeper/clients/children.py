@@ -1,0 +1,218 @@
+"""Compares lists of children with what was created and deleted below their nodes, as far as that decides them.
+
+The children of a node are those that were created since its own creation, and not deleted. The known changes are all
+there were since then if each writer is recorded and no outcome is open; and all between two lists, or before the first
+one, if they are as many as the cversion has risen by.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import attrgetter
+from typing import NamedTuple
+
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.history import Answer, Result
+from zabcheck.zookeeper.clients.promise import Found
+from zabcheck.zookeeper.clients.tree import ENDING, READS, Tree, parent
+from zabcheck.zookeeper.wire.zxids import shown
+
+
+class _Change(NamedTuple):
+    """A child that was created or deleted as of `zxid`."""
+
+    zxid: int
+    name: str
+    is_there: bool
+    by: Exchanged
+
+
+class _Listed(NamedTuple):
+    """The children of a node that was created as of `created`, as an answer shows them as of `until`.
+
+    A list that `is_bare` came without a Stat, so `created` is that of the last create that is known.
+    """
+
+    created: int
+    until: int
+    changed: int
+    names: tuple[str, ...]
+    cversion: int | None
+    is_bare: bool
+    by: Exchanged
+
+
+class _Expected:
+    """The children that there have to be, since a list of them, or since the node was made."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._counts = Counter(names)
+        self._there = {name for name, count in self._counts.items() if count == 1}
+        self._odd = {name for name, count in self._counts.items() if count > 1}
+        """The children that were created twice, or deleted while they were not there: then nothing is expected."""
+        self.last: dict[str, _Change] = {}
+        """By child: the last change."""
+
+    def take(self, change: _Change) -> None:
+        name = change.name
+        self.last[name] = change
+        self._counts[name] += 1 if change.is_there else -1
+        count = self._counts[name]
+        (self._there.add if count == 1 else self._there.discard)(name)
+        (self._odd.discard if count in (0, 1) else self._odd.add)(name)
+
+    def wrong(self, names: Iterable[str]) -> tuple[str, bool] | None:
+        """Return the first child that is listed wrongly, or not at all, and whether it has to be there."""
+        name = min(self._there.symmetric_difference(names), default=None)
+        return None if name is None or self._odd else (name, name in self._there)
+
+
+class _Below:
+    """The changes of children that are known, and the nodes of which they may not be all."""
+
+    def __init__(self, exchange: Exchange, paths: Iterable[str]) -> None:
+        """Look at the nodes of these paths. O(operations · log operations)."""
+        self.changes: dict[str, list[_Change]] = {path: [] for path in paths}
+        self.creates: dict[str, list[tuple[int, Exchanged]]] = {path: [] for path in self.changes}
+        """The known creates of each node itself, by zxid."""
+        self.unsettled: set[str] = set()
+        """A change of unknown outcome or time, or a child that ends by itself."""
+        self.undecided: set[str] = set()
+        """The changes that are known cannot be put together."""
+        for operation in exchange.writes:
+            effects = [each for each in effects_of(operation) if each.op in ("create", "delete")]
+            if operation.is_done:
+                self._take(operation, effects)
+            elif not operation.is_known:
+                self.unsettled.update(parent(each.path) for each in effects)
+        for changes in self.changes.values():
+            changes.sort(key=_ZXID)
+        for creates in self.creates.values():
+            creates.sort(key=lambda create: create[0])
+
+    def _take(self, operation: Exchanged, effects: list[Effect]) -> None:
+        made = {each.created for each in effects if each.op == "create"}
+        for effect in effects:
+            above, is_there = parent(effect.created), effect.op == "create"
+            stat = effect.result.stat if effect.result is not None else None
+            zxid = operation.zxid or (stat.mzxid if stat is not None else 0)
+            if not zxid or (is_there and not ENDING.isdisjoint(effect.mode)):
+                self.unsettled.add(above)
+            if (not is_there and above in made) or ("sequential" in effect.mode and effect.created == effect.path):
+                self.undecided.add(above)  # a child of its predecessor, or one whose name is not told
+            if zxid and above in self.changes:
+                name = effect.created.rpartition("/")[2]
+                self.changes[above].append(_Change(zxid, name, is_there, operation))
+            if zxid and is_there and effect.created in self.creates:
+                self.creates[effect.created].append((zxid, operation))
+
+    def created(self, path: str, until: int) -> tuple[int, Exchanged] | None:
+        """Return the last known create of a node up to a zxid."""
+        creates = self.creates[path]
+        place = bisect_right(creates, until, key=lambda create: create[0])
+        return creates[place - 1] if place else None
+
+
+_ZXID = attrgetter("zxid")
+_INCARNATION = attrgetter("created")
+_STATE = attrgetter("until", "changed")
+
+
+def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Look at each list of children. A case is one without a Stat: the others are reads that are counted anyhow."""
+    listed: dict[str, list[_Listed]] = defaultdict(list)
+    for path, result, by in _answers(exchange):
+        if result.stat is not None:
+            stat = result.stat
+            until = max(by.zxid, stat.pzxid)
+            if 0 < stat.czxid <= until:
+                names = result.children or ()
+                listed[path].append(_Listed(stat.czxid, until, stat.pzxid, names, stat.cversion, False, by))
+        elif by.zxid:
+            listed[path].append(_Listed(0, by.zxid, 0, result.children or (), None, True, by))
+    below = _Below(exchange, listed)
+    for path in sorted(listed.keys() - below.undecided):
+        is_settled = path not in below.unsettled and tree.is_complete(path)
+        some = [*_dated(path, listed[path], below)]
+        for created, of_one in groupby(sorted(some, key=_INCARNATION), key=_INCARNATION):
+            made = below.created(path, created)
+            maker = made[1] if made is not None and made[0] == created else None
+            _compare(path, maker, is_settled, sorted(of_one, key=_STATE), below.changes[path], found)
+
+
+def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchanged]]:
+    """Yield the lists of children that were read, with their nodes."""
+    for operation in exchange.operations:
+        if not operation.is_known or operation.is_write:
+            continue
+        request = operation.request
+        if request.op == "multiRead":
+            results = [(each.op, each.path, each.result) for each in effects_of(operation)]
+        elif request.path is not None:
+            results = [(request.op, request.path, operation.answer)]
+        else:
+            continue
+        for op, path, result in results:
+            is_list = result is not None and result.children is not None and not result.error
+            if result is not None and is_list and op in READS and exchange.owns(path):
+                yield path, result, operation
+
+
+def _dated(path: str, listed: Iterable[_Listed], below: _Below) -> Iterator[_Listed]:
+    """Yield lists, those without a Stat with the last create that is known, if there is one."""
+    for each in listed:
+        made = below.created(path, each.until) if each.is_bare else None
+        if made is not None:
+            yield each._replace(created=made[0])
+        elif not each.is_bare:
+            yield each
+
+
+def _compare(
+    path: str, made: Exchanged | None, is_settled: bool, listed: list[_Listed], changes: list[_Change], found: Found
+) -> None:
+    """Compare the lists of a node, in the order of zxids, with the changes of its children; `made` has created it."""
+    since = place = bisect_left(changes, listed[0].created, key=_ZXID)
+    before: _Listed | None = None
+    version = 0
+    every, later = _Expected(), _Expected()
+    for each in listed:
+        while place < len(changes) and changes[place].zxid <= each.until:
+            every.take(changes[place])
+            later.take(changes[place])
+            place += 1
+        if is_settled and made is not None:
+            found.case(each.is_bare)
+            _tell(path, every, None, made, each, found)
+        elif each.cversion is not None and place - since >= each.cversion - version:
+            _tell(path, later, before, made, each, found)
+        if each.cversion is not None:
+            before, since, later, version = each, place, _Expected(each.names), each.cversion
+
+
+def _tell(
+    path: str,
+    expected: _Expected,
+    before: _Listed | None,
+    made: Exchanged | None,
+    listed: _Listed,
+    found: Found,
+) -> None:
+    """Tell of a child that is listed wrongly, or not at all, since its last change, or since the list before."""
+    wrong = expected.wrong(listed.names)
+    if wrong is None:
+        return
+    name, is_there = wrong
+    change = expected.last.get(name)
+    child = f"{path}/{name}"
+    shows = f"{listed.by.name}, as of {shown(listed.until)}, {'does not list' if is_there else 'lists'}"
+    if change is not None:
+        was = f"{child} was {'created' if is_there else 'deleted'} as {shown(change.zxid)} ({change.by.name})"
+        found.breach(listed.until, f"{was}, and {shows} it", change.by, listed.by)
+    elif before is not None:
+        showed = f"{before.by.name}, as of {shown(before.until)}, {'lists' if is_there else 'does not list'} it"
+        between = f"nobody has {'deleted' if is_there else 'created'} it since"
+        found.breach(listed.until, f"{shows} {child}; {showed}, and {between}", before.by, listed.by)
+    else:
+        found.breach(listed.until, f"{shows} {child}, which nobody has created", made, listed.by)

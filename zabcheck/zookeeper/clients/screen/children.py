@@ -1,0 +1,124 @@
+"""Screens lists of children: their hashes are sums, of what was created, and less what was deleted."""
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Bools, Columns, Ints, Table
+from zabcheck.zookeeper.clients.screen.digests import NAME, hash_of
+from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, ENDING, Nodes
+
+
+def lists(columns: Columns, nodes: Nodes) -> int | None:
+    """Compare lists of children with the changes that are known, as `clients.children` does."""
+    listed = _listed(nodes)
+    if not len(listed["path"]):
+        return 0
+    below = _Below(columns, nodes, listed["path"])
+    path, until, is_bare = listed["path"], listed["until"], listed["is_bare"]
+    begin, is_made = below.begins(listed)
+    first = below.place(path, np.minimum(begin, until), "left")
+    last = below.place(path, until, "right")
+    usable = ~below.undecided[path] & (begin > 0) & (begin <= until)
+    decided = usable & ~below.unsettled[path] & is_made
+    wrong = below.sums[last] - below.sums[first] - listed["children"] & NAME != 0
+    if (decided & wrong).any() or _contradict(listed, usable, first, last, below.sums):
+        return None
+    return int((decided & is_bare).sum())
+
+
+def _contradict(listed: Table, usable: Bools, first: Ints, last: Ints, sums: Ints) -> bool:
+    """Return True if a list is not the one before, or none, with the changes between, and cversion has no others."""
+    chosen = np.flatnonzero(usable & (listed["cversion"] != NONE))
+    chosen = chosen[np.lexsort([listed[name][chosen] for name in ("row", "start", "until", "czxid", "path")])]
+    path, begin, cversion, named = (listed[name][chosen] for name in ("path", "czxid", "cversion", "children"))
+    is_first = (np.diff(path, prepend=-1) != 0) | (np.diff(begin, prepend=-1) != 0)
+    since = np.where(is_first, first[chosen], np.roll(last[chosen], 1))
+    risen = cversion - np.where(is_first, 0, np.roll(cversion, 1))
+    before = np.where(is_first, 0, np.roll(named, 1))
+    wrong = before + sums[last[chosen]] - sums[since] - named & NAME != 0
+    return bool((wrong & (last[chosen] - since >= risen)).any())
+
+
+class _Below:
+    """The changes of children that are known, and the nodes of which they may not be all, as in `clients.children`."""
+
+    def __init__(self, columns: Columns, nodes: Nodes, paths: npt.NDArray[Any]) -> None:
+        """Look at the nodes that are listed."""
+        self._nodes = nodes
+        above, is_listed = nodes.parents, np.zeros(len(nodes.unsettled), np.bool_)
+        is_listed[paths] = True
+        self.unsettled, self.undecided = ~nodes.is_complete, np.zeros(len(nodes.unsettled), np.bool_)
+        effects = self._effects(is_listed)
+        self.unsettled[above[effects["path"][~columns.is_known[effects["row"]]]]] = True
+        effects = {name: values[columns.is_done[effects["row"]]] for name, values in effects.items()}
+        self._doubt(effects, columns.op[effects["row"]] == OPS["multi"])
+        created, is_create, zxid = effects["created"], effects["op"] == CREATE, effects["zxid"]
+        self._made = np.sort(nodes.key(created, zxid)[is_create & (zxid > 0)])
+        changes = np.flatnonzero(is_listed[above[created]] & (zxid > 0))
+        key = nodes.key(above[created[changes]], zxid[changes])
+        order = np.argsort(key, kind="stable")
+        self._key, changes = key[order], changes[order]
+        names = np.where(is_create[changes], 1, -1) * _hashes(created[changes], columns)
+        self.sums: Ints = np.append(0, np.cumsum(names))
+        """Of the first changes, by their number; the lowest 62 bits are right."""
+
+    def _effects(self, is_listed: Bools) -> Table:
+        """Return the creates and deletes of these nodes and their children, with their zxids; 0 if it is not known."""
+        nodes = self._nodes
+        effects, above = nodes.effects, nodes.parents
+        created = effects["created"]
+        of_listed = is_listed[created] | is_listed[above[created]] | is_listed[above[effects["path"]]]
+        rows = np.flatnonzero(((effects["op"] == CREATE) | (effects["op"] == DELETE)) & of_listed)
+        some = {name: effects[name][rows] for name in ("row", "op", "path", "created", "mode", "result")}
+        zxid, result = nodes.columns.zxid[some["row"]], some.pop("result")
+        told = np.where(nodes.result("czxid", result) != NONE, nodes.result("mzxid", result), 0)
+        return some | {"zxid": np.where(zxid > 0, zxid, told)}
+
+    def _doubt(self, effects: Table, is_part: Bools) -> None:
+        """Look for what may change unseen, for names that are not told, and for multis that make a node anew."""
+        above, path, is_create = self._nodes.parents[effects["created"]], effects["created"], effects["op"] == CREATE
+        self.unsettled[above[(effects["zxid"] == 0) | (is_create & (effects["mode"] & ENDING > 0))]] = True
+        is_nameless = (effects["mode"] & MODES["sequential"] > 0) & (path == effects["path"])
+        self.undecided[above[is_nameless]] = True
+        above, path, is_create = above[is_part], path[is_part], is_create[is_part]
+        of_multi = effects["row"][is_part] * len(self.undecided)
+        self.undecided[above[~is_create & np.isin(of_multi + above, (of_multi + path)[is_create])]] = True
+
+    def begins(self, listed: Table) -> tuple[Ints, Bools]:
+        """Return since when each list counts, and whether that create is known: the last one, if there is no Stat."""
+        path, until, is_bare = listed["path"], listed["until"], listed["is_bare"]
+        if not len(self._made):
+            return listed["czxid"], np.zeros(len(path), np.bool_)
+        last = self._made[np.searchsorted(self._made, self._nodes.key(path, until), "right") - 1]
+        bits = self._nodes.bits
+        begin = np.where(is_bare, np.where(last >> bits == path, last & ((1 << bits) - 1), 0), listed["czxid"])
+        key = self._nodes.key(path, np.minimum(begin, until))
+        place = np.minimum(np.searchsorted(self._made, key), len(self._made) - 1)
+        return begin, self._made[place] == key
+
+    def place(self, path: npt.NDArray[Any], zxid: Ints, side: Literal["left", "right"]) -> Ints:
+        """Return how many changes there are of nodes before, and of these nodes up to these zxids, or before."""
+        place: Ints = np.searchsorted(self._key, self._nodes.key(path, zxid), side)
+        return place
+
+
+def _listed(nodes: Nodes) -> Table:
+    """Return the lists of children; `is_bare`, if they came without a Stat, as in `clients.children`."""
+    children = nodes.children
+    dated = np.flatnonzero(children["children"] != NONE)
+    bare = nodes.bare_lists
+    return {name: np.append(children[name][dated], bare[name]) for name in bare} | {
+        "is_bare": np.repeat([False, True], [len(dated), len(bare["path"])])
+    }
+
+
+def _hashes(path: npt.NDArray[Any], columns: Columns) -> Ints:
+    """Return the hashes of the names of nodes."""
+    of = np.zeros(len(columns.paths), np.int64)
+    numbers = np.flatnonzero(np.bincount(path, minlength=len(of)))
+    paths = columns.paths
+    of[numbers] = [hash_of(paths[number].rpartition("/")[2]) for number in numbers.tolist()]
+    found: Ints = of[path]
+    return found
