@@ -8,6 +8,7 @@ from msgspec import structs
 
 from invariants import Activation, Chosen, Invariant, OneChain, select
 from invariants.quorums import quorums_of
+from tests.explore.at_any_time import processes_at_any_time
 from tests.explore.test_space import orbit, seen_by_the_simulator
 from tests.tiers import sweep
 from zabcheck.explore import Bounds, Exploration, Refused, explore
@@ -16,7 +17,10 @@ from zabcheck.explore.judges import judged_in_every_state, monitored
 from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
+from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.reconfiguration import RECONFIGURATION
+from zabcheck.zookeeper.model.reconfiguration import RECONFIGURATION as ZOOKEEPER
+from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
 
 NAME = RECONFIGURATION.name
 PROPERTIES = tuple(kind for kind in select(RECONFIGURATION.properties) if judged_in_every_state(kind))
@@ -122,6 +126,35 @@ def test_with_symmetry_it_sees_the_same_states_up_to_names(quorums: str, within:
     assert reduced.symmetry is not None
     orbits = {orbit(reduced, row) for row in reduced.rows()}
     assert sum(map(len, orbits)) == len({row[:-1] for row in whole.rows()})
+
+
+REDUCED = [
+    (RECONFIGURATION, "config 1,2", Bounds(2, 2, 1, 1, 0, changes=("config 1",))),
+    (RECONFIGURATION, "config 1,2", bounds(3, 1, 1, "config 2,3")),
+    (RECONFIGURATION, "config 1,2", bounds(3, 2, 0, "config 2,3", cuts=1)),
+    (ZOOKEEPER, "config 1", bounds(2, 2, 1, "config 1,2", crashes=1)),
+    (ZOOKEEPER, "config 1,2", Bounds(3, 2, 0, 1, 0, changes=("config 2,3",))),
+]
+
+
+@pytest.mark.parametrize(("protocol", "first", "within"), sweep(REDUCED, normal=(REDUCED[1], REDUCED[3])))
+def test_everybody_comes_to_the_same_with_partial_order_reduction(
+    protocol: Protocol, first: str, within: Bounds
+) -> None:
+    """A process may leave because of what it reads, and have another leader at once."""
+    switches = COARSE if protocol is RECONFIGURATION else ReconfigurationSwitches(sync="atomic", closing="abrupt")
+    quorums, kinds = quorums_of(first, within.processes), tuple(select(["integrity", "total order", "agreement"]))
+    seen = []
+    for reduction in (False, True):
+        made = Space(protocol, quorums, switches, within, kinds, symmetry=False, reduction=reduction, moments=False)
+        assert made.explore().whole
+        disks = {
+            (each.id, str(sorted(each.disk.durable.items()))) for each in processes_at_any_time(made) if each.is_up
+        }
+        shown = {event for events in made.components.events for event in events}
+        seen.append((disks, shown, len(made.states)))
+    assert seen[0][:2] == seen[1][:2]
+    assert seen[1][2] < seen[0][2] * 0.8
 
 
 @pytest.mark.parametrize("mutant", sweep((*QUICK, *ALIKE[1:]), normal=QUICK[:1]))

@@ -58,13 +58,12 @@ class Portions:
         self._symmetry = symmetry
         self._namings = namings
         self._tables = local_states, monitors, symmetry, successors
-        self._can_do_many = symmetry is None or symmetry.is_full
         self.many: ManySuccessors | None = None
-        """Expands many at once; None before a level is large, and if that cannot be in this search."""
+        """Expands many at once; None before a level is large."""
 
     def level(self, start: int, stop: int) -> Iterator[ExpandedCount]:
         """Expand the states from `start` on, none from `stop` on, a portion at each step, until something breaks."""
-        if self.many is None and self._can_do_many and stop - start >= LARGE:
+        if self.many is None and stop - start >= LARGE:
             self.many = ManySuccessors(*self._tables)
         while start < stop:
             size = ONE_BY_ONE if self.many is None else self.many.portion

@@ -295,6 +295,11 @@ Threads = Mapping[str, Callable[[Any], bool]]
 """The threads of a process by name: whether each has something to do."""
 
 
+def never(process: Any) -> bool:
+    """Return False."""
+    return False
+
+
 def always(process: Any) -> bool:
     """Return True, for any process."""
     return True
@@ -350,6 +355,8 @@ class Protocol(Struct, frozen=True):
     `commutes` tells whether what `zabcheck.explore.tables.reduction` assumes of Zab holds for this protocol.
     `notices_at_once(process)` tells whether it makes no difference when a leader that leads on notices that a follower
     has left, since nothing that it counts gets less. Nobody asks where `commutes` is false.
+    `hands_over(process)` tells whether a process whose iteration ends has another leader at once, without an election.
+    None: none ever has, and no message ends the iteration of who reads it. Nobody asks where `commutes` is false.
     `settled(process)` tells of a follower whether it leaves its iteration only when it is cut off from its leader, and
     of a leader whether it leaves only when no quorum of followers is left; apart from time-outs and crashes. None:
     nobody knows. An exhaustive search asks, to try fewer moves where no fault can come any more.
@@ -393,6 +400,7 @@ class Protocol(Struct, frozen=True):
     highest_epoch: Callable[[Any], int] | None = None
     commutes: bool = False
     notices_at_once: Callable[[Any], bool] = always
+    hands_over: Callable[[Any], bool] | None = None
     settled: Callable[[Any], bool] | None = None
     overdue: Callable[[Any], bool] | None = None
     environment: Environment = LIKE_ZAB

@@ -1,6 +1,6 @@
 """Digests depend on what is digested alone, and so what a search finds does not depend on how it came to its tables."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from hashlib import sha256
@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from invariants import Chain, Txn, Zxid
+from invariants import Chain, Txn, Zxid, select
+from invariants.quorums import quorums_of
 from tests.explore.at_once.test_many import ABRUPT, ANY, NEVER, ORACLE, by_vote, space
 from tests.explore.told import all_of, everything
 from tests.tiers import sweep
@@ -19,8 +20,10 @@ from zabcheck.explore import portions as portions_module
 from zabcheck.explore.at_once.arrays import Arrays
 from zabcheck.explore.at_once.representatives import Representatives
 from zabcheck.explore.bounds import Bounds
+from zabcheck.explore.exploration import COARSE
 from zabcheck.explore.space import Space
 from zabcheck.explore.tables.digests import BITS, _hash_of_object, digest
+from zabcheck.protocols.reconfiguration import RECONFIGURATION
 from zabcheck.simulation.network import End
 
 
@@ -138,15 +141,24 @@ def rows_under_all_names(searched: Space, most: int) -> Iterator[tuple[int, ...]
         yield from (searched.symmetry.renamed(row, names) for names in searched.symmetry.renamings)
 
 
+def of_changes() -> Space:
+    """Return a search where only two of three processes are interchangeable."""
+    bounds, first = Bounds(3, 1, 1, 0, 0, changes=("config 1,2,3",)), quorums_of("config 1,2", 3)
+    return Space(RECONFIGURATION, first, COARSE, bounds, select(["chosen"]))
+
+
 @pytest.mark.parametrize(
-    "bounds",
+    "made",
     [
-        pytest.param(Bounds(3, 1, 1, 1, 0), id="three"),
-        pytest.param(Bounds(5, 1, 0, 0, 0), id="five", marks=pytest.mark.slow),
+        pytest.param(lambda: space(Bounds(3, 1, 1, 1, 0), ABRUPT), id="three"),
+        pytest.param(lambda: space(Bounds(5, 1, 0, 0, 0), ABRUPT), id="five", marks=pytest.mark.slow),
+        pytest.param(of_changes, id="two of three"),
     ],
 )
-def test_a_state_has_one_representative_under_all_names_found_one_by_one_or_many_at_once(bounds: Bounds) -> None:
-    searched = space(bounds, ABRUPT)
+def test_a_state_has_one_representative_under_all_names_found_one_by_one_or_many_at_once(
+    made: Callable[[], Space],
+) -> None:
+    searched = made()
     searched.explore(levels=8)
     symmetry = searched.symmetry
     assert symmetry is not None

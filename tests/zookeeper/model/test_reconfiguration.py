@@ -259,6 +259,26 @@ def test_a_configuration_that_two_servers_have_passed_over_goes_on_beside_theirs
     assert broken == {"seen": ["agreement", "chosen", "epoch uniqueness", "zxid uniqueness"], "both": []}
 
 
+def test_three_servers_are_enough_to_pass_a_configuration_over() -> None:
+    """R2: 2 is about to be brought up to date when {3} becomes active, and sees the change after that one."""
+    broken: dict[str, list[str]] = {}
+    for newleader in ("seen", "both"):
+        e = Ensemble(3, **{**REPAIRED, "newleader": newleader})
+        e.do(choices.Hold(2, 3, "ACKEPOCH"), *(choices.Elect(each, 3) for each in (3, 1, 2)))
+        e.settle()
+        assert e.change(3, "config 3")
+        e.do(choices.Receive(1, 3), choices.Receive(3, 1), choices.Heal(), choices.Receive(3, 2), choices.Request(3))
+        assert [e.known(each)[0] for each in (1, 2, 3)] == [C, C, "config 3"]
+        assert e.change(3, C)
+        e.do(*[choices.Receive(2, 3)] * 5, choices.Crash(3), choices.Notice(1, 3), choices.Notice(2, 3))
+        assert e.run.states[2].last_seen.configuration.name == C
+        e.lead(2, 1)
+        e.do(choices.Request(2))
+        e.settle()
+        broken[newleader] = e.broken()
+    assert broken == {"seen": ["agreement", "primary integrity", "chosen"], "both": []}
+
+
 BOUNDS = Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=("config 1,2",))
 
 

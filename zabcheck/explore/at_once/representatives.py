@@ -1,6 +1,7 @@
 """The representatives of many states at once, looked up in arrays: as in `Symmetry.canonical` one by one."""
 
 from itertools import permutations
+from math import factorial
 
 import numpy as np
 
@@ -9,13 +10,11 @@ from zabcheck.explore.at_once.index import MISSING, Bools, Ints, unlike
 
 
 class Representatives:
-    """Finds representatives. The renamings of `arrays` have to be all permutations (`Symmetry.is_full`).
-
-    Keeps n^n numbers for n processes.
-    """
+    """Finds representatives. If the renamings are all permutations, keeps n^n numbers for n processes."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
+        self._is_full = len(arrays.renamings) == factorial(arrays.size)
         self._by_name = np.argsort(np.array(arrays.renamings)[:, 1:], axis=1)
         """By renaming: the processes, counted from 0, in the order of their new names."""
         digits = arrays.size ** np.arange(arrays.size)
@@ -28,7 +27,7 @@ class Representatives:
     def of(self, rows: Ints) -> tuple[Ints, Ints]:
         """Return the representatives, and the renamings that lead there, by number."""
         arrays = self._arrays
-        each, naming, turn, is_only = self._candidates(arrays.kinds_of(rows))
+        each, naming, turn, is_only = self._candidates(arrays.kinds_of(rows)) if self._is_full else self._all(len(rows))
         renamed = rows.take(each, axis=0)
         at = np.flatnonzero((naming != 0) | ~is_only)  # otherwise the row is its own representative
         renamed[at] = arrays.renamed(renamed.take(at, axis=0), naming.take(at))
@@ -39,6 +38,12 @@ class Representatives:
                 at = at[self._are_less(renamed[at], best[each[at]])]
             best[each[at]], chosen[each[at]] = renamed[at], naming[at]
         return best, chosen
+
+    def _all(self, rows: int) -> tuple[Ints, Ints, Ints, Bools]:
+        """Return all renamings for each of this many rows, as `_candidates` does; the first one changes nothing."""
+        namings = len(self._arrays.renamings)
+        naming = np.tile(np.arange(namings), rows)
+        return np.repeat(np.arange(rows), namings), naming, naming, naming == 0
 
     def _candidates(self, kinds: Ints) -> tuple[Ints, Ints, Ints, Bools]:
         """Return the renamings that put processes of these kinds in order; several if two are of one kind.

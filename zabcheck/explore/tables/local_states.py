@@ -41,6 +41,7 @@ from zabcheck.explore.tables.components import (
 )
 from zabcheck.explore.tables.reduction import ALL, DoesNotCommute, Stance, may_read_at_once, stance, stance_of_voter
 from zabcheck.explore.tables.renaming import Names
+from zabcheck.invariants.quorums import configuration_of
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
@@ -144,6 +145,8 @@ class LocalStates:
         self._is_abrupt = switches.closing == "abrupt"
         self._votes = components.protocol.vote is not None
         lazy = reduced and self._is_abrupt and not self._votes
+        changes = (configuration_of(each, components.quorums.size) for each in bounds.changes)
+        lazy = lazy and not any(each is not None and each.contains(each.members[:1]) for each in changes)
         self.is_lazy = lazy and not any(map(self._leads_on_alone, components.ids))
         """True if elections are put off (`reduction`)."""
         self.by_messages = switches.elections == "fle"
@@ -209,7 +212,7 @@ class LocalStates:
         """Return True if a process acts as soon as it is told to lead, and not only when it hears of a follower."""
         start, no_links = self.components.start[process - 1], [NO_CONNECTION] * len(self.components.ids)
         outcome = self.components.execute(start, no_links, no_links, choices.Elect(process, process), 0)
-        return outcome is None or outcome.raised or not self._only_waits(start, outcome)
+        return outcome is not None and (outcome.raised or not self._only_waits(start, outcome))
 
     def _only_waits(self, process: int, outcome: Outcome | PairOutcome) -> bool:
         """Return True if the process with this number showed nothing and wrote nothing."""
@@ -227,7 +230,7 @@ class LocalStates:
                 links_to.append(link)
             component = self.components.processes[local_state[0]]
             opened = [None, *(self.components.links[link] for link in local_state[1:])]
-            stance_ = self._stance(component, opened)
+            stance_ = self._stance(local_state[0], component, opened, local_state[1:])
             self.ids.append(component.id)
             self.stances.append(stance_)
             self.may_read.append(self.reads_at_once and may_read_at_once(component, opened))
@@ -241,12 +244,25 @@ class LocalStates:
             self.may_be_held.append(settled_with != NOBODY and stance_.may_stop_reading)
         return number
 
-    def _stance(self, component: LocalProcess, opened: list[Link | None]) -> Stance:
+    def _stance(self, number: int, component: LocalProcess, opened: list[Link | None], links: Sequence[int]) -> Stance:
         if not self.reduced:
             return ALL
         if self._votes:
             return stance_of_voter(component)
-        return stance(component, opened, self.bounds.timeouts == UNLIMITED, self._is_abrupt, self.is_lazy)
+        found = stance(component, opened, self.bounds.timeouts == UNLIMITED, self._is_abrupt, self.is_lazy)
+        hands_over = self.components.protocol.hands_over
+        if hands_over is None or component.following == NOBODY:
+            return found
+        if found.may_stop_reading and self._leaves_by_reading(number, component, links):
+            return ALL
+        return ALL if hands_over(component.state) else found
+
+    def _leaves_by_reading(self, number: int, component: LocalProcess, links: Sequence[int]) -> bool:
+        """Return True if the next message of its leader makes a follower leave its iteration."""
+        leader = component.following
+        before = links[leader - 1], NO_CONNECTION
+        read = self.components.executed(number, choices.Receive(component.id, leader), 0, before)
+        return read is not None and self.components.processes[read.process].following != leader
 
     def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
         settled = self.components.protocol.settled

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from zabcheck.invariants import OF_CHANGES
-from zabcheck.protocols.base import WITHOUT_CLIENTS, Elected, Message, Protocol, Request
+from zabcheck.protocols.base import WITHOUT_CLIENTS, Elected, Message, Protocol, Request, never
 from zabcheck.protocols.environment import Environment
 from zabcheck.protocols.reconfiguration import messages, process, steps
 from zabcheck.protocols.zab import KINDS as KINDS_OF_ZAB
@@ -83,6 +83,9 @@ RECONFIGURATION = Protocol(
     identity=process.identity,
     rename=process.rename,
     highest_epoch=ZAB.highest_epoch,
+    commutes=True,
+    notices_at_once=never,  # R.1 and R.6 count who is there
+    hands_over=process.hands_over,
     environment=Environment(configurations=True, moves={"reconfigure": 6}, switches={"application": ()}),
     governing=process.governing,
     active=lambda f: f.acting.configuration,

@@ -166,6 +166,11 @@ def abandon(f: Member) -> None:
     f.designated = None
 
 
+def hands_over(f: Member) -> bool:
+    """Return True if the process leads, and another one is to lead on (R.6)."""
+    return f.designated is not None
+
+
 def identity(f: Member) -> Hashable:
     """Return all that the further steps may depend on."""
     return zab.identity(f), f.active, f.designated

@@ -13,7 +13,7 @@ give the first configuration a version of its own (1783).
 from collections.abc import Mapping
 
 from zabcheck.invariants import OF_CHANGES
-from zabcheck.protocols.base import Elected, Message, Protocol, Request, Step, Stimulus, TimedOut
+from zabcheck.protocols.base import Elected, Message, Protocol, Request, Step, Stimulus, TimedOut, never
 from zabcheck.protocols.environment import Environment
 from zabcheck.zookeeper.model import KINDS as KINDS_OF_ZOOKEEPER
 from zabcheck.zookeeper.model import STEPS as STEPS_OF_ZOOKEEPER
@@ -96,6 +96,9 @@ RECONFIGURATION = Protocol(
     identity=member.identity,
     rename=member.rename,
     highest_epoch=ZOOKEEPER.highest_epoch,
+    commutes=True,
+    notices_at_once=never,  # a request for a change counts who is there
+    hands_over=lambda f: f.designated is not None,
     environment=Environment(
         never=("sync", "corrupt", "stabilise", "quiesce"),
         moves={"reconfigure": 6, "sync": 0, "corrupt": 0},
