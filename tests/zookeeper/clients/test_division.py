@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from tests.tiers import sweep
 from tests.zookeeper.clients.service import World
-from tests.zookeeper.clients.test_screen import other_children
+from tests.zookeeper.clients.test_screen import ERRORS, other_children
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from zabcheck.zookeeper.clients.division import NotDivided, judge_divided, prove_divided
 from zabcheck.zookeeper.clients.exchange import read
@@ -92,7 +92,7 @@ class Altered:
         match line:
             case Answer():
                 others: list[dict[str, Any]] = [{"zxid": zxid}, {"data": self._any(Answer, "data")}]
-                others += [{"error": each} for each in ("", "NoNode", "NodeExists", "BadVersion", "ConnectionLoss")]
+                others += [{"error": each} for each in ERRORS]
                 if line.children is not None:
                     others += [{"children": other_children(line.children, self._random)}] * 9
                 if line.stat is not None:

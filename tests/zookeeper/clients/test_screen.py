@@ -84,6 +84,9 @@ def test_a_history_with_wrong_fields_is_judged_alike(seed: int) -> None:
         is_judged_alike(corrupted(lines, random))
 
 
+ERRORS = ("", "NoNode", "BadVersion", "NodeExists", "NotEmpty", "NoChildrenForEphemerals", "ConnectionLoss")
+
+
 def corrupted(lines: list[HistoryLine], random: Random) -> list[HistoryLine]:
     """Change some lines of a history at random, leave out others, and swap neighbours."""
     wrong = [*lines]
@@ -117,7 +120,7 @@ def _changed(line: HistoryLine, random: Random) -> HistoryLine:
         if wrong == "zxid":
             fields = {"zxid": max(0, line.zxid + random.randrange(-3, 4))}
         elif wrong == "error":
-            fields = {"error": random.choice(("", "NoNode", "BadVersion", "NodeExists", "ConnectionLoss"))}
+            fields = {"error": random.choice(ERRORS)}
         elif wrong == "stat" and line.stat is not None:
             counters = ("czxid", "mzxid", "pzxid", "version", "cversion", "data_length", "num_children", "mtime")
             name = random.choice(counters)

@@ -128,6 +128,16 @@ def an_answer_is_left_out() -> History:
     return h
 
 
+@breaks("answer order")
+def a_request_is_answered_that_was_sent_after_the_end_of_the_session() -> History:
+    h = History()
+    c1 = h.client(1)
+    asked = c1.ask("closeSession"), c1.ask("sync", "/")
+    for each in asked:
+        c1.answer(each, 5)
+    return h
+
+
 @breaks("linearizable writes")
 def two_writes_have_one_zxid() -> History:
     h = History()
@@ -282,6 +292,64 @@ def an_expected_version_is_refused() -> History:
     c1 = h.client(1)
     c1.get("/a", 7, "x", stat(2, 6, 2, 3))
     c1.answer(c1.ask("setData", "/a", data="y", version=3), 8, "BadVersion")
+    return h
+
+
+@breaks("conditions")
+def a_node_is_deleted_with_a_child_below() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    c2.delete("/p", 4)
+    return h
+
+
+@breaks("conditions")
+def a_delete_is_refused_for_children_that_are_gone() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    c1.delete("/p/a", 4)
+    c2.answer(c2.ask("delete", "/p"), 5, "NotEmpty")
+    return h
+
+
+@breaks("conditions")
+def a_child_of_an_ephemeral_node_is_created() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.create("/e", 2, "ephemeral")
+    c1.exists("/e", 4, stat(2, ephemeral_owner=c1.session))
+    c1.create("/e/a", 4)
+    return h
+
+
+@breaks("conditions")
+def a_node_is_created_below_one_that_was_deleted() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.delete("/p", 3)
+    c2.create("/p/a", 4)
+    return h
+
+
+@is_right
+def creates_and_deletes_are_refused_for_parents_and_children() -> History:
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/p", 2)
+    c1.create("/p/a", 3)
+    c2.answer(c2.ask("delete", "/p"), 4, "NotEmpty")
+    c1.create("/p/e", 5, "ephemeral")
+    c2.answer(c2.ask("create", "/p/e/a"), 6, "NoChildrenForEphemerals")
+    c1.delete("/p/e", 7)
+    c2.answer(c2.ask("create", "/p/e/a"), 8, "NoNode")
+    c1.delete("/p/a", 9)
+    parts = [Part(op=op, path=path) for op, path in (("delete", "/p"), ("create", "/p"), ("create", "/p/a"))]
+    c1.multi(10, parts, [Result()] * 3)
     return h
 
 

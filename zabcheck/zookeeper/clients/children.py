@@ -62,6 +62,11 @@ class _Expected:
         (self._there.add if count == 1 else self._there.discard)(name)
         (self._odd.discard if count in (0, 1) else self._odd.add)(name)
 
+    @property
+    def has_none(self) -> bool:
+        """True if it is known that there is no child."""
+        return not self._there and not self._odd
+
     def wrong(self, names: Iterable[str]) -> tuple[str, bool] | None:
         """Return the first child that is listed wrongly, or not at all, and whether it has to be there."""
         name = min(self._there.symmetric_difference(names), default=None)
@@ -139,6 +144,46 @@ def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
             made = below.created(path, created)
             maker = made[1] if made is not None and made[0] == created else None
             _compare(path, maker, is_settled, sorted(of_one, key=_STATE), below.changes[path], found)
+
+
+def deletes(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the outcome of each delete with the children that the node had, if all their changes are known."""
+    asked: dict[str, list[Exchanged]] = defaultdict(list)
+    for operation in exchange.writes:
+        path, answer = operation.request.path, operation.answer
+        if operation.request.op != "delete" or path is None or answer is None or not exchange.owns(path):
+            continue
+        if operation.zxid and answer.error in ("", "NotEmpty"):
+            asked[path].append(operation)
+    below = _Below(exchange, asked)
+    for path in sorted(asked.keys() - below.undecided - below.unsettled):
+        if tree.is_complete(path):
+            for operation in asked[path]:
+                made = below.created(path, operation.zxid)
+                if made is not None:
+                    found.case()
+                    _look_at_a_delete(path, made, operation, below.changes[path], found)
+
+
+def _look_at_a_delete(
+    path: str, made: tuple[int, Exchanged], operation: Exchanged, changes: list[_Change], found: Found
+) -> None:
+    """Look for a child at the time of a delete that was done, or for none if it was refused."""
+    expected = _Expected()
+    first, last = (bisect_left(changes, zxid, key=_ZXID) for zxid in (made[0], operation.zxid + 1))
+    for change in changes[first:last]:
+        expected.take(change)
+    child = expected.wrong(())
+    if operation.is_done and child is not None:
+        change = expected.last[child[0]]
+        text = (
+            f"{path}/{child[0]} is there since {shown(change.zxid)} ({change.by.name}), and {operation.name} was done"
+        )
+        found.breach(operation.zxid, f"{text} as {shown(operation.zxid)}", change.by, operation)
+    elif not operation.is_done and expected.has_none:
+        text = f"{path} has no child, and {operation.name} was refused as {shown(operation.zxid)} with NotEmpty"
+        by = changes[last - 1].by if last > first else made[1]
+        found.breach(operation.zxid, text, by, operation)
 
 
 def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchanged]]:

@@ -28,6 +28,7 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
             text = f"client {connection.client} was answered {which}"
             found.breach(stray.zxid, text, stray)
         latest: Exchanged | None = None
+        closed: Exchanged | None = None
         for operation in connection.operations:
             if operation.request.op in BESIDE_THE_ORDER:
                 continue
@@ -45,6 +46,14 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"{overtaken.request.xid}"
                 )
                 found.breach(operation.zxid, text, overtaken, operation)
+            elif closed is not None:
+                text = (
+                    f"client {connection.client} was answered request {operation.request.xid}, sent after its request "
+                    f"{closed.request.xid} that closed the session"
+                )
+                found.breach(operation.zxid, text, closed, operation)
+            if operation.request.op == "closeSession" and operation.is_done:
+                closed = operation
             if latest is None or operation.answered > (latest.answered or 0):
                 latest = operation
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zabcheck.zookeeper.clients.children import lists
+from zabcheck.zookeeper.clients.children import deletes, lists
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
 from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
@@ -13,6 +13,7 @@ from zabcheck.zookeeper.wire.zxids import shown
 
 _OF_NO_PART = "RuntimeInconsistency"
 """The result of the parts after the one for which a multi is refused."""
+_OF_EPHEMERAL = "NoChildrenForEphemerals"
 
 
 def _name(by: Exchanged | InitialNode) -> str:
@@ -227,7 +228,7 @@ def _is_multi_read(seen: Seen) -> bool:
 
 
 def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare what was done and what was refused with the node as it was before, where that is known."""
+    """Compare what was done, and what was refused, with the node, its parent and children before, where known."""
     for operation in exchange.writes:
         if not operation.is_known or not operation.zxid or operation.answer is None:
             continue
@@ -236,10 +237,14 @@ def conditions(exchange: Exchange, tree: Tree, found: Found) -> None:
         touched: set[str] = set()
         for effect in effects_of(operation):
             error = effect.result.error if effect.result is not None else ""
-            is_first = effect.created not in touched and exchange.owns(effect.created)
-            if is_first and error != _OF_NO_PART and effect.op != "closeSession":
-                _judge_condition(operation, effect, error, tree, found)
+            if error != _OF_NO_PART and effect.op != "closeSession":
+                if effect.created not in touched and exchange.owns(effect.created):
+                    _judge_condition(operation, effect, error, tree, found)
+                above = parent(effect.created)
+                if effect.op == "create" and above not in touched and exchange.owns(above):
+                    _judge_parent(above, operation, error, tree, found)
             touched.add(effect.created)
+    deletes(exchange, tree, found)
 
 
 def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tree, found: Found) -> None:
@@ -262,6 +267,25 @@ def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tre
             f"{effect.created} {wrong[0]} as of {shown(before.start)}, and {operation.name} {wrong[1]} as "
             f"{shown(operation.zxid)}"
         )
+        found.breach(operation.zxid, text, before.by, operation)
+
+
+def _judge_parent(path: str, operation: Exchanged, error: str, tree: Tree, found: Found) -> None:
+    """Judge the create of a child of this node, or the first of a multi that touches the node."""
+    before = tree.state_at(path, operation.zxid - 1)
+    if before is None:
+        return
+    found.case()
+    stat, wrong = before.stat, ""
+    if stat is None:
+        wrong = "was not there" if error in ("", _OF_EPHEMERAL) else ""
+    elif error == "NoNode":
+        wrong = "was there"
+    elif stat.czxid and error == ("" if stat.ephemeral_owner != NOBODY else _OF_EPHEMERAL):
+        wrong = "was an ephemeral node" if not error else "was no ephemeral node"
+    if wrong:
+        did = f"was refused with {error}" if error else "was done"
+        text = f"{path} {wrong} as of {shown(before.start)}, and {operation.name} {did} as {shown(operation.zxid)}"
         found.breach(operation.zxid, text, before.by, operation)
 
 

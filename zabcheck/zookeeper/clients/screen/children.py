@@ -1,11 +1,22 @@
 """Screens lists of children: their hashes are sums, of what was created, and less what was deleted."""
 
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from zabcheck.zookeeper.clients.screen.columns import MODES, NONE, OPS, Bools, Columns, Ints, Table
+from zabcheck.zookeeper.clients.screen.columns import (
+    DONE,
+    MODES,
+    NONE,
+    NOT_EMPTY,
+    OPS,
+    Bools,
+    Columns,
+    Ints,
+    Table,
+)
 from zabcheck.zookeeper.clients.screen.digests import NAME, hash_of
 from zabcheck.zookeeper.clients.screen.nodes import CREATE, DELETE, ENDING, Nodes
 
@@ -15,7 +26,7 @@ def lists(columns: Columns, nodes: Nodes) -> int | None:
     listed = _listed(nodes)
     if not len(listed["path"]):
         return 0
-    below = _Below(columns, nodes, listed["path"])
+    below = _below(columns, nodes)
     path, until, is_bare = listed["path"], listed["until"], listed["is_bare"]
     begin, is_made = below.begins(listed)
     first = below.place(path, np.minimum(begin, until), "left")
@@ -26,6 +37,32 @@ def lists(columns: Columns, nodes: Nodes) -> int | None:
     if (decided & wrong).any() or _contradict(listed, usable, first, last, below.sums):
         return None
     return int((decided & is_bare).sum())
+
+
+def deletes(columns: Columns, nodes: Nodes) -> int | None:
+    """Compare the outcome of each delete with the children that the node had, as `clients.children` does."""
+    rows = _deletes(columns, nodes)
+    if not len(rows):
+        return 0
+    effects, below = nodes.effects, _below(columns, nodes)
+    path, zxid, error = effects["created"][rows], columns.zxid[effects["row"][rows]], effects["error"][rows]
+    some = {"path": path, "until": zxid, "czxid": zxid, "is_bare": np.ones(len(rows), np.bool_)}
+    begin, is_made = below.begins(some)
+    decided = is_made & ~below.unsettled[path] & ~below.undecided[path]
+    sums = below.sums[below.place(path, zxid, "right")] - below.sums[below.place(path, begin, "left")]
+    wrong = (sums & NAME == 0) != (error == DONE)
+    return None if (decided & wrong).any() else int(decided.sum())
+
+
+def _deletes(columns: Columns, nodes: Nodes) -> Ints:
+    """Return the effects that are deletes which were done, or refused for children."""
+    effects = nodes.effects
+    rows = np.flatnonzero(effects["op"] == DELETE)
+    row, error = effects["row"][rows], effects["error"][rows]
+    judged = (columns.op[row] == DELETE) & columns.is_known[row] & (columns.zxid[row] > 0)
+    judged &= ((error == DONE) | (error == NOT_EMPTY)) & nodes.is_owned[effects["created"][rows]]
+    found: Ints = rows[judged]
+    return found
 
 
 def _contradict(listed: Table, usable: Bools, first: Ints, last: Ints, sums: Ints) -> bool:
@@ -41,11 +78,17 @@ def _contradict(listed: Table, usable: Bools, first: Ints, last: Ints, sums: Int
     return bool((wrong & (last[chosen] - since >= risen)).any())
 
 
+@lru_cache(maxsize=1)
+def _below(columns: Columns, nodes: Nodes) -> "_Below":
+    deleted = nodes.effects["created"][_deletes(columns, nodes)]
+    return _Below(columns, nodes, np.append(_listed(nodes)["path"], deleted))
+
+
 class _Below:
     """The changes of children that are known, and the nodes of which they may not be all, as in `clients.children`."""
 
     def __init__(self, columns: Columns, nodes: Nodes, paths: npt.NDArray[Any]) -> None:
-        """Look at the nodes that are listed."""
+        """Look at the nodes that are listed, or deleted."""
         self._nodes = nodes
         above, is_listed = nodes.parents, np.zeros(len(nodes.unsettled), np.bool_)
         is_listed[paths] = True

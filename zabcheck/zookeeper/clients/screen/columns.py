@@ -57,9 +57,12 @@ MODES = {"sequential": 1, "ephemeral": 2, "container": 4, "ttl": 8}
 """The bits of the modes of a node."""
 LENGTH = (1 << 31) - 1
 """The bits of a content that are its length."""
-DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART = range(5)
+DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART, NOT_EMPTY, OF_EPHEMERAL = range(7)
 """The numbers of some errors."""
-_ERRORS = ("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency", *UNKNOWN)
+_ERRORS = (
+    *("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency", "NotEmpty", "NoChildrenForEphemerals"),
+    *UNKNOWN,
+)
 _UNKNOWN = [_ERRORS.index(error) for error in UNKNOWN]
 _NEVER = (1 << 63) - 1
 _MOST_CONNECTIONS = 1 << 26

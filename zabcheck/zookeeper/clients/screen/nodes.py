@@ -275,6 +275,11 @@ class Nodes:
         return np.flatnonzero(self.data["is_change"] | (self.data["czxid"] != NONE))
 
     @cached_property
+    def _state_keys(self) -> Ints:
+        keys: Ints = self.data["key"][self.states]
+        return keys
+
+    @cached_property
     def _is_settled(self) -> Bools:
         """By path: nothing changes it unseen."""
         return ~self.unsettled & self.is_complete
@@ -284,7 +289,7 @@ class Nodes:
         states = self.states
         if not len(states):
             return np.full(len(path), -1)
-        place = np.searchsorted(self.data["key"][states], self.key(path, zxid), "right") - 1
+        place = np.searchsorted(self._state_keys, self.key(path, zxid), "right") - 1
         row = states[place]
         known = (place >= 0) & (self.data["path"][row] == path)
         known &= self._is_settled[path] | (self.data["until"][row] >= zxid)

@@ -23,6 +23,9 @@ def answer_order(columns: Columns, nodes: Nodes) -> int | None:
     answered = columns.answered[rows]
     if (both & (np.diff(answered) < 0)).any():
         return None
+    closes = (columns.op[rows] == OPS["closeSession"]) & columns.is_done[rows]
+    if (closes[:-1] & same & has[1:]).any():
+        return None
     return int((both & (columns.sent[rows][1:] < answered[:-1])).sum())
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zabcheck.zookeeper.clients.screen.children import lists
+from zabcheck.zookeeper.clients.screen.children import deletes, lists
 from zabcheck.zookeeper.clients.screen.columns import (
     BAD_VERSION,
     DONE,
@@ -11,10 +11,12 @@ from zabcheck.zookeeper.clients.screen.columns import (
     NO_NODE,
     NODE_EXISTS,
     NONE,
+    OF_EPHEMERAL,
     OF_NO_PART,
     OPS,
     Bools,
     Columns,
+    Ints,
     Table,
 )
 from zabcheck.zookeeper.clients.screen.nodes import CHECK, CREATE, DELETE, SET, Labels, Nodes
@@ -150,25 +152,65 @@ def views_of_multi_reads(columns: Columns, nodes: Nodes) -> int | None:
 
 
 def conditions(columns: Columns, nodes: Nodes) -> int | None:
-    """Compare each outcome with the node as it was before, where that is known."""
+    """Compare each outcome with the node as it was before, its parent and its children, where that is known."""
+    answered = _answered(columns, nodes)
+    parts = [look(columns, nodes, answered) for look in (_of_nodes, _of_parents)]
+    cases = [*parts, deletes(columns, nodes)]
+    return None if None in cases else sum(each or 0 for each in cases)
+
+
+def _answered(columns: Columns, nodes: Nodes) -> Bools:
+    """Return which effects have an outcome: those of multis, if there are as many results as parts."""
     effects = nodes.effects
-    row, op, path, error = effects["row"], effects["op"], effects["created"], effects["error"]
-    judged = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART) & nodes.is_owned[path]
+    row, error = effects["row"], effects["error"]
+    answered: Bools = (columns.is_known & (columns.zxid > 0))[row] & (error != OF_NO_PART)
     is_part = columns.op[row] == OPS["multi"]
     if is_part.any():
-        judged[np.isin(row, row[is_part & (error == NONE)]) & is_part] = False  # fewer results than parts
+        answered[np.isin(row, row[is_part & (error == NONE)]) & is_part] = False  # fewer results than parts
         results = np.bincount(
             np.searchsorted(columns.answers["line"], columns.results["line"]), minlength=len(columns.answers["line"])
         )
         parts = np.bincount(row[is_part], minlength=len(columns.op))
         more = (columns.answer >= 0) & (columns.op == OPS["multi"])
         more &= parts < np.where(columns.answer >= 0, results[columns.answer], 0)
-        judged &= ~more[row]
-        where = np.flatnonzero(is_part)
-        _, first = np.unique(row[where] * len(nodes.unsettled) + path[where], return_index=True)
-        again = np.ones(len(where), np.bool_)
-        again[first] = False
-        judged[where[again]] = False
+        answered &= ~more[row]
+    return answered
+
+
+def _is_touched(columns: Columns, nodes: Nodes, path: Ints) -> Bools:
+    """Return for each effect of a multi whether one before it is about the node of this path."""
+    effects = nodes.effects
+    row = effects["row"]
+    where = np.flatnonzero(columns.op[row] == OPS["multi"])
+    touched = np.zeros(len(row), np.bool_)
+    if len(where):
+        of_multi = row[where] * len(nodes.unsettled)
+        pairs, first = np.unique(of_multi + effects["created"][where], return_index=True)
+        wanted = of_multi + path[where]
+        place = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+        touched[where] = (pairs[place] == wanted) & (first[place] < np.arange(len(where)))
+    return touched
+
+
+def _of_parents(columns: Columns, nodes: Nodes, answered: Bools) -> int | None:
+    """Compare the outcome of each create with the parent as it was before."""
+    effects = nodes.effects
+    above = nodes.parents[effects["created"]]
+    judged = answered & (effects["op"] == CREATE) & nodes.is_owned[above] & ~_is_touched(columns, nodes, above)
+    error, zxid = effects["error"][judged], columns.zxid[effects["row"][judged]]
+    before = nodes.state_at(above[judged], zxid - 1)
+    czxid, owner = nodes.shown("czxid", before), nodes.shown("owner", before)
+    known, there = before >= 0, czxid != NONE
+    wrong = known & ~there & ((error == DONE) | (error == OF_EPHEMERAL))
+    wrong |= there & (error == NO_NODE)
+    wrong |= there & (czxid > 0) & (error == np.where(owner > 0, DONE, OF_EPHEMERAL))
+    return None if wrong.any() else int(known.sum())
+
+
+def _of_nodes(columns: Columns, nodes: Nodes, answered: Bools) -> int | None:
+    """Compare each outcome with the node as it was before."""
+    effects = nodes.effects
+    judged = answered & nodes.is_owned[effects["created"]] & ~_is_touched(columns, nodes, effects["created"])
     chosen = np.flatnonzero(judged)
     some = {name: effects[name][chosen] for name in ("row", "op", "created", "error", "expected", "mode")}
     op, error, expected = some["op"], some["error"], some["expected"]
