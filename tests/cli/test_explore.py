@@ -10,7 +10,7 @@ from shlex import join
 
 import pytest
 
-from tests.cli.command import ROOT
+from tests.cli.command import ROOT, Result
 from tests.cli.conftest import Command
 from tests.tiers import sweep
 from zabcheck.cli import explore as command
@@ -25,16 +25,24 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+def verdict(result: Result) -> str:
+    return result.out.splitlines()[-1]
+
+
 def test_what_is_proved_is_said_with_the_bounds(zabcheck: Command) -> None:
     result = zabcheck(*PROVED)
     assert result.code == 3  # there is nobody else whom a process could promise an epoch to
     said = words(result.out)
-    assert said.startswith("proved for 23 of 24 properties, which zab violates in no state within the bounds; ")
-    assert "not exercised, and so not proved: epoch uniqueness the bounds: " in said
-    assert "1 process, 2 epochs, 2 transactions, 1 time-out, 2 crashes, sync atomic, closing abrupt" in said
-    assert "the bounds left out more epochs, transactions, time-outs, crashes, snapshots by choice; a" in said
+    assert said.startswith(
+        "searched zab, within 1 process, 2 epochs, 2 transactions, 1 time-out, 2 crashes, sync atomic, "
+    )
+    assert "bounds left out more epochs, transactions, time-outs, crashes, snapshots by choice; a" in said
     assert "not seen in any run: three epochs, " in said
     assert "two states are taken for one only if two histories of them have one hash of 63 bits" in said
+    assert verdict(result).startswith(
+        "INCONCLUSIVE: proved for 23 of 24 properties, which zab violates in no state within the bounds; "
+        "not exercised, and so not proved: epoch uniqueness; next: "
+    )
 
 
 @pytest.mark.slow
@@ -75,17 +83,17 @@ def test_wider_searches_cost_what_is_said(zabcheck: Command) -> None:
 def test_a_space_in_which_nothing_happens_proves_nothing(zabcheck: Command) -> None:
     result = zabcheck("explore", "--processes", "2", "--epochs", "1", "--txns", "0")
     assert result.code == 3
-    assert words(result.out).startswith(
-        "proved for 5 of 24 properties, which zab violates in no state within the bounds"
+    assert verdict(result).startswith(
+        "INCONCLUSIVE: proved for 5 of 24 properties, which zab violates in no state within the bounds; "
+        "not exercised, and so not proved: integrity, total order"
     )
-    assert "not exercised, and so not proved: integrity, total order" in words(result.out)
 
 
 def test_the_shortest_run_is_explained_and_saved(zabcheck: Command, tmp_path: Path) -> None:
     result = zabcheck("explore", "--mutant", "commit-on-own-ack", "--processes", "2", "--out", "found")
     assert result.code == 1
-    said = "chosen is violated, and no shorter run within the bounds violates any property that was judged\n"
-    assert result.out.startswith(said)
+    said = "chosen is violated, and no shorter run within the bounds violates any property that was judged"
+    assert verdict(result).startswith(f"FAIL: {said}; next: ")
     assert "\nchosen is violated\np1 delivered" in result.out
     [schedule] = (tmp_path / "found").glob("*.schedule.json")
     assert f"wrote {schedule.relative_to(tmp_path)}\n" in result.out
@@ -126,7 +134,9 @@ def test_where_memory_ends_nothing_is_proved(zabcheck: Command, monkeypatch: pyt
     monkeypatch.setattr(space, "_LOOK", 500)
     result = zabcheck("explore", "--processes", "3", "--txns", "2", "--memory", "0.05")
     assert result.code == 3
-    assert result.out.startswith("not finished: nothing was found in what was explored, and nothing is proved")
+    assert verdict(result).startswith(
+        "INCONCLUSIVE: not finished: nothing was found in what was explored, and nothing is proved"
+    )
 
 
 def test_a_disk_that_is_full_is_told(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +161,9 @@ def test_a_protocol_of_ones_own_can_be_explored(zabcheck: Command, own_module: C
     own_module("mine", code)
     result = zabcheck("explore", "--protocol", "mine:Mine", "--processes", "2", "--txns", "2")
     assert result.code == 1
-    assert result.out.startswith("agreement is violated, and no shorter run") or "zxid uniqueness" in result.out
+    assert verdict(result).startswith(
+        ("FAIL: agreement is violated, and no", "FAIL: zxid uniqueness is violated, and no")
+    )
     own_module("bad", code.replace("self.ready(1)", "raise KeyError(7)"))
     result = zabcheck("explore", "--protocol", "bad:Mine", "--processes", "2")
     assert (result.code, result.out) == (2, "")
@@ -179,7 +191,7 @@ def test_what_is_wrong_with_a_first_attempt_is_found_without_an_option(
     own_module("naive", NAIVE)
     result = zabcheck("explore", "--protocol", "naive:Naive")
     assert result.code == 1
-    assert result.out.startswith("total order is violated, and no shorter run within the bounds violates any ")
+    assert "\nFAIL: total order is violated, and no shorter run within the bounds violates any " in result.out
 
 
 def test_nothing_is_called_proved_that_nothing_exercised(
@@ -189,13 +201,12 @@ def test_nothing_is_called_proved_that_nothing_exercised(
     few = ("--processes", "2", "--txns", "1", "--crashes", "0")
     result = zabcheck("explore", "--protocol", "naive:Naive", *few)
     assert result.code == 3
-    first, _, rest = words(result.out).partition("; ")
+    last = verdict(result)
+    first, _, rest = last.partition("; ")
     assert re.fullmatch(
-        r"proved for \d of 10 properties, which naive:Naive violates in no state within the bounds", first
+        r"INCONCLUSIVE: proved for \d of 10 properties, which naive:Naive violates in no state within the bounds", first
     )
     assert rest.startswith("not exercised, and so not proved: total order, local primary order, ")
-    last = result.out.splitlines()[-1]
-    assert last.startswith("INCONCLUSIVE: proved for ")
     assert last.endswith("; next: zabcheck explore --protocol naive:Naive --processes 2 --txns 2 --crashes 1")
 
 
@@ -270,8 +281,10 @@ def test_ctrl_c_writes_the_checkpoint_and_says_how_to_go_on(
     few = ("--processes", "2", "--txns", "1", "--epochs", "1", "--property", "integrity", "--property", "convergence")
     ended = zabcheck("explore", *few, "--checkpoint", "at")
     assert (ended.code, ended.err) == (3, "")
-    assert ended.out.startswith("interrupted: nothing was found in what was done so far, and nothing is proved")
-    assert ("what leaders come to was not followed to its end" in words(ended.out)) == (look == 60)
+    assert verdict(ended).startswith(
+        "INCONCLUSIVE: interrupted: nothing was found in what was done so far, and nothing is"
+    )
+    assert ("the undisturbed leaders were not followed to their end" in words(ended.out)) == (look == 60)
     assert "wrote at\n" in ended.out
     assert ended.out.endswith(f"next: zabcheck explore {join(few)} --checkpoint at --resume\n")
     monkeypatch.undo()
@@ -330,7 +343,10 @@ def test_a_shortest_run_is_certified(zabcheck: Command, tmp_path: Path) -> None:
     file = recorded(tmp_path, *TWO_LEADERS, **PLANTED, violates="epoch uniqueness")
     result = zabcheck("explore", "--certify", file)
     assert result.code == 0
-    assert result.out.startswith("certified: no run of fewer than 2 steps violates it; every run of up to 1 step was")
+    assert (
+        verdict(result)
+        == "PASS: certified: no run of fewer than 2 steps violates it; every run of up to 1 step was tried"
+    )
     assert zabcheck("explore", "--certify", file, "--format", "json").json["certified"] == 2
 
 
@@ -339,7 +355,7 @@ def test_a_shorter_run_is_shown(zabcheck: Command, tmp_path: Path) -> None:
     file = recorded(tmp_path, *longer, **PLANTED)
     result = zabcheck("explore", "--certify", file)
     assert result.code == 1
-    assert result.out.startswith("epoch uniqueness is violated in 2 steps instead of 4, and no shorter run")
+    assert verdict(result).startswith("FAIL: epoch uniqueness is violated in 2 steps instead of 4, and no shorter run")
     assert "wrote reports" in result.out
 
 
@@ -347,7 +363,7 @@ def test_an_election_that_was_one_choice_is_taken_apart(zabcheck: Command, tmp_p
     lead = ({"choice": "lead", "leader": each, "followers": []} for each in (1, 2))
     switches = {"sync": "atomic", "elections": "together", "application": "key-value"}
     file = recorded(tmp_path, *lead, mutant="quorum-off-by-one", switches=switches)
-    assert zabcheck("explore", "--certify", file).out.startswith("certified: no run of fewer than 2 steps")
+    assert verdict(zabcheck("explore", "--certify", file)).startswith("PASS: certified: no run of fewer than 2 steps")
 
 
 @pytest.mark.parametrize(
@@ -439,7 +455,7 @@ def test_each_transition_is_checked_to_be_a_step_of_what_is_proved(zabcheck: Com
     refines = ("explore", "--property", "refinement", "--processes", "2")
     result = zabcheck(*refines, "--epochs", "1", "--txns", "1", "--crashes", "0")
     assert result.code == 0
-    assert words(result.out).startswith("proved: zab does not violate refinement in any state within the bounds")
+    assert verdict(result).startswith("PASS: proved: zab does not violate refinement in any state within the bounds")
     wrong = zabcheck(*refines, "--mutant", "commit-on-own-ack")
     assert wrong.code == 1
     assert "refinement is violated" in wrong.out

@@ -1,16 +1,16 @@
 """The result of an exhaustive search in words: what is proved, within which bounds, and what these switched off."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from rich.console import RenderableType
-from rich.text import Text
+from rich.table import Table
 
 from zabcheck.explore.bounds import SMALL, Bounds
 from zabcheck.explore.results import Exploration
 from zabcheck.search.report.summary import cannot_be_seen
 from zabcheck.simulation.choices import MOST_ROUNDS
-from zabcheck.text.pen import BOLD, Drawing, Pen
+from zabcheck.text.pen import DIM, Drawing, Pen
 from zabcheck.text.words import counted
 
 CHAIN_BITS = 63
@@ -57,60 +57,62 @@ _ERRORS = "errors raised"
 
 
 def render(found: Exploration) -> RenderableType:
-    """Return a few sentences on the result, the first one in bold."""
-    return Drawing(lambda pen: _lines(pen, found))
+    """Return a table of what was searched and how sure it is; the result itself is the verdict of the command."""
+    return Drawing(lambda pen: [_table(pen, found)])
 
 
-def _lines(pen: Pen, found: Exploration) -> Sequence[Text]:
-    return [pen.write(line, BOLD if not number else "") for number, line in enumerate(sentences(found))]
+def _table(pen: Pen, found: Exploration) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0))
+    for label, fact in facts(found):
+        table.add_row(pen.write(label, DIM), pen.write(fact))
+    return table
 
 
-def sentences(found: Exploration) -> list[str]:
-    """Return the result, then the bounds and settings, as sentences."""
-    within = ", ".join([found.bounds, *found.settings])
-    rate = f"{found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
-    size = (
-        f"{counted(found.states, 'state', 'states')}"
-        + (" (up to the names of processes)" if found.symmetry else "")
-        + f", {counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
-        f"made of {_components(found)}; "
-        f"{found.seconds:.1f} CPU seconds{', ' if rate else ''}{rate}"
+def facts(found: Exploration) -> Iterator[tuple[str, str]]:
+    """Yield the rows of the table: what was searched, at what cost, and what its bounds left out."""
+    yield "searched", f"{_what(found)}, within {', '.join([found.bounds, *found.settings])}"
+    yield (
+        "states",
+        f"{found.states:,}{' up to the names of processes' if found.symmetry else ''}, "
+        f"{counted(found.transitions, 'transition', 'transitions')}, {counted(found.depth, 'level', 'levels')}, "
+        f"{_components(found)}",
     )
-    said = [result(found), f"{'the bounds' if found.whole else _what(found) + ', within'}: {within}", size]
+    rate = f", {found.transitions / found.seconds:,.0f} transitions a CPU second" if found.seconds else ""
+    yield "time", f"{found.seconds:.1f} CPU seconds{rate}"
     pairs = counted(found.followed, "pair", "pairs")
-    if found.followed:
-        said.append(
-            f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
-            if found.trap is None
-            else f"it is the first of the states in which a leader does not get on; {pairs} tried"
-        )
+    if found.followed and found.trap is None:
+        yield "liveness", f"from every state each leader with each least quorum was followed, undisturbed: {pairs}"
+    elif found.followed:
+        yield "liveness", f"it is the first of the states in which a leader does not get on; {pairs} tried"
     if found.unfinished:
-        several = counted(found.unfinished, "continuation of theirs has", "continuations of theirs have")
-        said.append(
-            f"{several} no end within {MOST_ROUNDS} rounds, and decides nothing: convergence and reliable "
-            "delivery are not proved"
+        several = counted(found.unfinished, "continuation has", "continuations have")
+        yield (
+            "undecided",
+            f"{several} no end within {MOST_ROUNDS} rounds: convergence and reliable delivery are not proved",
         )
-    return [*said, *_of_the_whole(found)] if found.whole else said
+    if found.whole:
+        yield from _of_the_whole(found)
 
 
-def _of_the_whole(found: Exploration) -> Iterator[str]:
+def _of_the_whole(found: Exploration) -> Iterator[tuple[str, str]]:
     """Yield what can be said once every state was expanded: what its bounds left out, and how sure it is."""
-    yield _bounds_that_matter(found)
+    yield "bounds", _bounds_that_matter(found)
     yield from _costs(found)
     yield (
+        "certainty",
         f"two states are taken for one only if two histories of them have one hash of {CHAIN_BITS} bits: with "
-        f"{_components(found)} that has a chance of less than {_chance(found.components):.0e}"
+        f"{_components(found)} that has a chance of less than {_chance(found.components):.0e}",
     )
     missing = [goal for goal in found.unreached if goal not in found.unseen]
     if missing and not found.certified:
-        yield f"not seen in any run: {', '.join(missing)}"
+        yield "goals", f"not seen in any run: {', '.join(missing)}"
     if found.unseen and not found.certified:
-        yield cannot_be_seen(found.unseen)
+        yield "" if missing else "goals", cannot_be_seen(found.unseen)
     if found.exits is not None:
         states, why = counted(found.exits.states, "state", "states"), found.exits.reason
-        yield f"gone for good: a process has ended by itself in {states}, for instance: {why}"
+        yield "ended", f"a process has ended by itself in {states}, for instance: {why}"
     if found.interrupted:
-        yield "what leaders come to was not followed to its end, and nothing is proved of it"
+        yield "liveness", "the undisturbed leaders were not followed to their end, and nothing is proved of them"
 
 
 def _components(found: Exploration) -> str:
@@ -180,10 +182,10 @@ def _without(found: Exploration) -> str:
 def _bounds_that_matter(found: Exploration) -> str:
     """Return which bounds kept something from happening, and which ones one would raise for nothing."""
     if not found.limits:
-        return "the bounds left out nothing but more processes: wider ones add no state"
+        return "left out nothing but more processes: wider ones add no state"
     idle = [f"--{name}" for name in _BOUNDS if name not in found.limits]
     none = f"; a greater {' or '.join(idle)} alone adds no state" if idle else ""
-    return f"the bounds left out more {', '.join(_BOUNDS[name] for name in found.limits)}{none}"
+    return f"left out more {', '.join(_BOUNDS[name] for name in found.limits)}{none}"
 
 
 FINER = {"sync=atomic": "sync=separate", "closing=abrupt": "closing=graceful"}
@@ -199,12 +201,11 @@ def wider(found: Exploration) -> list[Wider]:
     return [*lossy, *raised, *others][:MOST_WIDER]
 
 
-def _costs(found: Exploration) -> list[str]:
-    """Return a sentence on the cost of wider searches, if nothing is broken, and there are any."""
+def _costs(found: Exploration) -> Iterator[tuple[str, str]]:
+    """Yield the cost of wider searches, if nothing is broken, and there are any."""
     by = [f"--{each.option} {each.value} by {each.least} to {each.most}" for each in wider(found)]
-    if found.broken is not None or not by:
-        return []
-    return [f"one option more multiplies the states, as measured for zab, ladis and paxos: {', '.join(by)}"]
+    if found.broken is None and by:
+        yield "wider", f"one option more multiplies the states, as measured for zab, ladis and paxos: {', '.join(by)}"
 
 
 def _raised(bound: str, limit: int) -> Wider:
