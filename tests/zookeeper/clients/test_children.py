@@ -31,7 +31,7 @@ class Family:
         self.error: set[str] = set()
         """The names that were wrong in that list."""
         self.odd: set[str] = set()
-        """Those that were created, or deleted, though by that list they were there already, or were not."""
+        """The names that were created, or deleted, though by that list they were there already, or were not."""
         self.wrong: set[int] = set()
         """The lists that the history shows to be wrong, or that the one before was."""
         for _ in range(60):

@@ -105,7 +105,7 @@ class _Below:
         self._key, changes = key[order], changes[order]
         names = np.where(is_create[changes], 1, -1) * _hashes(created[changes], columns)
         self.sums: Ints = np.append(0, np.cumsum(names))
-        """Of the first changes, by their number; the lowest 62 bits are right."""
+        """The sum of the first n changes, at place n; the lowest 62 bits are right."""
 
     def _effects(self, is_listed: Bools) -> Table:
         """Return the creates and deletes of these nodes and their children, with their zxids; 0 if it is not known."""
