@@ -691,6 +691,25 @@ def a_watch_fires_after_it_was_removed() -> History:
     return h
 
 
+@breaks("removal")
+def a_watch_that_is_there_cannot_be_removed() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.get("/a", 5, "x", stat(2), watch="standard")
+    c1.answer(c1.ask("removeWatches", "/a", watch="any"), 6, "NoWatcher")
+    return h
+
+
+@breaks("removal")
+def a_watch_is_removed_that_has_fired() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.get("/a", 5, "x", stat(2), watch="standard")
+    c1.event("DataChanged", "/a", 6)
+    c1.answer(c1.ask("removeWatches", "/a", watch="any"), 6)
+    return h
+
+
 @breaks("watch fires once, for a cause")
 def get_data_arms_where_there_is_no_node() -> History:
     h = History()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from heapq import heappop, heappush
 from itertools import count
-from typing import Literal
+from typing import Literal, get_args
 
 from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged
 from zabcheck.zookeeper.clients.history import Request, WatchEvent
@@ -19,6 +19,7 @@ from zabcheck.zookeeper.clients.tree import Changes, Seen, Tree
 from zabcheck.zookeeper.wire.zxids import shown
 
 Kind = Literal["data", "exist", "child", "persistent", "recursive"]
+_KINDS: tuple[Kind, ...] = get_args(Kind)
 _LASTING: tuple[Kind, ...] = ("persistent", "recursive")
 _TOLD_BY: dict[str, tuple[Kind, ...]] = {
     "NodeCreated": ("exist",),
@@ -141,8 +142,10 @@ class _Stream:
         request, path = operation.request, operation.request.path
         if path is None or operation.answer is None:
             return
+        if request.op == "removeWatches" and request.watch == "any":
+            self._look_at_a_removal(path, operation)
         if request.op == "removeWatches" and operation.is_done:
-            for kind in _REMOVED.get(request.watch, ("data", "exist", "child", "persistent", "recursive")):
+            for kind in _REMOVED.get(request.watch, _KINDS):
                 if self.arms.pop((path, kind), None) is not None:
                     self.found.removal.case()
                     self.ended[path, kind] = operation
@@ -153,6 +156,19 @@ class _Stream:
                 self._arm(path, "child" if request.op == "getChildren" else "data", zxid, operation)
             elif request.op == "exists" and operation.answer.error == "NoNode":
                 self._arm(path, "exist", zxid, operation)
+
+    def _look_at_a_removal(self, path: str, operation: Exchanged) -> None:
+        """Compare the outcome of the removal of all watches of a node with those that there are."""
+        assert operation.answer is not None
+        arms = [arm for kind in _KINDS if (arm := self.arms.get((path, kind))) is not None]
+        standing = next((arm for arm in arms if arm.is_armed and arm not in self.resuming), None)
+        if operation.is_done and not arms:
+            text = f"client {self.connection.client} watched {path} no more, and {operation.name} was done"
+            self.found.removal.breach(operation.zxid, f"{text} as {shown(operation.zxid)}", operation)
+        elif operation.answer.error == "NoWatcher" and standing is not None:
+            text = f"client {self.connection.client} watched {path} as of {shown(standing.since)}"
+            text += f", and {operation.name} was refused with NoWatcher"
+            self.found.removal.breach(operation.zxid, text, standing.by, operation)
 
     def _miss(self, arm: Arm, answer: Exchanged) -> None:
         """Tell that an answer came before the event that was due."""
@@ -370,7 +386,7 @@ WATCHES = (
     ),
     Promise(
         "removal",
-        "A watch that was removed tells nothing more.",
+        "A watch that was removed tells nothing more; one that is there can be removed, and no other.",
         f"{GUIDE}, Remove Watches",
         "documented",
         partial(_judge, "removal"),

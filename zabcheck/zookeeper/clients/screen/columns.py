@@ -57,10 +57,11 @@ MODES = {"sequential": 1, "ephemeral": 2, "container": 4, "ttl": 8}
 """The bits of the modes of a node."""
 LENGTH = (1 << 31) - 1
 """The bits of a content that are its length."""
-DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART, NOT_EMPTY, OF_EPHEMERAL = range(7)
+DONE, NO_NODE, NODE_EXISTS, BAD_VERSION, OF_NO_PART, NOT_EMPTY, OF_EPHEMERAL, NO_WATCHER = range(8)
 """The numbers of some errors."""
 _ERRORS = (
-    *("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency", "NotEmpty", "NoChildrenForEphemerals"),
+    *("", "NoNode", "NodeExists", "BadVersion", "RuntimeInconsistency"),
+    *("NotEmpty", "NoChildrenForEphemerals", "NoWatcher"),
     *UNKNOWN,
 )
 _UNKNOWN = [_ERRORS.index(error) for error in UNKNOWN]

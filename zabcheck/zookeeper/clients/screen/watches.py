@@ -15,6 +15,7 @@ import numpy.typing as npt
 from zabcheck.zookeeper.clients.screen.columns import (
     NO_ID,
     NO_NODE,
+    NO_WATCHER,
     NONE,
     OPS,
     TYPES,
@@ -163,7 +164,7 @@ class _Watched:
         since, path = columns.zxid[armed_rows], columns.path[armed_rows].astype(np.int64)
         due = np.where(since > 0, self.changes.next(kind, path, since), NEVER)
         deadline = self.changes.deadlines(columns.connection[armed_rows], due)
-        others = np.flatnonzero(about & columns.is_done)
+        others = np.flatnonzero(about & (columns.is_done | (columns.error == NO_WATCHER)))
         resumed = np.flatnonzero(columns.op == OPS["setWatches"])
         events = columns.events
         line = np.concatenate(
@@ -275,6 +276,9 @@ class _Stream:
     def answer(self, line: int, row: int, again: dict[int, list[_Again]]) -> None:
         columns, cases = self.watched.columns, self.watched.cases
         op = columns.op[row]
+        if columns.error[row] == NO_WATCHER:
+            self._not_removed(row)
+            return
         if op == OPS["setWatches"]:
             for arm in self.resumed[row]:
                 arm.is_resuming = False
@@ -298,12 +302,23 @@ class _Stream:
                 if zxid:
                     self._expect(arm, path // _KINDS, zxid)
         else:
-            for kind in _REMOVED.get(request.watch, range(_KINDS)):
+            kinds = _REMOVED.get(request.watch, range(_KINDS))
+            if request.watch == "any" and not any(path + kind in self.arms for kind in kinds):
+                raise _Broken
+            for kind in kinds:
                 removed = self.arms.pop(path + kind, None)
                 if removed is not None:
                     if removed.deadline <= line:
                         raise _Broken
                     cases["removal"] += 1
+
+    def _not_removed(self, row: int) -> None:
+        """Look whether there is no watch of a node, as the answer says."""
+        path = int(self.watched.columns.path[row]) * _KINDS
+        is_of_all = self.watched.columns.watches[int(self.watched.columns.sent[row])].watch == "any"
+        standing = [arm for kind in range(_KINDS) if (arm := self.arms.get(path + kind)) and not arm.is_resuming]
+        if is_of_all and standing:
+            raise _Broken
 
     def _expect(self, arm: _Arm, path: int, after: int) -> None:
         kind, at = np.array([arm.kind]), np.array([path])
