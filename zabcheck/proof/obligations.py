@@ -72,9 +72,14 @@ class Theory(Struct, frozen=True):
     about: type[Relations] = State
     start: Callable[[Any], Formula] = start
     likely: Mapping[str, Collection[str]] = field(default_factory=lambda: LIKELY)
-    """The conjuncts from which some claims are likely to follow, besides themselves: they are tried first."""
+    """The conjuncts from which some claims are likely to follow, besides themselves: they are tried first.
+
+    An assumption that is named here is tried first for those claims alone.
+    """
     lemmas: Sequence[Lemma] = ()
     """The lemmas of steps, each of which may use those before it."""
+    consequences: Sequence[Claim] = ()
+    """The claims that follow from the conjuncts and the consequences before them; whatever follows may use them."""
     kept: Sequence[Claim] = ()
     """The claims that each step has to keep besides the conjuncts, where they are true before it."""
     ends: Sequence[tuple[Step, Claim]] = ()
@@ -118,6 +123,10 @@ class Obligation(Struct, frozen=True):
             return
         for conjunct in self.theory.conjuncts:
             yield conjunct.name, conjunct.of(before)
+        for each in self.theory.consequences:
+            if each is self.claim and self.step is None:
+                break
+            yield each.name, each.of(before)
         if self.step is not None:
             yield f"{self.step.name} is possible", self.step.change.when
             for lemma in self.theory.lemmas:
@@ -142,7 +151,8 @@ class Obligation(Struct, frozen=True):
         likely = self.theory.likely.get(self.name, self.theory.likely.get(self.claim.name))
         if likely is None:
             return [name for name in given if self.kind != "step" or not name.startswith("knew")]
-        known = {each.name for each in (*self.theory.conjuncts, *self.theory.lemmas)}
+        known = {each.name for each in (*self.theory.conjuncts, *self.theory.consequences, *self.theory.lemmas)}
+        known |= {each for those in self.theory.likely.values() for each in those}
         return [name for name in given if name not in known - {self.claim.name, *likely}]
 
     def comment(self, name: str) -> str:
@@ -186,7 +196,8 @@ def obligations(theory: Theory) -> list[Obligation]:
     found += [Obligation("lemma", each.step, each, theory) for each in theory.lemmas if each.step in theory.steps]
     found += [Obligation("step", step, each, theory) for step in theory.steps for each in kept]
     found += [Obligation("end", step, claim, theory) for step, claim in theory.ends]
-    return found + [Obligation("property", None, each, theory) for each in theory.properties]
+    others = [each for each in theory.properties if each not in theory.consequences]
+    return found + [Obligation("property", None, each, theory) for each in (*theory.consequences, *others)]
 
 
 def leave_out(theory: Theory, conjunct: str) -> Theory:

@@ -81,3 +81,39 @@ def one_missing_is_the_first() -> Formula:
         Epoch,
         Transaction,
     )
+
+
+@assumption
+def one_lost_is_the_first() -> Formula:
+    """Among finitely many committed transactions that a later initial history lacks, one is the first."""
+    s = Configured()
+
+    def lost(e: Epoch, f: Epoch, t: Transaction) -> Formula:
+        return s.committed(e, t) & (e < f) & s.opened(f) & ~s.initial(f, t)
+
+    none = every(lambda e, f, t: ~lost(e, f, t), Epoch, Epoch, Transaction)
+
+    def first(e: Epoch, f: Epoch, m: Transaction) -> Formula:
+        return lost(e, f, m) & every(lambda d, g, t: lost(d, g, t) >> (m <= t), Epoch, Epoch, Transaction)
+
+    return some(lambda e, f, m: none | first(e, f, m), Epoch, Epoch, Transaction)
+
+
+@assumption
+def one_epoch_is_the_first() -> Formula:
+    """Among the epochs behind e whose initial history has the change to a configuration with a quorum, one is first."""
+    s = Configured()
+
+    def has(e: Epoch, f: Epoch, c: Config) -> Formula:
+        return (e < f) & s.opened(f) & s.is_made(f, c)
+
+    def first(e: Epoch, g: Epoch, c: Config) -> Formula:
+        return has(e, g, c) & every(lambda f: has(e, f, c) >> (g <= f), Epoch)
+
+    return every(
+        lambda e, f, c, q: (of(q, c) & has(e, f, c)) >> some(lambda g: first(e, g, c), Epoch),
+        Epoch,
+        Epoch,
+        Config,
+        Quorum,
+    )

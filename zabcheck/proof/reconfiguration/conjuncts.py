@@ -154,13 +154,24 @@ def not_skipped(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum, c:
     return (skipped & s.may_establish(e, c, q)) >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)
 
 
+def passed_over(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
+    """Return the formula that e, which may end in c, has no leader, but the later epoch f has, with the change to c."""
+    made = every(lambda u: makes(u, c) >> (epoch_of(u) < e), Transaction)
+    last = every(lambda d: s.known(e, d) >> (d <= c), Config)
+    return s.opened(f) & (e < f) & ~s.opened(e) & s.is_made(f, c) & of(q, c) & made & last
+
+
+@claim
+def first_behind_unopened_left(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
+    """The first epoch that has the change to what may be the last configuration of one without a leader asked that."""
+    first = every(lambda g: ((e < g) & s.opened(g) & s.is_made(g, c)) >> (f <= g), Epoch)
+    return (passed_over(s, e, f, c, q) & first) >> some(lambda n: member(n, q) & s.left(n, e), Node)
+
+
 @claim
 def unopened_is_dead(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
     """Every quorum of a configuration that may be the last of an epoch without a leader left it for a later one."""
-    passed = s.opened(f) & (e < f) & ~s.opened(e) & s.is_made(f, c) & of(q, c)
-    made = every(lambda u: makes(u, c) >> (epoch_of(u) < e), Transaction)
-    last = every(lambda d: s.known(e, d) >> (d <= c), Config)
-    return (passed & made & last) >> some(lambda n: member(n, q) & s.left(n, e), Node)
+    return passed_over(s, e, f, c, q) >> some(lambda n: member(n, q) & s.left(n, e), Node)
 
 
 @claim
@@ -179,7 +190,6 @@ CONJUNCTS = (
     of_zab.one_promise,
     of_zab.promises_leave,
     leaders_have_promises,
-    one_leader,
     of_zab.opened_by_leaders,
     one_base,
     opened_have_a_base,
@@ -192,7 +202,6 @@ CONJUNCTS = (
     of_zab.accepted_is_a_prefix,
     of_zab.initial_is_earlier,
     of_zab.proposed_in_its_epoch,
-    initial_was_broadcast,
     change_comes_before,
     last_change_governs,
     established_lead,
@@ -200,11 +209,8 @@ CONJUNCTS = (
     of_zab.logs_match,
     committed_in_the_history,
     committed_by_a_quorum,
-    committed_behind_its_change,
     committed_is_a_prefix,
-    committed_survives,
     not_choosable,
-    unopened_is_dead,
     not_skipped,
     of_zab.delivered_was_committed,
     of_zab.delivered_is_a_prefix,
@@ -214,3 +220,12 @@ CONJUNCTS = (
     of_zab.knew_its_initial_history,
 )
 """The invariant is all of these together."""
+CONSEQUENCES = (
+    one_leader,
+    initial_was_broadcast,
+    committed_survives,
+    committed_behind_its_change,
+    first_behind_unopened_left,
+    unopened_is_dead,
+)
+"""The claims that follow from the invariant, in the order in which they do."""

@@ -180,36 +180,6 @@ def what_is_lost_is_behind(s: Configured, x: Choice) -> Formula:
     return every(lambda f, t, d: lost(f, t, d) >> (d <= under(t)), Epoch, Transaction, Config)
 
 
-def _passed(s: Configured, x: Choice, d: Epoch, c: Config, q: Quorum) -> Formula:
-    """Return the formula that d has no leader, and may end in c, whose quorum q has not left it."""
-    made = every(lambda u: makes(u, c) >> (epoch_of(u) < d), Transaction)
-    last = every(lambda b: s.known(d, b) >> (b <= c), Config)
-    stays = every(lambda n: member(n, q) >> ~s.left(n, d), Node)
-    return (d < x.e) & ~s.opened(d) & x.is_found(s, c) & of(q, c) & made & last & stays
-
-
-def later_unopened_are_left(s: Configured, x: Choice) -> Formula:
-    """Only configurations before the epoch's first one may have a quorum that has not left it: later ones are asked."""
-    return every(lambda d, c, q: _passed(s, x, d, c, q) >> (c < x.c), Epoch, Config, Quorum)
-
-
-def unopened_is_before_base(s: Configured, x: Choice) -> Formula:
-    """The epoch that such a quorum has not left is before the one that committed the first configuration."""
-    return every(
-        lambda d, c, q, g, u: (_passed(s, x, d, c, q) & x.is_of_base(s, g, u)) >> (d < g),
-        Epoch,
-        Config,
-        Quorum,
-        Epoch,
-        Transaction,
-    )
-
-
-def unopened_are_left(s: Configured, x: Choice) -> Formula:
-    """Every quorum of what may be the last configuration of an earlier epoch without a leader left that epoch."""
-    return every(lambda d, c, q: ~_passed(s, x, d, c, q), Epoch, Config, Quorum)
-
-
 def what_is_lost_is_left(s: Configured, x: Choice) -> Formula:
     """Every quorum that may commit what the history has and a later one lacks has a process that left the epoch."""
 
@@ -388,9 +358,6 @@ OF_CHOICES = (
     what_it_lacks_is_not_choosable,
     what_is_lost_is_behind,
     what_is_lost_is_left,
-    later_unopened_are_left,
-    unopened_is_before_base,
-    unopened_are_left,
     base_was_committed_before,
     quorums_of_skipped_meet,
     skipped_are_later,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from zabcheck.proof.obligations import LIKELY as LIKELY_OF_ZAB
 from zabcheck.proof.obligations import Theory
 from zabcheck.proof.reconfiguration.assumptions import ASSUMPTIONS
-from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS
+from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS, CONSEQUENCES
 from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
 from zabcheck.proof.reconfiguration.lemmas import LEMMAS
 from zabcheck.proof.reconfiguration.properties import PROPERTIES
@@ -104,20 +104,6 @@ _OF_LEMMAS = {
         "proposed in its epoch",
     ),
     "what is lost is behind": (*_OF_THE_BASE, "nothing is missing", "committed survives"),
-    "later unopened are left": ("asks what is found", "promises leave"),
-    "unopened is before base": (
-        "later unopened are left",
-        "committed in the history",
-    ),
-    "unopened are left": (
-        "later unopened are left",
-        "unopened is before base",
-        "base has earlier changes",
-        "unopened is dead",
-        "committed in the history",
-        "initial is earlier",
-        "proposed in its epoch",
-    ),
     "base was committed before": _OF_EPOCHS,
     "quorums of skipped meet": (
         *_OF_EPOCHS,
@@ -157,6 +143,7 @@ _OF_LEMMAS = {
     ),
     "lost has no configuration": ("asks what governs", "all accepted it", "not choosable", "lost is behind"),
     "nothing is lost": (
+        "one missing is the first",
         "lost has no configuration",
         "change comes before",
         "initial is earlier",
@@ -196,7 +183,6 @@ _OF_CHOICES: dict[str, tuple[str, ...]] = {
     "committed is a prefix": (),
     "committed survives": ("nothing is missing",),
     "not choosable": ("what it lacks is not choosable", "what is lost is left", "accepted in the epoch"),
-    "unopened is dead": ("unopened are left",),
     "not skipped": ("none is skipped", "later ones left", "last known is in both", "asks what is found"),
     "delivered is a prefix": ("delivered was committed", "initial was broadcast"),
     "primary is up to date": (),
@@ -204,7 +190,6 @@ _OF_CHOICES: dict[str, tuple[str, ...]] = {
     "knew its initial history": (),
 }
 _OF_DELIVERIES = (
-    "initial is earlier",
     "proposed in its epoch",
     "logs match",
     "committed in the history",
@@ -212,11 +197,65 @@ _OF_DELIVERIES = (
     "delivered was committed",
     "delivered is a prefix",
 )
+_OF_HISTORIES = (
+    "opened have a base",
+    "one base",
+    "bases are known",
+    "committed in the history",
+    "committed is a prefix",
+    "change comes before",
+    "last change governs",
+)
 _OF_PROPERTIES = {
+    "one leader": (
+        "opened by leaders",
+        "opened have a base",
+        "one base",
+        "leaders have promises",
+        "one promise",
+    ),
+    "initial was broadcast": ("initial is earlier", "logs match"),
+    "committed survives": (
+        "one lost is the first",
+        *_OF_HISTORIES,
+        "committed by a quorum",
+        "accepted in the epoch",
+        "not choosable",
+    ),
+    "committed behind its change": (*_OF_HISTORIES, "committed survives"),
+    "first behind unopened left": (
+        "opened have a base",
+        "opened by leaders",
+        "leaders have promises",
+        "promises leave",
+        "bases are known",
+        "committed survives",
+        "committed in the history",
+        "logs match",
+        "proposed in its epoch",
+        "initial is earlier",
+    ),
+    "unopened is dead": ("one epoch is the first", "first behind unopened left"),
+    "primary integrity": (
+        "one base",
+        "opened have a base",
+        "proposed in its epoch",
+        "established lead",
+        "primaries are established",
+        "one leader",
+        "committed in the history",
+        "committed survives",
+        "not skipped",
+        "delivered was committed",
+        "primary is up to date",
+    ),
     **dict.fromkeys(
         ("total order", "agreement", "in the order of zxids", "global primary order", "one chain"), _OF_DELIVERIES
     ),
+    "po causal order": (*_OF_DELIVERIES, "knew what was committed", "knew what comes before"),
     "strict causality": (
+        "one missing is the first",
+        "initial is earlier",
         *_OF_DELIVERIES,
         "knew its initial history",
         "primaries are established",
@@ -275,6 +314,7 @@ def theory(steps: Sequence[Step] = STEPS) -> Theory:
         start,
         LIKELY,
         lemmas=LEMMAS,
+        consequences=CONSEQUENCES,
         universe=UNIVERSE,
         example=EXAMPLE,
     )
