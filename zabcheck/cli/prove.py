@@ -171,7 +171,7 @@ def _wanted(
         conjunct = _one_of("--conjunct", conjunct, [each.name for each in (*theory.conjuncts, *theory.kept)])
         found = [each for each in found if each.kind != "property" and each.claim.name == conjunct]
     if property is not None:
-        property = _one_of("--property", property, [each.name for each in theory.properties])
+        property = _one_of("--property", property, [each.claim.name for each in every if each.kind == "property"])
         found = [each for each in found if each.kind == "property" and each.claim.name == property]
     if not found:
         raise BadInput("no obligation is of all of these: a property is kept by no single step")

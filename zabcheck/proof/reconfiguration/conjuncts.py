@@ -46,8 +46,8 @@ def opened_have_a_base(s: Configured, e: Epoch) -> Formula:
 
 @claim
 def bases_are_known(s: Configured, e: Epoch, c: Config) -> Formula:
-    """An epoch that began in a configuration has an initial history; the configuration was committed before."""
-    return s.base(e, c) >> (s.opened(e) & s.known(e, c))
+    """An epoch that began in a configuration has an initial history, with its change, which was committed before."""
+    return s.base(e, c) >> (s.opened(e) & s.known(e, c) & s.is_made(e, c))
 
 
 @claim
@@ -90,12 +90,6 @@ def established_lead(s: Configured, e: Epoch, l: Node) -> Formula:
 
 
 @claim
-def committed_in_the_history(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """A transaction committed in an epoch is in its history, not before the change to the first configuration."""
-    return s.committed(e, t) >> (s.opened(e) & s.history(e, t) & s.is_behind(e, t))
-
-
-@claim
 def committed_by_a_quorum(s: Configured, e: Epoch, t: Transaction) -> Formula:
     """A quorum of the governing configuration accepted what is committed; of a change's own, too (R.3, R.4, R.8)."""
 
@@ -107,22 +101,9 @@ def committed_by_a_quorum(s: Configured, e: Epoch, t: Transaction) -> Formula:
 
 
 @claim
-def committed_behind_its_change(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """The first configuration, or one that is committed in the epoch, governs what is committed in it."""
-    made = some(lambda u: makes(u, under(t)) & s.committed(e, u), Transaction)
-    return s.committed(e, t) >> (s.base(e, under(t)) | made)
-
-
-@claim
 def committed_is_a_prefix(s: Configured, e: Epoch, t: Transaction, u: Transaction) -> Formula:
     """With a transaction all before it is committed, from the change to the first configuration of the epoch on."""
     return (s.committed(e, t) & s.history(e, u) & (u < t) & s.is_behind(e, u)) >> s.committed(e, u)
-
-
-@claim
-def committed_survives(s: Configured, e: Epoch, f: Epoch, t: Transaction) -> Formula:
-    """A committed transaction is in the initial history of every later epoch (claim 2 of the technical report)."""
-    return (s.committed(e, t) & s.opened(f) & (e < f)) >> s.initial(f, t)
 
 
 def may_be_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
@@ -154,38 +135,6 @@ def not_skipped(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum, c:
     return (skipped & s.may_establish(e, c, q)) >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)
 
 
-def passed_over(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
-    """Return the formula that e, which may end in c, has no leader, but the later epoch f has, with the change to c."""
-    made = every(lambda u: makes(u, c) >> (epoch_of(u) < e), Transaction)
-    last = every(lambda d: s.known(e, d) >> (d <= c), Config)
-    return s.opened(f) & (e < f) & ~s.opened(e) & s.is_made(f, c) & of(q, c) & made & last
-
-
-@claim
-def first_behind_unopened_left(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
-    """The first epoch that has the change to what may be the last configuration of one without a leader asked that."""
-    first = every(lambda g: ((e < g) & s.opened(g) & s.is_made(g, c)) >> (f <= g), Epoch)
-    return (passed_over(s, e, f, c, q) & first) >> some(lambda n: member(n, q) & s.left(n, e), Node)
-
-
-@claim
-def unopened_is_dead(s: Configured, e: Epoch, f: Epoch, c: Config, q: Quorum) -> Formula:
-    """Every quorum of a configuration that may be the last of an epoch without a leader left it for a later one."""
-    return passed_over(s, e, f, c, q) >> some(lambda n: member(n, q) & s.left(n, e), Node)
-
-
-@claim
-def one_leader(s: Configured, e: Epoch, k: Node, l: Node) -> Formula:
-    """An epoch has one leader, established or not (V-C)."""
-    return (s.led(e, k) & s.led(e, l)) >> same(k, l)
-
-
-@claim
-def initial_was_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
-    """A transaction of an initial history was broadcast in the epoch of its zxid."""
-    return s.initial(e, t) >> s.proposed(epoch_of(t), t)
-
-
 CONJUNCTS = (
     of_zab.one_promise,
     of_zab.promises_leave,
@@ -207,7 +156,6 @@ CONJUNCTS = (
     established_lead,
     of_zab.primaries_are_established,
     of_zab.logs_match,
-    committed_in_the_history,
     committed_by_a_quorum,
     committed_is_a_prefix,
     not_choosable,
@@ -220,12 +168,3 @@ CONJUNCTS = (
     of_zab.knew_its_initial_history,
 )
 """The invariant is all of these together."""
-CONSEQUENCES = (
-    one_leader,
-    initial_was_broadcast,
-    committed_survives,
-    committed_behind_its_change,
-    first_behind_unopened_left,
-    unopened_is_dead,
-)
-"""The claims that follow from the invariant, in the order in which they do."""

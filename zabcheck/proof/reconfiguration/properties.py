@@ -16,7 +16,7 @@ from zabcheck.proof.logic import (
     some,
     under,
 )
-from zabcheck.proof.reconfiguration.conjuncts import committed_survives, one_leader
+from zabcheck.proof.reconfiguration.consequences import committed_survives, one_leader
 from zabcheck.proof.reconfiguration.relations import Configured
 
 
@@ -60,7 +60,7 @@ def superseded_decide_nothing(s: Configured, e: Epoch, f: Epoch, t: Transaction,
 RESTATED = {"chosen": chosen, "not proposed again": not_proposed_again}
 """The properties that name a quorum."""
 SAME = {"committed survives": committed_survives, "one leader": one_leader}
-"""The properties that are conjuncts here."""
+"""The properties that proofs of other claims use."""
 PROPERTIES = (
     *(RESTATED.get(each.name) or SAME.get(each.name) or each for each in of_zab.PROPERTIES),
     activation,

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from zabcheck.proof.obligations import LIKELY as LIKELY_OF_ZAB
 from zabcheck.proof.obligations import Theory
 from zabcheck.proof.reconfiguration.assumptions import ASSUMPTIONS
-from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS, CONSEQUENCES
+from zabcheck.proof.reconfiguration.conjuncts import CONJUNCTS
+from zabcheck.proof.reconfiguration.consequences import CONSEQUENCES
 from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
 from zabcheck.proof.reconfiguration.lemmas import LEMMAS
 from zabcheck.proof.reconfiguration.properties import PROPERTIES
@@ -197,15 +198,6 @@ _OF_DELIVERIES = (
     "delivered was committed",
     "delivered is a prefix",
 )
-_OF_HISTORIES = (
-    "opened have a base",
-    "one base",
-    "bases are known",
-    "committed in the history",
-    "committed is a prefix",
-    "change comes before",
-    "last change governs",
-)
 _OF_PROPERTIES = {
     "one leader": (
         "opened by leaders",
@@ -215,14 +207,30 @@ _OF_PROPERTIES = {
         "one promise",
     ),
     "initial was broadcast": ("initial is earlier", "logs match"),
+    "committed in the history": (
+        "committed by a quorum",
+        "accepted in the epoch",
+        "initial is earlier",
+        "proposed in its epoch",
+    ),
+    "earlier were committed": (
+        "one commitment is the first",
+        "opened have a base",
+        "one base",
+        "bases are known",
+        "committed in the history",
+        "committed is a prefix",
+        "last change governs",
+        "logs match",
+    ),
+    "committed behind its change": ("change comes before", "committed in the history", "earlier were committed"),
     "committed survives": (
         "one lost is the first",
-        *_OF_HISTORIES,
+        "committed behind its change",
         "committed by a quorum",
         "accepted in the epoch",
         "not choosable",
     ),
-    "committed behind its change": (*_OF_HISTORIES, "committed survives"),
     "first behind unopened left": (
         "opened have a base",
         "opened by leaders",
@@ -256,7 +264,11 @@ _OF_PROPERTIES = {
     "strict causality": (
         "one missing is the first",
         "initial is earlier",
-        *_OF_DELIVERIES,
+        "proposed in its epoch",
+        "logs match",
+        "committed in the history",
+        "committed survives",
+        "delivered was committed",
         "knew its initial history",
         "primaries are established",
         "not skipped",
