@@ -6,6 +6,7 @@ Each event of a run of the protocol is steps of it, or none.
 import re
 
 import pytest
+from msgspec import structs
 
 from tests.proof.test_obligations import table
 from tests.proof.test_refinement import KEPT, first_steps
@@ -13,7 +14,7 @@ from tests.tiers import sweep
 from zabcheck.counterexample.induction.lanes import drawing
 from zabcheck.mutants.catalogue import CATALOGUE
 from zabcheck.proof import prover
-from zabcheck.proof.finite import holds
+from zabcheck.proof.finite import FIRST_OF_THREE, THREE, Configuration, Universe, holds, majorities
 from zabcheck.proof.obligations import Obligation, leave_out, obligations
 from zabcheck.proof.reconfiguration import steps
 from zabcheck.proof.reconfiguration.example import EXAMPLE, UNIVERSE
@@ -44,7 +45,7 @@ REFUSED = {
 def test_a_run_takes_each_step_and_satisfies_the_invariant_and_the_properties() -> None:
     *_, last = EXAMPLE.states()
     assert {step.name for step, _ in EXAMPLE.steps} == {step.name for step in theory().steps}
-    claims = [*theory().conjuncts, *theory().properties]
+    claims = [*theory().conjuncts, *theory().consequences, *theory().properties]
     assert [each.name for each in claims if not holds(each.of(Configured()), UNIVERSE, last)] == []
     assert all(holds(each, UNIVERSE, last) for each in theory().assumptions.values())
 
@@ -90,6 +91,73 @@ def test_a_lemma_may_use_those_before_it_and_none_behind() -> None:
     first, second, *_ = lemmas
     assert first.claim.name in second.given()
     assert second.claim.name not in first.given()
+
+
+ONE = Universe(
+    THREE,
+    majorities(THREE),
+    (0, 1, 2, 3),
+    tuple((e, n, f"{e}.{n}", FIRST_OF_THREE) for e, n in ((1, 1), (1, 2), (2, 1), (3, 1))),
+    configurations=(FIRST_OF_THREE,),
+)
+"""A universe in which the configuration never changes."""
+C, V, W = FIRST_OF_THREE, Configuration(1, ("p1", "p4")), Configuration(2, ("p4",))
+TWICE = Universe(
+    UNIVERSE.nodes,
+    tuple(frozenset(f"p{each}" for each in members) for members in ("12", "14", "124", "4", "1234")),
+    (0, 1, 2),
+    ((1, 1, "a", C), (1, 2, "to V", C, V), (1, 3, "to W", V, W), (1, 4, "b", W), (2, 1, "c", W)),
+    configurations=(C, V, W),
+)
+"""A universe in which a quorum of W, the last configuration, has nobody of C, the first one."""
+NEEDED = {
+    "one promise": (ONE, "the conjuncts imply one leader"),
+    "promises leave": (ONE, "the conjuncts imply invariant 3"),
+    "leaders have promises": (ONE, "the conjuncts imply one leader"),
+    "opened by leaders": (ONE, "the conjuncts imply one leader"),
+    "one base": (TWICE, "commit keeps committed by a quorum"),
+    "opened have a base": (ONE, "the conjuncts imply one leader"),
+    "bases are known": (UNIVERSE, "the conjuncts imply committed survives"),
+    "active is chosen": (UNIVERSE, "the conjuncts imply activation"),
+    "asked in what is known": (UNIVERSE, "choose empty keeps bases are known"),
+    "adopted are open": (ONE, "choose keeps initial history accepted"),
+    "accepted in the epoch": (ONE, "the conjuncts imply invariant 1"),
+    "initial history accepted": (ONE, "establish keeps committed by a quorum"),
+    "accepted is a prefix": (ONE, "the conjuncts imply invariant 2"),
+    "initial is earlier": (ONE, "the conjuncts imply invariant 4"),
+    "proposed in its epoch": (ONE, "the conjuncts imply zxid uniqueness"),
+    "change comes before": (UNIVERSE, "the conjuncts imply committed survives"),
+    "last change governs": (UNIVERSE, "the conjuncts imply superseded decide nothing"),
+    "established lead": (ONE, "the conjuncts imply epoch uniqueness"),
+    "primaries are established": (ONE, "the conjuncts imply primary integrity"),
+    "logs match": (ONE, "the conjuncts imply total order"),
+    "committed by a quorum": (ONE, "the conjuncts imply chosen"),
+    "committed is a prefix": (UNIVERSE, "the conjuncts imply committed survives"),
+    "not choosable": (ONE, "the conjuncts imply committed survives"),
+    "not skipped": (ONE, "the conjuncts imply primary integrity"),
+    "delivered was committed": (ONE, "the conjuncts imply chosen"),
+    "delivered is a prefix": (ONE, "the conjuncts imply total order"),
+    "primary is up to date": (ONE, "the conjuncts imply primary integrity"),
+    "knew what was committed": (ONE, "broadcast keeps knew what comes before"),
+    "knew what comes before": (ONE, "the conjuncts imply po causal order"),
+    "knew its initial history": (ONE, "the conjuncts imply strict causality"),
+}
+"""For each conjunct a universe, and an obligation that is refused there without it.
+
+Lemmas and consequences are left out as well, for they follow from all conjuncts together.
+"""
+
+
+@pytest.mark.parametrize("conjunct", sweep([*NEEDED][1::3], ["one base"]))
+def test_each_conjunct_is_needed(conjunct: str) -> None:
+    universe, name = NEEDED[conjunct]
+    without = structs.replace(leave_out(theory(), conjunct), universe=universe, consequences=(), lemmas=())
+    [found] = [each for each in obligations(without) if each.name == name]
+    assert prover.refute(found)
+
+
+def test_each_conjunct_has_what_needs_it() -> None:
+    assert [*NEEDED] == [each.name for each in theory().conjuncts]
 
 
 NO_INSTANCE = {
