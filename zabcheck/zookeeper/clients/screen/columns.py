@@ -383,7 +383,7 @@ class Columns:
         self.header, self.watches = gathered.header, gathered.watches
         self.connects = [line for _, line in gathered.connects]
         self._whose = self._clients_of_connections()
-        numbers = self._numbers_of(gathered.connected)
+        numbers = self._connected_numbers = self._numbers_of(gathered.connected)
         self.connected = dict(zip(numbers.tolist(), (line for _, line in gathered.connected), strict=True))
         if len(self.connected) < len(gathered.connected):
             raise Unusual
@@ -437,31 +437,37 @@ class Columns:
 
     def _look_at_lines(self, gathered: Gathering, requests: Table) -> None:
         """Look at the place and the time of each line of a connection. Unusual."""
-        connection = np.full(gathered.length, -1, np.int32)
-        time = np.full(gathered.length, NONE)
-        for table in (requests, self.answers, self.events):
-            connection[table["line"]], time[table["line"]] = table["connection"], table["time"]
-        beside: tuple[Sequence[tuple[int, Record]], ...] = gathered.connects, gathered.connected, gathered.lost
-        for some in beside:
-            places = _ints([place for place, _ in some])
-            connection[places], time[places] = self._numbers_of(some), _given([line.time for _, line in some])
         opened = self.opened = _ints([line for line, _ in gathered.connects])
-        time[opened] = np.maximum(time[opened], 0)
-        ended = np.full(len(opened), _NEVER)
         lost = self._numbers_of(gathered.lost)
+        ended = np.full(len(opened), _NEVER)
         ended[lost] = _ints([line for line, _ in gathered.lost])
         if (np.bincount(lost, minlength=1) > 1).any():
             raise Unusual
-        lines = np.flatnonzero(connection >= 0)
-        connection = connection[lines]
-        if (opened[connection] > lines).any() or (ended[connection] < lines).any():
-            raise Unusual
-        time = time[lines]
-        if (time == NONE).any():
-            connection, time = connection[time != NONE], time[time != NONE]
-        if (np.diff(time) < 0).any():
-            order = grouped(connection, len(opened))
-            same = np.diff(connection[order]) == 0
+        beside: tuple[tuple[npt.NDArray[Any], Sequence[tuple[int, Record]]], ...] = (
+            (np.arange(len(opened)), gathered.connects),
+            (self._connected_numbers, gathered.connected),
+            (lost, gathered.lost),
+        )
+        tables = [
+            (table["line"], table["connection"], table["time"]) for table in (requests, self.answers, self.events)
+        ]
+        tables += [
+            (_ints([place for place, _ in some]), connection, _given([line.time for _, line in some]))
+            for connection, some in beside
+        ]
+        tables[3][2][tables[3][2] == NONE] = 0
+        time = np.full(gathered.length, NONE)
+        for lines, connection, when in tables:
+            if (opened[connection] > lines).any() or (ended[connection] < lines).any():
+                raise Unusual
+            time[lines] = when
+        if (np.diff(time[time != NONE]) < 0).any():
+            connection_of = np.full(gathered.length, -1, np.int32)
+            for lines, connection, _ in tables:
+                connection_of[lines] = connection
+            timed = np.flatnonzero(time != NONE)
+            order = timed[grouped(connection_of[timed], len(opened))]
+            same = np.diff(connection_of[order]) == 0
             if (np.diff(time[order])[same] < 0).any():
                 raise Unusual
 

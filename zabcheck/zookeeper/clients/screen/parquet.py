@@ -148,7 +148,7 @@ class _Batch:
             self.rows = np.flatnonzero(self.chosen)
             if len(self.rows):
                 try:
-                    if any(self.valid[each][self.rows].any() for each in self.valid if each not in columns):
+                    if any((self.valid[each] & self.chosen).any() for each in self.valid if each not in columns):
                         raise _Doubtful
                     take()
                 except (_Doubtful, KeyError, msgspec.DecodeError, UnicodeDecodeError):
@@ -352,9 +352,8 @@ class _Batch:
 
     def _put_data(self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer]) -> None:
         """Put in the data that is no text."""
-        for place, each in zip(lines.tolist(), rest, strict=True):
-            if each.data is not None:
-                content[place] = contents_of([each.data])[0]
+        some = [number for number, each in enumerate(rest) if each.data is not None]
+        content[lines[some]] = contents_of([rest[number].data for number in some])
 
     # Columns.
 

@@ -32,10 +32,10 @@ KINDS: dict[str, int] = {name: number for number, name in enumerate(get_args(Kin
 DATA, EXIST, CHILD, PERSISTENT, RECURSIVE = KINDS.values()
 _KINDS = len(KINDS)
 _TOLD_BY = {
-    TYPES["NodeCreated"]: (EXIST,),
-    TYPES["NodeDataChanged"]: (DATA,),
-    TYPES["NodeDeleted"]: (DATA, CHILD, EXIST),
-    TYPES["NodeChildrenChanged"]: (CHILD,),
+    TYPES["NodeCreated"]: (EXIST, PERSISTENT),
+    TYPES["NodeDataChanged"]: (DATA, PERSISTENT),
+    TYPES["NodeDeleted"]: (DATA, CHILD, EXIST, PERSISTENT),
+    TYPES["NodeChildrenChanged"]: (CHILD, PERSISTENT),
 }
 _REMOVED = {"data": (DATA, EXIST), "children": (CHILD,), "persistent": (PERSISTENT,), "recursive": (RECURSIVE,)}
 _READS = [OPS[name] for name in ("getData", "exists", "getChildren")]
@@ -329,7 +329,7 @@ class _Stream:
     def hear(self, line: int, path: int, kind: int, zxid: int) -> None:
         arms, cases = self.arms, self.watched.cases
         own = path * _KINDS
-        found = [(own + each, arms[own + each]) for each in (*_TOLD_BY[kind], PERSISTENT) if own + each in arms]
+        found = [(key, arms[key]) for each in _TOLD_BY[kind] if (key := own + each) in arms]
         if self.has_recursive and kind != _CHANGED_BELOW:
             found += self._above(path)
         if not found:
