@@ -457,6 +457,16 @@ def a_node_is_made_anew_with_its_children_by_a_multi() -> History:
     return h
 
 
+@breaks("Stat")
+def the_cversion_beside_a_list_has_fewer_changes_than_there_were() -> History:
+    h = History(complete=())
+    c1 = h.client(1)
+    c1.create("/p/a", 5)
+    c1.delete("/p/a", 6)
+    c1.children("/p", 7, (), stat(2, 2, 6, cversion=1))
+    return h
+
+
 @breaks("agreement")
 def data_of_one_transaction_differ() -> History:
     h = History()

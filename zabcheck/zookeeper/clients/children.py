@@ -63,6 +63,11 @@ class _Expected:
         (self._odd.discard if count in (0, 1) else self._odd.add)(name)
 
     @property
+    def is_odd(self) -> bool:
+        """True if nothing is expected, for what is known contradicts itself."""
+        return bool(self._odd)
+
+    @property
     def has_none(self) -> bool:
         """True if it is known that there is no child."""
         return not self._there and not self._odd
@@ -126,6 +131,44 @@ _STATE = attrgetter("until", "changed")
 
 def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look at each list of children. A case is one without a Stat: the others are reads that are counted anyhow."""
+    for family in _families(exchange, tree):
+        _compare(family, found)
+
+
+def cversions(exchange: Exchange, tree: Tree, found: Found) -> None:
+    """Compare the cversion beside each list of children with the number of changes."""
+    for path, made, is_settled, listed, changes in _families(exchange, tree):
+        first = place = bisect_left(changes, listed[0].created, key=_ZXID)
+        expected = _Expected()
+        for each in listed:
+            while place < len(changes) and changes[place].zxid <= each.until:
+                expected.take(changes[place])
+                place += 1
+            if each.cversion is None or expected.is_odd:
+                continue
+            risen = place - first
+            if risen > each.cversion or (is_settled and made is not None and risen < each.cversion):
+                text = (
+                    f"children of {path} were created or deleted {risen} times up to {shown(each.until)}, and "
+                    f"{each.by.name} shows cversion {each.cversion}"
+                )
+                found.breach(each.until, text, changes[place - 1].by if risen else made, each.by)
+
+
+class _Family(NamedTuple):
+    """The lists of the children of a node that was created once, in the order of zxids, and all known changes.
+
+    It `is_settled` if each change is known since `made`, its create.
+    """
+
+    path: str
+    made: Exchanged | None
+    is_settled: bool
+    listed: list[_Listed]
+    changes: list[_Change]
+
+
+def _families(exchange: Exchange, tree: Tree) -> Iterator[_Family]:
     listed: dict[str, list[_Listed]] = defaultdict(list)
     for path, result, by in _answers(exchange):
         if result.stat is not None:
@@ -143,7 +186,7 @@ def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
         for created, of_one in groupby(sorted(some, key=_INCARNATION), key=_INCARNATION):
             made = below.created(path, created)
             maker = made[1] if made is not None and made[0] == created else None
-            _compare(path, maker, is_settled, sorted(of_one, key=_STATE), below.changes[path], found)
+            yield _Family(path, maker, is_settled, sorted(of_one, key=_STATE), below.changes[path])
 
 
 def deletes(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -214,10 +257,9 @@ def _dated(path: str, listed: Iterable[_Listed], below: _Below) -> Iterator[_Lis
             yield each
 
 
-def _compare(
-    path: str, made: Exchanged | None, is_settled: bool, listed: list[_Listed], changes: list[_Change], found: Found
-) -> None:
-    """Compare the lists of a node, in the order of zxids, with the changes of its children; `made` has created it."""
+def _compare(family: _Family, found: Found) -> None:
+    """Compare the lists of a node, in the order of zxids, with the changes of its children."""
+    path, made, is_settled, listed, changes = family
     since = place = bisect_left(changes, listed[0].created, key=_ZXID)
     before: _Listed | None = None
     version = 0

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
-from zabcheck.zookeeper.clients.children import deletes, lists
+from zabcheck.zookeeper.clients.children import cversions, deletes, lists
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
 from zabcheck.zookeeper.clients.promise import GUIDE, USENIX, Found, Promise
@@ -355,6 +355,7 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"{_name(first.by)}, and {second.stat.cversion} for {_name(second.by)}"
                 )
                 found.breach(first.start, text, first.by, second.by)
+    cversions(exchange, tree, found)
     _owners(exchange, tree, found)
 
 

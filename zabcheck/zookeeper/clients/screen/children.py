@@ -1,7 +1,7 @@
 """Screens lists of children: their hashes are sums, of what was created, and less what was deleted."""
 
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,17 +26,52 @@ def lists(columns: Columns, nodes: Nodes) -> int | None:
     listed = _listed(nodes)
     if not len(listed["path"]):
         return 0
-    below = _below(columns, nodes)
-    path, until, is_bare = listed["path"], listed["until"], listed["is_bare"]
+    known = _known(columns, nodes, listed)
+    if (known.is_decided & (known.sums - listed["children"] & NAME != 0)).any() or _contradict(listed, known):
+        return None
+    return int((known.is_decided & listed["is_bare"]).sum())
+
+
+def has_other_cversions(columns: Columns, nodes: Nodes) -> bool:
+    """Return True if the cversion beside a list of children may not be the number of changes."""
+    listed = _listed(nodes)
+    if not len(listed["path"]):
+        return False
+    known, cversion = _known(columns, nodes, listed), listed["cversion"]
+    risen = known.last - known.first
+    wrong = (risen > cversion) | (known.is_decided & (risen != cversion))
+    return bool((known.is_usable & (cversion != NONE) & wrong).any())
+
+
+class _Known(NamedTuple):
+    """The changes that are known of what each list shows: by their numbers, and the sum of their names.
+
+    The list `is_usable` if it is known which changes count, and `is_decided` if they are all.
+    """
+
+    first: Ints
+    last: Ints
+    sums: Ints
+    is_usable: Bools
+    is_decided: Bools
+    every: Ints
+    """The sums of all changes, by number."""
+
+
+def _known(columns: Columns, nodes: Nodes, listed: Table) -> _Known:
+    below, path, until = _below(columns, nodes), listed["path"], listed["until"]
     begin, is_made = below.begins(listed)
     first = below.place(path, np.minimum(begin, until), "left")
     last = below.place(path, until, "right")
     usable = ~below.undecided[path] & (begin > 0) & (begin <= until)
-    decided = usable & ~below.unsettled[path] & is_made
-    wrong = below.sums[last] - below.sums[first] - listed["children"] & NAME != 0
-    if (decided & wrong).any() or _contradict(listed, usable, first, last, below.sums):
-        return None
-    return int((decided & is_bare).sum())
+    return _Known(
+        first,
+        last,
+        below.sums[last] - below.sums[first],
+        usable,
+        usable & ~below.unsettled[path] & is_made,
+        below.sums,
+    )
 
 
 def deletes(columns: Columns, nodes: Nodes) -> int | None:
@@ -65,9 +100,10 @@ def _deletes(columns: Columns, nodes: Nodes) -> Ints:
     return found
 
 
-def _contradict(listed: Table, usable: Bools, first: Ints, last: Ints, sums: Ints) -> bool:
+def _contradict(listed: Table, known: _Known) -> bool:
     """Return True if a list is not the one before, or none, with the changes between, and cversion has no others."""
-    chosen = np.flatnonzero(usable & (listed["cversion"] != NONE))
+    first, last, sums = known.first, known.last, known.every
+    chosen = np.flatnonzero(known.is_usable & (listed["cversion"] != NONE))
     chosen = chosen[np.lexsort([listed[name][chosen] for name in ("row", "start", "until", "czxid", "path")])]
     path, begin, cversion, named = (listed[name][chosen] for name in ("path", "czxid", "cversion", "children"))
     is_first = (np.diff(path, prepend=-1) != 0) | (np.diff(begin, prepend=-1) != 0)

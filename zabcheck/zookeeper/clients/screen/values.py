@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zabcheck.zookeeper.clients.screen.children import deletes, lists
+from zabcheck.zookeeper.clients.screen.children import deletes, has_other_cversions, lists
 from zabcheck.zookeeper.clients.screen.columns import (
     BAD_VERSION,
     DONE,
@@ -246,6 +246,8 @@ def counters(columns: Columns, nodes: Nodes) -> int | None:
     children = {name: values[children["cversion"] != NONE] for name, values in children.items()}
     pair = (np.diff(children["key"]) == 0) & (np.diff(children["czxid"]) == 0)
     if (pair & (np.diff(children["cversion"]) != 0)).any() or _has_another_owner(columns, nodes):
+        return None
+    if has_other_cversions(columns, nodes):
         return None
     return int(there.sum())
 
