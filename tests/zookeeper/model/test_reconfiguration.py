@@ -279,6 +279,60 @@ def test_three_servers_are_enough_to_pass_a_configuration_over() -> None:
     assert broken == {"seen": ["agreement", "primary integrity", "chosen"], "both": []}
 
 
+def test_an_observer_is_told_of_what_is_committed_and_comes_back_as_a_voter() -> None:
+    e = Ensemble(outsiders="observers")
+    e.lead(1, 2, 3)
+    e.do(choices.Elect(4, 1))
+    e.settle()
+    assert not e.change(1, "config 1,4"), "an observer does not count as synchronised"
+    e.do(choices.Hold(2, 1, "ACK"), choices.Hold(3, 1, "ACK"), choices.Request(1))
+    assert e.change(1)
+    e.settle()
+    assert (e.run.states[4].observes, e.run.states[4].log, len(e.run.states[2].log)) == (True, (), 2)
+    e.do(choices.Heal(), choices.Settle(9))
+    assert [(each.observes, len(each.log)) for each in (e.run.states[3], e.run.states[4])] == [(True, 2), (False, 2)]
+    e.do(choices.Crash(3), choices.Crash(2), choices.Request(1))
+    e.settle()
+    assert [event.process for event in e.of(Deliver)][-2:] == [1, 4], "4 votes"
+
+
+@pytest.mark.parametrize(("outsiders", "broken"), [("unlogged", True), ("saved", False), ("observers", False)])
+def test_an_observer_that_logs_nothing_becomes_a_voter_with_a_hole_in_its_log(outsiders: str, broken: bool) -> None:
+    """R3: 4 has a write in memory alone, and a later one in its log."""
+    e = Ensemble(outsiders=outsiders)
+    e.lead(1, 2, 3)
+    e.do(choices.Elect(4, 1), choices.Settle(9), choices.Request(1), choices.Settle(9))
+    assert e.change(1, "config 1,2,3,4")
+    e.settle()
+    e.do(choices.Request(1), choices.Settle(9), choices.Crash(4), choices.Recover(4), choices.Crash(1))
+    e.do(choices.Timeout(2), choices.Timeout(3))
+    e.lead(4, 2, 3)
+    assert ("total order" in e.broken()) is broken
+
+
+@pytest.mark.parametrize(("observed", "broken"), [("counted", True), ("ignored", False)])
+def test_an_observer_that_is_to_be_a_voter_counts_although_it_has_logged_nothing(observed: str, broken: bool) -> None:
+    """4 is the third voter of {1,...,5} that acknowledges NEWLEADER, and leaves without what it was sent."""
+    e = Ensemble(5, **{**REPAIRED, "outsiders": "observers", "observed": observed})
+    e.lead(1, 2, 3)
+    e.do(choices.Elect(4, 1), choices.Settle(9), choices.Request(1), choices.Settle(9))
+    e.do(choices.Hold(1, 3, "PROPOSAL"), choices.Hold(1, 4, "INFORM"))
+    e.do(choices.Request(1), choices.Settle(9))
+    assert e.change(1, "config 1,2,3,4,5")
+    e.settle()
+    assert e.known(1)[0] == C
+    e.do(choices.Crash(1), choices.Recover(1), choices.Heal(), *map(choices.Timeout, (2, 3, 4)))
+    e.lead(2, 1)
+    assert e.epochs() == [(1, 1)]
+    e.do(choices.Hold(4, 2, "FOLLOWERINFO"), choices.Elect(4, 2), choices.Settle(9))
+    assert (e.known(2)[0] == e.known(4)[0] == "config 1,2,3,4,5") is broken
+    assert len(e.run.states[4].log) == 1
+    e.do(choices.Crash(1), choices.Crash(2), choices.Timeout(4), choices.Heal())
+    e.lead(4, 3, 5)
+    e.do(choices.Request(4), choices.Settle(9))
+    assert ("agreement" in e.broken()) is broken
+
+
 BOUNDS = Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=("config 1,2",))
 
 
@@ -304,6 +358,14 @@ def test_explore_finds_a_pending_change_that_is_activated() -> None:
             {"version": "3.5.3", "defects": "none"},
         ),
         (
+            "config 1,2",
+            Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=("config 1",)),
+            {"version": "3.5.0", "defects": "1784", "errors": "raised", "uptodate": "seen", "kept": "any"}
+            | {"outsiders": "observers"},
+            22,
+            {"version": "3.5.2", "defects": "none"},
+        ),
+        (
             "config 1",
             Bounds(processes=2, epochs=2, txns=0, timeouts=0, crashes=1, changes=("config 2",)),
             {"folder": "full"},
@@ -311,7 +373,7 @@ def test_explore_finds_a_pending_change_that_is_activated() -> None:
             {"folder": "writable"},
         ),
     ],
-    ids=("2172", "unwritten-config"),
+    ids=("2172", "1784", "unwritten-config"),
 )
 def test_explore_finds_the_shortest_run_and_none_where_the_bug_is_repaired(
     first: str, bounds: Bounds, bug: dict[str, str], steps: int, repair: dict[str, str]

@@ -14,7 +14,7 @@ E = txn(3, 1)
 def synchronise(leader: Leader, peer: Zxid) -> list[Message]:
     """Return what a follower is sent where nothing comes between the two parts of it."""
     queue = queued(leader, peer)
-    return [*queue.packets, *forwarded(leader, queue.zxid)]
+    return [*queue.packets, *forwarded(leader, 2, queue.zxid)]
 
 
 def both(*txns: object) -> list[Message]:

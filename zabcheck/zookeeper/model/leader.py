@@ -156,7 +156,7 @@ def synchronise_with(l: Leader, follower: ProcessId) -> list[Effect]:
 def start_forwarding(l: Leader, follower: ProcessId, zxid: Zxid) -> tuple[Message, ...]:
     """`Leader.startForwarding`, with NEWLEADER behind it: the messages to a follower that will be at `zxid`."""
     l.links = {**l.links, follower: Link.SYNCING}
-    return (*forwarded(l, zxid), l.new_leader())
+    return (*forwarded(l, follower, zxid), l.new_leader())
 
 
 def send_rest(l: Leader, follower: ProcessId, begun: Unsent) -> list[Effect]:
@@ -187,7 +187,8 @@ def forward(l: Leader, message: Message) -> list[Effect]:
         each: replace(begun, packets=(*begun.packets, message)) if each in followers else begun
         for each, begun in l.unsent.items()
     }
-    return [Send(each, message) for each in followers if each not in l.unsent]
+    told = {each: l.said_to(each, message) for each in followers if each not in l.unsent}
+    return [Send(each, said) for each, said in told.items() if said is not None]
 
 
 def on_ack(l: Leader, sender: ProcessId, m: messages.Ack) -> list[Effect]:

@@ -211,7 +211,8 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     """`Learner.syncWithLeader`, NEWLEADER: adopt the initial history and the epoch, then acknowledge (step f.2.1).
 
     The paper demands that both are durable before ACK-LD. After SNAP and TRUNC a snapshot makes the history so. After
-    DIFF it depends on the version which records the log has by then, and in which order log and epoch are written.
+    DIFF it depends on the version which records the log has by then, and in which order log and epoch are written. An
+    observer logs nothing here.
     """
     if not synchronises(f, sender) or f.acknowledged:
         return []
@@ -219,7 +220,7 @@ def on_new_leader(f: Follower, sender: ProcessId, m: messages.NewLeader) -> list
     snapshot = [Todo(snapshot_of_leader, f.mode)] if is_written else []
     f.mode = Mode.NONE
     f.acknowledged = True
-    log, ack = (Todo(log_kept),), Todo(acknowledge, m.epoch)
+    log, ack = () if f.observes else (Todo(log_kept),), Todo(acknowledge, m.epoch)
     epoch = (Todo(adopt_epoch, m.epoch),) if f.version.epoch_at_newleader else ()
     f.todo = (*snapshot, *((*epoch, *log) if f.version.epoch_first else (*log, *epoch)), ack)
     return []
@@ -307,7 +308,7 @@ def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[
     f.election = in_epoch(f.election, f.current_epoch)
     effects.append(Send(sender, messages.Ack(Zxid(f.current_epoch, 0))))
     effects.append(CommitEpoch(f.id, f.incarnation, f.current_epoch))
-    if f.version.awaits_log:
+    if f.version.awaits_log and not f.observes:
         effects += [Send(sender, messages.Ack(txn.zxid)) for txn in f.pending]
     f.pending, f.to_log, f.kept = (*f.pending, *f.kept), (*f.to_log, *f.kept), ()
     effects += deliver_tree(f)

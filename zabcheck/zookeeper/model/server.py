@@ -219,6 +219,19 @@ class Server(Struct, gc=False):
         """`Leader.startZkServer`: return what comes before `ZooKeeperServer.startup`."""
         return []
 
+    @property
+    def observes(self) -> bool:
+        """True if the server is a learner that acknowledges nothing but NEWLEADER (`Observer`)."""
+        return False
+
+    def proposes_to(self, learner: ProcessId) -> bool:
+        """Return True if a leader sends proposals to this learner."""
+        return True
+
+    def said_to(self, learner: ProcessId, message: Message) -> Message | None:
+        """Return the packet by which a leader tells this learner what `message` says; None: it tells nothing."""
+        return message
+
     def follower_info(self) -> Message:
         return messages.FollowerInfo(self.accepted_epoch)
 

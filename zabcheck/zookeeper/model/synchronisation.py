@@ -7,7 +7,7 @@ number, the follower's lastProcessedZxid, and the part of its history that is st
 from collections.abc import Iterable
 
 from zabcheck.invariants import NO_ZXID, Txn, Zxid
-from zabcheck.protocols.base import Message
+from zabcheck.protocols.base import Message, ProcessId
 from zabcheck.zookeeper.model.database import Database
 from zabcheck.zookeeper.model.messages import Commit, Diff, Proposal, Snap, Trunc
 from zabcheck.zookeeper.model.server import Leader
@@ -72,7 +72,7 @@ def has_nothing(l: Leader, zxid: Zxid) -> bool:
     return zxid == NO_ZXID and not l.counter and not l.version.knows_last_proposed
 
 
-def forwarded(l: Leader, zxid: Zxid) -> list[Message]:
+def forwarded(l: Leader, follower: ProcessId, zxid: Zxid) -> list[Message]:
     """`Leader.startForwarding`: return messages for the committed but not applied (`toBeApplied`) and the outstanding.
 
     β grows while followers synchronise (l.3.3).
@@ -83,7 +83,8 @@ def forwarded(l: Leader, zxid: Zxid) -> list[Message]:
     for txn in l.to_apply:
         if txn.zxid > zxid:
             packets += [Proposal(txn), Commit(txn.zxid)]
-    return packets + [Proposal(each.txn) for each in l.outstanding if each.txn.zxid > zxid]
+    outstanding = l.outstanding if l.proposes_to(follower) else ()
+    return packets + [Proposal(each.txn) for each in outstanding if each.txn.zxid > zxid]
 
 
 def compared(l: Leader, peer: Zxid) -> Database:

@@ -52,7 +52,7 @@ def force(f: Server) -> list[Effect]:
     for txn in flushed:
         if f.leads:
             effects += leader.process_ack(f, f.id, txn.zxid)
-        elif f.leader is not None:  # an acknowledgement before may have ended the iteration
+        elif f.leader is not None and not f.observes:  # the leader's own ACK before may have ended its iteration
             effects.append(Send(f.leader, messages.Ack(txn.zxid)))
     return effects
 

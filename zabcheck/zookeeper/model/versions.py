@@ -261,7 +261,7 @@ _OF_ANOTHER = {
     ("4712c", "leave", "kept"),
 }
 """The values (defect, field, value) that a repair replaces as well, but that show another defect than the one named."""
-OF_CHANGES: tuple[Defects, ...] = ("2172", "2959")
+OF_CHANGES: tuple[Defects, ...] = ("1784", "2172", "2959")
 """The defects of configurations that change, which only `zookeeper-reconfiguration` has."""
 assert {"all", "none", *REPAIRS, *OF_CHANGES} == set(get_args(Defects))
 

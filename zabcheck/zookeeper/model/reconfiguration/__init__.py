@@ -4,10 +4,11 @@ Each step names its Java method, as there. Unlike in the protocol of USENIX ATC 
 beside the log, and are told in the election and by NEWLEADER. `docs/zookeeper-reconfiguration.md` has what is modelled,
 and what is found.
 
-Differences from ZooKeeper: there are no observers, and only majorities. What notifications of an election say of
-configurations, FOLLOWERINFO and LEADERINFO say here: who follows and who leads have heard of each other's before. Any
-server may be told any leader; that its vote is the greatest is not asked (`elections=apart`). The first leader does not
-give the first configuration a version of its own (1783).
+Differences from ZooKeeper: no configuration names its observers, as all servers outside of it are some, or none; and
+there are only majorities. What notifications of an election say of configurations, FOLLOWERINFO and LEADERINFO say
+here: who follows and who leads have heard of each other's before. Any server may be told any leader; that its vote is
+the greatest is not asked (`elections=apart`). The first leader does not give the first configuration a version of its
+own (1783).
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,10 @@ _SAYS_MORE: Mapping[type[Message], type[Message]] = {
 KINDS: dict[type[Message], str] = {
     **{kind: name for kind, name in KINDS_OF_ZOOKEEPER.items() if kind not in _SAYS_MORE.values()},
     **{more: KINDS_OF_ZOOKEEPER[kind] for more, kind in _SAYS_MORE.items()},
+    messages.ObserverInfo: "OBSERVERINFO",
     messages.CommitAndActivate: "COMMITANDACTIVATE",
+    messages.Inform: "INFORM",
+    messages.InformAndActivate: "INFORMANDACTIVATE",
 }
 
 
@@ -42,6 +46,10 @@ def show(message: Message) -> tuple[str, str]:
     match message:
         case messages.CommitAndActivate():
             return KINDS[type(message)], f"{message.zxid}, p{message.designated} leads on"
+        case messages.InformAndActivate():
+            return KINDS[type(message)], f"{message.txn}, p{message.designated} leads on"
+        case messages.Inform():
+            return KINDS[type(message)], str(message.txn)
         case messages.FollowerInfo():
             return KINDS[type(message)], f"{message.accepted_epoch}, {message.active}"
         case messages.LeaderInfo():
@@ -66,9 +74,12 @@ _STEPS: Mapping[type[Message] | type[Stimulus], Step] = {
     TimedOut: steps.on_timed_out,
     Request: steps.on_request,
     messages.FollowerInfo: steps.on_follower_info,
+    messages.ObserverInfo: steps.on_follower_info,
     messages.LeaderInfo: steps.on_leader_info,
     plain.Proposal: threads.reading(steps.on_proposal),
     messages.CommitAndActivate: threads.reading(steps.on_commit_and_activate),
+    messages.Inform: threads.reading(steps.on_inform),
+    messages.InformAndActivate: threads.reading(steps.on_inform_and_activate),
     messages.NewLeader: threads.reading(steps.on_new_leader),
     messages.UpToDate: threads.reading(steps.on_up_to_date),
 }

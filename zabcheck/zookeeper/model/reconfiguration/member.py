@@ -17,11 +17,15 @@ from zabcheck.zookeeper.model import leader as leaders
 from zabcheck.zookeeper.model import server
 from zabcheck.zookeeper.model.identity import identity as identity_of_server
 from zabcheck.zookeeper.model.identity import rename as rename_server
+from zabcheck.zookeeper.model.messages import Commit, Proposal
 from zabcheck.zookeeper.model.reconfiguration.messages import (
     CommitAndActivate,
     FollowerInfo,
+    Inform,
+    InformAndActivate,
     LeaderInfo,
     NewLeader,
+    ObserverInfo,
     UpToDate,
     Verifier,
 )
@@ -59,7 +63,14 @@ class Member(Server):
     designated: ProcessId | None = None
     """As a leader that may not commit: the server that is to lead in its place."""
 
+    unsaved: bool = False
+    """True if it is yet to write what it has not logged as an observer, where that is repaired (R3)."""
+
     # Of the iteration.
+    observing: bool = False
+    """True if it is an observer (`QuorumPeer.learnerType`)."""
+    observers: tuple[ProcessId, ...] = ()
+    """As a leader: its learners that observe (`Leader.observingLearners`)."""
     named: Verifier | None = None
     """The configuration that NEWLEADER has named (`newLeaderQV`)."""
 
@@ -92,6 +103,36 @@ class Member(Server):
         """`QuorumPeer.getInitId`: a server that is no voter of its active configuration is no candidate."""
         return self.quorums.may_lead(self.id)
 
+    @property
+    def observes(self) -> bool:
+        return self.observing
+
+    def logs_nothing(self) -> bool:
+        """`ObserverZooKeeperServer.syncRequestProcessorEnabled`: return True if it is an observer that does not log."""
+        return self.observing and self.repairs.outsiders in ("unlogged", "saved")
+
+    def is_outside(self) -> bool:
+        """`QuorumPeer.updateLearnerType`: return True if the active configuration makes the server an observer."""
+        return self.repairs.outsiders != "followers" and self.id not in self.acting.configuration.members
+
+    def changes_role(self) -> bool:
+        """`QuorumPeer.processReconfig`: return True if a learner is what it is no more by the active one."""
+        return self.leader is not None and not self.leads and self.observing != self.is_outside()
+
+    def proposes_to(self, learner: ProcessId) -> bool:
+        return learner not in self.observers
+
+    def said_to(self, learner: ProcessId, message: Message) -> Message | None:
+        """`Leader.inform`, `Leader.informAndActivate`: an observer is told of what is committed, with its value."""
+        if learner not in self.observers or not isinstance(message, Proposal | Commit):
+            return message
+        if isinstance(message, Proposal):
+            return None
+        committed = self.to_apply[-1]
+        if isinstance(message, CommitAndActivate):
+            return InformAndActivate(committed, designated=message.designated)
+        return Inform(committed)
+
     def may_change(self, to: Configuration) -> bool:
         """`PrepRequestProcessor.pRequest2Txn`: nothing is pending, and a quorum of the new configuration is synced.
 
@@ -99,7 +140,7 @@ class Member(Server):
         """
         if self.repairs.addresses == "checked" and to.members == (self.id,):
             return False
-        forwarding = [each for each, link in self.links.items() if link in (server.Link.SYNCING, server.Link.SYNCED)]
+        forwarding = [each for each in leaders.forwarding(self) if each not in self.observers]
         return self.last_seen.version == self.acting.version and to.contains([self.id, *forwarding])
 
     # Decisions that the other model takes by a fixed configuration.
@@ -119,6 +160,8 @@ class Member(Server):
 
         Where nobody could lead on in that one, `Leader.startZkServer` fails: an exception ends the iteration (R12).
         """
+        if self.repairs.observed == "ignored":
+            servers = [each for each in servers if each not in self.observers]
         acknowledged = Proposed(self.last_seen.txn, tuple(servers), self.pairs())
         return all(each.contains(servers) for each in self.pairs()) and bool(designated_leader(self, acknowledged))
 
@@ -153,7 +196,8 @@ class Member(Server):
         return activate(self, self.last_seen)
 
     def follower_info(self) -> Message:
-        return FollowerInfo(self.accepted_epoch, active=self.acting)
+        kind = ObserverInfo if self.observing else FollowerInfo
+        return kind(self.accepted_epoch, active=self.acting)
 
     def leader_info(self) -> Message:
         return LeaderInfo(self.epoch, active=self.acting)
@@ -262,16 +306,30 @@ def abandon(f: Member) -> None:
     """Forget the variables of the iteration; the files stay."""
     server.abandon(f)
     f.named = f.designated = None
+    f.observing, f.observers = False, ()
 
 
 def identity(f: Member) -> Hashable:
     """Return all variables that a server's further steps depend on."""
     required = tuple(each.required for each in f.outstanding if isinstance(each, Proposed))
-    return *identity_of_server(f), f.active, f.next, f.seen, f.designated, f.named, required
+    return (
+        *identity_of_server(f),
+        f.active,
+        f.next,
+        f.seen,
+        f.designated,
+        f.named,
+        required,
+        f.observing,
+        f.unsaved,
+        frozenset(f.observers),
+    )
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
     """Return a server or a packet with process i called `names[i]`; under these, each configuration is what it was."""
-    if isinstance(value, Member | CommitAndActivate) and value.designated is not None:
+    if isinstance(value, Member):
+        value = replace(value, observers=tuple(names[each] for each in value.observers))
+    if isinstance(value, Member | CommitAndActivate | InformAndActivate) and value.designated is not None:
         value = replace(value, designated=names[value.designated])
     return rename_server(value, names)

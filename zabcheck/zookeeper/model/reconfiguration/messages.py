@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from zabcheck.invariants import NO_ZXID, Txn, Zxid
 from zabcheck.invariants.quorums import Configuration
-from zabcheck.protocols.base import ProcessId
+from zabcheck.protocols.base import Message, ProcessId
 from zabcheck.zookeeper.model import messages
 
 
@@ -32,6 +32,10 @@ class FollowerInfo(messages.FollowerInfo, frozen=True, kw_only=True):
     active: Verifier
 
 
+class ObserverInfo(FollowerInfo, frozen=True, kw_only=True):
+    """OBSERVERINFO: FOLLOWERINFO of a server that observes."""
+
+
 class LeaderInfo(messages.LeaderInfo, frozen=True, kw_only=True):
     """LEADERINFO with the configuration that is active at the leader.
 
@@ -56,5 +60,17 @@ class UpToDate(messages.UpToDate, frozen=True, kw_only=True):
 
 class CommitAndActivate(messages.Commit, frozen=True, kw_only=True):
     """COMMITANDACTIVATE: COMMIT of a configuration change, with the server that is to lead from now on."""
+
+    designated: ProcessId
+
+
+class Inform(Message, frozen=True):
+    """INFORM: tells an observer of a transaction that is committed."""
+
+    txn: Txn
+
+
+class InformAndActivate(Inform, frozen=True, kw_only=True):
+    """INFORMANDACTIVATE: tells it of a configuration change, with the server that is to lead from now on."""
 
     designated: ProcessId

@@ -19,12 +19,16 @@ from zabcheck.zookeeper.model.reconfiguration.member import (
 from zabcheck.zookeeper.model.reconfiguration.messages import (
     CommitAndActivate,
     FollowerInfo,
+    Inform,
+    InformAndActivate,
     LeaderInfo,
     NewLeader,
+    ObserverInfo,
     UpToDate,
     Verifier,
 )
 from zabcheck.zookeeper.model.server import Link, Phase, ServerError, finish, give_up, leave, raises
+from zabcheck.zookeeper.model.snapshots import take_snapshot
 
 # Election and discovery.
 
@@ -39,6 +43,10 @@ def on_elected(f: Member, sender: ProcessId, m: Elected) -> list[Effect]:
         effects += leave(f)
     if m.leader == f.id and f.repairs.pending == "history":
         effects += forget_unlogged(f)
+    f.observing = m.leader != f.id and f.is_outside()
+    if f.unsaved and not f.observing:
+        f.unsaved = False
+        effects += take_snapshot(f)
     return effects + leader.on_elected(f, sender, m)
 
 
@@ -61,6 +69,11 @@ def on_follower_info(l: Member, sender: ProcessId, m: FollowerInfo) -> list[Effe
     `WorkerReceiver`): it goes on in that one, or gives up if it is no candidate there. Later, such a follower is
     refused ("Follower is ahead of the leader").
     """
+    if l.leads:
+        if sender in l.observers and l.repairs.observed == "ignored":
+            l.new_leader_acks = tuple(each for each in l.new_leader_acks if each != sender)
+        others = tuple(each for each in l.observers if each != sender)
+        l.observers = (*others, sender) if isinstance(m, ObserverInfo) else others
     if not l.leads or m.active.version <= l.acting.version:
         return leader.on_follower_info(l, sender, m)
     if l.epoch:
@@ -77,7 +90,15 @@ def on_leader_info(f: Member, sender: ProcessId, m: LeaderInfo) -> list[Effect]:
     """`Learner.registerWithLeader`, LEADERINFO: the follower has heard in the election what is active at its leader."""
     if sender != f.leader or f.phase is not Phase.DISCOVERY:
         return []
-    return [*activate(f, m.active), *learner.on_leader_info(f, sender, m)]
+    told = activate(f, m.active)
+    return [*told, *(change_role(f, sender) or learner.on_leader_info(f, sender, m))]
+
+
+def change_role(f: Member, leads_on: ProcessId) -> list[Effect]:
+    """`QuorumPeer.updateServerState`: go over from a follower to an observer, or back, if its role is another now."""
+    if not f.changes_role():
+        return []
+    return [*give_up(f, "its role changes"), hand_over(leads_on)]
 
 
 # Synchronisation.
@@ -89,7 +110,7 @@ def on_new_leader(f: Member, sender: ProcessId, m: NewLeader) -> list[Effect]:
         return []
     told = [] if m.active is None else activate(f, m.active)
     f.named = m.seen
-    return [*told, *see(f, m.seen), *learner.on_new_leader(f, sender, m)]
+    return [*told, *(change_role(f, sender) or [*see(f, m.seen), *learner.on_new_leader(f, sender, m)])]
 
 
 def on_up_to_date(f: Member, sender: ProcessId, m: UpToDate) -> list[Effect]:
@@ -108,7 +129,12 @@ def on_up_to_date(f: Member, sender: ProcessId, m: UpToDate) -> list[Effect]:
         raise ServerError(f"Learner.syncWithLeader: {missed} is committed, and {f.acting} stays active")
     if told and not (sender in before.members and sender in to.configuration.members):
         return [*told, *give_up(f, "the leader is not in the new configuration")]
-    return [*told, *learner.on_up_to_date(f, sender, m)]
+    if changed := change_role(f, sender):
+        return [*told, *changed]
+    effects = [*told, *learner.on_up_to_date(f, sender, m)]
+    if f.logs_nothing():
+        f.to_log, f.unsaved = (), f.repairs.outsiders == "saved"
+    return effects
 
 
 # Broadcast.
@@ -157,4 +183,39 @@ def on_commit_and_activate(f: Member, sender: ProcessId, m: CommitAndActivate) -
     effects = [*told, *learner.on_commit(f, sender, m)]
     if told and f.leader is not None and m.designated != sender:
         return [*effects, *give_up(f, f"p{m.designated} leads on"), hand_over(m.designated)]
-    return effects
+    return [*effects, *change_role(f, m.designated)]
+
+
+def on_inform(f: Member, sender: ProcessId, m: Inform) -> list[Effect]:
+    """`Observer.processPacket`, `Learner.syncWithLeader`, INFORM: log it and apply it; nobody waits for the log.
+
+    While it is synchronised, it is kept like a proposal that is committed.
+    """
+    if sender != f.leader:
+        return []
+    if f.phase is not Phase.BROADCAST:
+        kept = learner.on_proposal(f, sender, messages.Proposal(m.txn))
+        return [*kept, *learner.on_commit(f, sender, messages.Commit(m.txn.zxid))]
+    f.to_apply = (*f.to_apply, m.txn)
+    if f.logs_nothing():
+        f.unsaved = f.repairs.outsiders == "saved"
+    else:
+        f.to_log = (*f.to_log, m.txn)
+    return []
+
+
+def on_inform_and_activate(f: Member, sender: ProcessId, m: InformAndActivate) -> list[Effect]:
+    """`Observer.processPacket`, `Learner.syncWithLeader`, INFORMANDACTIVATE: activate; leave if that makes it a voter.
+
+    While it is synchronised, it leaves before it has applied the change. In 3.5.0 it then does not activate it (1784).
+    """
+    if sender != f.leader or f.phase not in (Phase.SYNCHRONIZATION, Phase.BROADCAST):
+        return []
+    serves = f.phase is Phase.BROADCAST
+    to = change_of(f, m.txn)
+    assert to is not None, "it is told of a change"
+    told = activate(f, to) if serves or f.changing.activates_informed else []
+    informed = on_inform(f, sender, m) if serves or not f.changes_role() else []
+    if told and f.leader is not None and (f.changes_role() or m.designated != sender):
+        return [*told, *informed, *give_up(f, "its role, or its leader, changes"), hand_over(m.designated)]
+    return [*told, *informed]

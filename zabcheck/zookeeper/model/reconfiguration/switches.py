@@ -17,6 +17,8 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
     pending: Literal["file", "history"] = "file"
     kept: Literal["first", "any"] = "first"
     folder: Literal["writable", "full"] = "writable"
+    outsiders: Literal["followers", "observers", "unlogged", "saved"] = "followers"
+    observed: Literal["counted", "ignored"] = "counted"
     addresses: Literal["kept", "changed", "checked"] = "kept"
 
     meanings: ClassVar[Mapping[str, str]] = {
@@ -33,6 +35,13 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
         + "a learner that is being synchronised activates a change that is committed if that is the first "
         "proposal that it keeps (first: 3.5.3 to 3.9.5), or whichever it is (any: a repair)",
         "folder": _ONLY + "a server can write its configurations to their folder (writable), or goes on without (full)",
+        "outsiders": _ONLY
+        + "servers outside of the active configuration follow without a vote (followers), or observe "
+        "(observers), and log nothing of what they are told while they serve (unlogged: syncEnabled=false), but write "
+        "a snapshot before they become voters (saved: a repair)",
+        "observed": _ONLY
+        + "an observer that is to be a voter counts where its ACK of NEWLEADER does, although it logs "
+        "nothing before (counted: 3.5.0 to 3.9.5), or does not (ignored: a repair)",
         "addresses": _ONLY
         + "a change gives no server another address for its followers (kept), or all of them, so that "
         "a leader never leads on, and perhaps nobody does (changed), which is refused if the leader is all of it "

@@ -18,16 +18,19 @@ class Changing(Struct, frozen=True):
     `QuorumMaj.containsQuorum` counts and does not look who they are (2959).
     `activates_late`: a learner activates a change that is committed between NEWLEADER and UPTODATE (2172), if that is
     the first proposal that it keeps.
+    `activates_informed`: an observer that is being synchronised activates a change of which it is told by
+    INFORMANDACTIVATE; else it reads the packet as INFORM (1784).
     """
 
     counts_voters: bool = True
     activates_late: bool = True
+    activates_informed: bool = True
 
 
 _V353 = Changing(counts_voters=False)
 _V352 = Changing(counts_voters=False, activates_late=False)
 
-BEFORE: Mapping[Release, Changing] = {"3.5.0": _V352, "3.5.2": _V352, "3.5.3": _V353}
+BEFORE: Mapping[Release, Changing] = {"3.5.0": replace(_V352, activates_informed=False), "3.5.2": _V352, "3.5.3": _V353}
 """The releases that differ from 3.9.5. All later ones, and master, do not."""
 RELEASES: tuple[Release, ...] = (
     *BEFORE,
@@ -35,6 +38,7 @@ RELEASES: tuple[Release, ...] = (
 )
 """The releases in which configurations change, and 3.9.5 with a change that was proposed."""
 REPAIRS: Mapping[Defects, Mapping[str, object]] = {
+    "1784": {"activates_informed": True},
     "2172": {"activates_late": True},
     "2959": {"counts_voters": True},
 }
