@@ -81,7 +81,9 @@ class Space:
         self.bounds = bounds
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
         can_reduce = can_reduce and (protocol.hands_over is None or switches.sync == "atomic")
-        self.reduced = reduction and can_reduce and not (switches.sends_outside or switches.lossy)
+        self.reduced = (
+            reduction and can_reduce and not (switches.sends_outside or switches.lossy or switches.changes_roles)
+        )
         forgetful = forgetful and any(monitored(kind).forgets_what_is_left() for kind in properties)
         self._journal: Journal = []
         self.components = Components(protocol, quorums, switches, tells_of_leaving=forgetful, journal=self._journal)

@@ -66,6 +66,11 @@ class Switches(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=Tr
         return False
 
     @property
+    def changes_roles(self) -> bool:
+        """True if a process may leave its leader and follow it again at once, in another role."""
+        return False
+
+    @property
     def ends_at_errors(self) -> bool:
         """True if the protocol models errors as steps that raise, which end the run."""
         return False

@@ -21,6 +21,10 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
     observed: Literal["counted", "ignored"] = "counted"
     addresses: Literal["kept", "changed", "checked"] = "kept"
 
+    @property
+    def changes_roles(self) -> bool:
+        return self.outsiders != "followers"
+
     meanings: ClassVar[Mapping[str, str]] = {
         **ZooKeeperSwitches.meanings,
         "uptodate": _ONLY + "at UPTODATE a learner activates the configuration that NEWLEADER named, the one that its "
