@@ -282,11 +282,14 @@ def adopt_epoch(f: Follower, epoch: int) -> list[Effect]:
 
 
 def acknowledge(f: Follower, epoch: int) -> list[Effect]:
-    """NEWLEADER: the first ACK of the epoch. In 3.3 its zxid, in memory, is the only trace of that epoch (335)."""
+    """NEWLEADER: the first ACK of the epoch. In 3.3 its zxid, in memory, is the only trace of that epoch (335).
+
+    An observer has adopted nothing by then.
+    """
     assert f.leader is not None
     if not f.version.promises_epochs:
         f.database = at(f.database, Zxid(epoch, 0))
-    return [adopt(f, epoch), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
+    return [*([] if f.observes else [adopt(f, epoch)]), Send(f.leader, messages.Ack(Zxid(epoch, 0)))]
 
 
 def on_up_to_date(f: Follower, sender: ProcessId, m: messages.UpToDate) -> list[Effect]:

@@ -27,7 +27,7 @@ from zabcheck.zookeeper.model.reconfiguration.messages import (
     UpToDate,
     Verifier,
 )
-from zabcheck.zookeeper.model.server import Link, Phase, ServerError, finish, give_up, leave, raises
+from zabcheck.zookeeper.model.server import Link, Phase, ServerError, adopt, finish, give_up, leave, raises
 from zabcheck.zookeeper.model.snapshots import take_snapshot
 
 # Election and discovery.
@@ -131,7 +131,11 @@ def on_up_to_date(f: Member, sender: ProcessId, m: UpToDate) -> list[Effect]:
         return [*told, *give_up(f, "the leader is not in the new configuration")]
     if changed := change_role(f, sender):
         return [*told, *changed]
-    effects = [*told, *learner.on_up_to_date(f, sender, m)]
+    effects = learner.on_up_to_date(f, sender, m)
+    if f.observing:
+        f.adopted = f.to_log
+        effects = [adopt(f, f.current_epoch), *effects]
+    effects = [*told, *effects]
     if f.logs_nothing():
         f.to_log, f.unsaved = (), f.repairs.outsiders == "saved"
     return effects
