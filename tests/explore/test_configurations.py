@@ -1,11 +1,13 @@
 """An exhaustive search where the configuration changes: it sees what there is, and judges by what governs."""
 
+import re
 from functools import cache
 from typing import Any
 
 import pytest
 from msgspec import structs
 
+from docs.generators.output import DOCS
 from invariants import Activation, Chosen, Invariant, OneChain, select
 from invariants.quorums import quorums_of
 from tests.explore.at_any_time import processes_at_any_time
@@ -49,6 +51,14 @@ ALIKE = ("activate-on-ack", "elect-in-new-only", "complete-with-old-only")
 """Bugs that few processes show."""
 
 
+ROW = re.compile(r"^\| ([a-z-]+) \| [1-9].* \| ([a-z0-9 ]+) \| (\d+) \| ([\d,]+) \|$", re.MULTILINE)
+DOCUMENTED = {
+    mutant: (broken, int(steps), int(states.replace(",", "")))
+    for mutant, broken, steps, states in ROW.findall((DOCS / "reconfiguration.md").read_text(encoding="utf-8"))
+}
+"""For each known bug the property, the steps and the states, as docs/reconfiguration.md has them."""
+
+
 @cache
 def found(mutant: str | None, quorums: str, within: Bounds, *, symmetry: bool = True) -> Exploration:
     return explore(NAME, mutant=mutant, quorums=quorums, bounds=within, symmetry=symmetry)
@@ -68,6 +78,7 @@ def test_a_known_bug_is_found_by_its_shortest_run(mutant: str) -> None:
     quorums, within, broken, steps = FOUND[mutant]
     told = found(mutant, quorums, within)
     assert (told.broken, told.steps, told.tried) == (broken, steps, steps - 1)
+    assert (broken, steps, told.states) == DOCUMENTED[mutant]
     assert told.counterexample is not None
     assert told.counterexample.schedule.quorums == quorums
 
@@ -77,6 +88,15 @@ def test_one_is_found_only_where_a_write_may_be_late() -> None:
     separate = structs.replace(COARSE, sync="separate")
     told = explore(NAME, mutant="lead-on-unpromised", quorums="config 1", bounds=within, switches=separate)
     assert (told.broken, told.steps, told.tried) == ("invariant 4", 19, 18)
+    assert (told.broken, told.steps, told.states) == DOCUMENTED["lead-on-unpromised"]
+
+
+def test_a_write_that_waits_for_another_is_part_of_the_state() -> None:
+    """Who reads COMMIT of a change writes what is committed, and behind that what is active."""
+    separate = structs.replace(COARSE, sync="separate")
+    within = bounds(2, 1, 0, "config 2")
+    told = explore(NAME, mutant="activate-on-ack", quorums="config 1,2", bounds=within, switches=separate)
+    assert (told.broken, told.steps, told.tried) == ("activation", 14, 13)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from zabcheck.invariants import Chain
 from zabcheck.invariants.quorums import Quorums
-from zabcheck.protocols.base import CannotTellApart
+from zabcheck.protocols.base import CannotTellApart, Persist
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation.disk import Disk, Write
 from zabcheck.simulation.network import Connection, Parcel
@@ -83,6 +83,8 @@ def of_value(value: Any) -> Hashable:
         case Struct():
             fields = (name for name in value.__struct_fields__ if name != "incarnation")
             return type(value).__name__, tuple(of_value(getattr(value, name)) for name in fields)
+        case Persist():  # withheld until the one before it is synced
+            return type(value).__name__, of_value(value.fields)
         case _ if hasattr(value, "__dict__"):
             kept = {name: item for name, item in vars(value).items() if name != "incarnation"}
             return type(value).__name__, of_value(kept)
