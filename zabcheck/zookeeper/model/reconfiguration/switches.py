@@ -45,7 +45,7 @@ class ReconfigurationSwitches(ZooKeeperSwitches, frozen=True):
         "a snapshot before they become voters (saved: a repair)",
         "observed": _ONLY
         + "an observer that is to be a voter counts where its ACK of NEWLEADER does, although it logs "
-        "nothing before (counted: 3.5.0 to 3.9.5), or does not (ignored: a repair)",
+        "nothing before (counted: 3.5.10 to 3.9.5), or does not (ignored: a repair)",
         "addresses": _ONLY
         + "a change gives no server another address for its followers (kept), or all of them, so that "
         "a leader never leads on, and perhaps nobody does (changed), which is refused if the leader is all of it "
