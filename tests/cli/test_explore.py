@@ -332,6 +332,52 @@ def recorded(folder: Path, *choices: dict[str, object], **more: object) -> Path:
     return folder / "run.json"
 
 
+FIRST = ({"choice": "elect", "process": 1, "leader": 1}, {"choice": "elect", "process": 2, "leader": 1})
+
+
+def test_every_run_begins_with_a_given_one(zabcheck: Command, tmp_path: Path) -> None:
+    begun = recorded(tmp_path, *FIRST, {"choice": "receive", "process": 1, "sender": 2})
+    bug = ("--processes", "2", "--mutant", "commit-on-own-ack", "--property", "chosen", "--format", "json")
+    found, after = (zabcheck("explore", *bug, *more).json for more in ((), ("--after", begun)))
+    assert "after a run of 3 steps" in after["bounds"]
+    assert after["states"] < found["states"]
+    assert (found["steps"], after["steps"], after["tried"]) == (8, 8, 7)
+    assert [each["choice"] for each in after["counterexample"]["schedule"]["choices"][:3]] == [
+        "elect",
+        "elect",
+        "receive",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("choices", "more", "said"),
+    [
+        (FIRST, (), "--after: expected a run of `zab` with 3 processes, found one of `zab` with 2 processes"),
+        (
+            ({"choice": "receive", "process": 1, "sender": 2},),
+            ("--processes", "2"),
+            "--after step 1: expected a step that is possible",
+        ),
+        (
+            (*FIRST, {"choice": "timeout", "process": 1}),
+            ("--processes", "2"),
+            "--after step 3: expected a step that is possible within",
+        ),
+        (
+            ({"choice": "settle", "rounds": 1},),
+            ("--processes", "2"),
+            "--after step 1: expected a choice that moves one process",
+        ),
+    ],
+)
+def test_a_run_that_none_can_begin_with_is_refused(
+    choices: tuple[dict[str, object], ...], more: tuple[str, ...], said: str, zabcheck: Command, tmp_path: Path
+) -> None:
+    result = zabcheck("explore", "--after", recorded(tmp_path, *choices), *more)
+    assert (result.code, result.out) == (2, "")
+    assert said in result.err
+
+
 PLANTED: dict[str, object] = {"mutant": "quorum-off-by-one", "switches": {"sync": "atomic"}}
 TWO_LEADERS = (
     {"choice": "elect", "process": 1, "leader": 1},
@@ -404,6 +450,7 @@ def test_what_cannot_be_certified(
         (("--crashes", "1.5"), "--crashes 1.5: expected a number from 0 to 63, or `unlimited`"),
         (("--cuts", "64"), "--cuts 64: expected a number from 0 to 63, or `unlimited`"),
         (("--certify", "nowhere.json"), "nowhere.json: "),
+        (("--after", "nowhere.json"), "nowhere.json: "),
         (("--resume",), "--resume: expected --checkpoint FILE, too"),
         (("--resume", "--checkpoint", "nowhere"), "--checkpoint nowhere: expected a checkpoint: No such file"),
         (("--checkpoint", "nowhere/at"), "--checkpoint nowhere/at: expected the name of a file in a folder that there"),

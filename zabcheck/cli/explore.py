@@ -160,6 +160,10 @@ Certified = Annotated[
         help="Decide whether this counterexample is the shortest within the bounds that it uses.",
     ),
 ]
+After = Annotated[
+    Path | None,
+    typer.Option("--after", metavar="SCHEDULE", help="Begin every run with this one, which the bounds count, too."),
+]
 CheckpointFile = Annotated[
     Path | None,
     typer.Option("--checkpoint", metavar="FILE", help="Save the search to this file now and then, and on Ctrl-C."),
@@ -197,6 +201,7 @@ def explore(
     symmetry: Symmetry = True,
     por: PartialOrder = True,
     certify: Certified = None,
+    after: After = None,
     checkpoint: CheckpointFile = None,
     resume: Resume = False,
     memory: Memory = MEMORY,
@@ -207,7 +212,14 @@ def explore(
     _check_files(out, checkpoint, resume)
     limits = _limits(epochs, txns, timeouts, crashes, cuts, snapshots)
     bounds = structs.replace(SMALL, processes=processes or SMALL.processes, changes=tuple(change or ()), **limits)
-    question = {"mutant": mutant, "processes": processes, "change": change, "quorums": quorums, "switch": switch}
+    question: dict[str, Any] = {
+        "mutant": mutant,
+        "processes": processes,
+        "change": change,
+        "quorums": quorums,
+        "switch": switch,
+    }
+    question["after"] = after
     with (
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),
@@ -229,6 +241,8 @@ def explore(
         else:
             how |= {"reduction": por, "checkpoint": checkpoint, "resume": resume, "on_followed": show.followed}
             name = named_protocol(protocol, exec)
+            if after is not None:
+                how["after"] = load_schedule(read(after, schedules.MAX_BYTES), str(after), protocol, exec)[1]
             system = MAJORITY if quorums is None else quorums
             found = _explored(name, mutant, bounds, system, switch or (), how)
     return _finish(found, bounds if certify is None else None, checkpoint, out, format)

@@ -27,8 +27,8 @@ from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.liveness.rests import RestResult, find_undone
 from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, find_trap
 from zabcheck.explore.results import Exits, Exploration, Progress
-from zabcheck.explore.shortest import NotTried, ShortestResult, search, shorter, used_by
-from zabcheck.explore.space import Space
+from zabcheck.explore.shortest import TRIED, NotTried, ShortestResult, search, shorter, used_by
+from zabcheck.explore.space import CannotFollow, Space
 from zabcheck.explore.states.checkpoint import Followed
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
@@ -41,9 +41,10 @@ from zabcheck.protocols.switch_settings import refuse_elections
 from zabcheck.protocols.switches import Switches, kept_out
 from zabcheck.search.goals import EXPECTED, GOALS, possible, unseen
 from zabcheck.search.run import Replay, named_by, replay_on, schedule_of
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import AnyChoice, Lead
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.nodes import command_of
+from zabcheck.text.words import counted
 
 MOST_PROCESSES = 5
 """The most processes: with more, there are more renamings than pay, and more states than can be visited."""
@@ -91,6 +92,7 @@ class _Question(Struct, frozen=True):
     reduction: bool
     forgetful: bool = True
     steps: tuple[AnyChoice, ...] = ()
+    after: tuple[AnyChoice, ...] = ()
 
     def space(self, reduction: bool) -> Space:
         """Return a search that has not begun."""
@@ -104,6 +106,7 @@ class _Question(Struct, frozen=True):
             reduction=reduction,
             moments=self.liveness or self.rests,
             forgetful=self.forgetful,
+            after=self.after,
         )
 
 
@@ -142,6 +145,7 @@ def explore(
     properties: Iterable[str] | None = None,
     symmetry: bool = True,
     reduction: bool = True,
+    after: Schedule | None = None,
     memory: float = float("inf"),
     folder: Path | None = None,
     checkpoint: Path | None = None,
@@ -156,6 +160,9 @@ def explore(
     the bug `mutant` of the catalogue, if one is named. `quorums` names the quorum system, as in "weights 2,1,1".
     `properties` are names of properties, or of groups of them; None: those that the protocol is judged by. If one of
     liveness is among them (`LIVENESS`), and no other breaks, undisturbed leaders are followed from every state, too.
+
+    All runs begin with that of `after`, if one is given, and the bounds count what it uses. Of that schedule only the
+    choices count, each a fine one that moves one process.
 
     `symmetry` and `reduction` may be switched off; they apply only where the protocol allows them. When this process
     uses `memory` bytes, the states go to files in the `folder` (None: the system's for such files), which are gone when
@@ -174,6 +181,8 @@ def explore(
     """
     start = process_time()
     question = _question(protocol, mutant, bounds, quorums, switches, properties, symmetry, reduction)
+    if after is not None:
+        question = structs.replace(question, after=_beginning(question, after))
     limits = _Limits(memory, folder, on_progress, on_followed, look_for_interrupt)
     return _answer(question, limits, start, checkpoint, resume)
 
@@ -266,6 +275,18 @@ def _question(
         symmetry=symmetry,
         reduction=reduction,
     )
+
+
+def _beginning(question: _Question, after: Schedule) -> tuple[AnyChoice, ...]:
+    """Return the run that a search is to begin with. Refused if that is none of its protocol and its processes."""
+    expected, found = ((each.protocol, each.processes) for each in (question.schedule, after))
+    if expected != found:
+        said = [f"`{name}` with {counted(number, 'process', 'processes')}" for name, number in (expected, found)]
+        raise Refused("after", None, f"expected a run of {said[0]}, found one of {said[1]}")
+    for place, choice in enumerate(after.choices, 1):
+        if not isinstance(choice, TRIED) or isinstance(choice, Lead):
+            raise Refused("after", f"step {place}", "expected a choice that moves one process, and cuts no link")
+    return after.choices
 
 
 def _refuse_unknown(switches: Switches, bounds: Bounds) -> None:
@@ -385,6 +406,9 @@ def _answer(
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:
         raise Refused("protocol", question.schedule.protocol, str(error)) from None
+    except CannotFollow as error:
+        reason = "expected a step that is possible within the bounds, and breaks nothing"
+        raise Refused("after", str(error), reason) from None
     if not _is_real(found, replayed):
         assert command_of(question.protocol.name) is not None, "the simulator does what was looked up"
         reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
@@ -520,7 +544,7 @@ def _exploration(question: _Question, found: _Result, replayed: Replay | None, s
     return Exploration(
         protocol=schedule.protocol,
         mutant=schedule.mutant,
-        bounds=question.bounds.in_words(),
+        bounds=question.bounds.in_words() + (f", after a run of {len(question.after)} steps" if question.after else ""),
         settings=(*system, *(f"{name} {value}" for name, value in values.items())),
         symmetry=shortest.space.symmetry is not None,
         reduction=shortest.space.reduced,

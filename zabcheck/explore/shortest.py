@@ -118,10 +118,10 @@ def shorter(
     look_for_interrupt: Callable[[], None] = lambda: None,
 ) -> ShortestResult:
     """Search for a run that breaks something in fewer steps than the `known` one, without partial-order reduction."""
-    levels = len(known) - 1
     unreduced = space(False)
+    levels = len(known) - 1 - len(unreduced.after)
     found = unreduced.explore(memory, on_progress, levels=levels, folder=folder, look_for_interrupt=look_for_interrupt)
-    return ShortestResult(found, levels if found.whole else found.tried, unreduced)
+    return ShortestResult(found, len(known) - 1 if found.whole else found.tried, unreduced)
 
 
 class NotTried(ValueError):

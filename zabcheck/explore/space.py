@@ -53,6 +53,14 @@ _LOOK = 4096
 """The number of states after which memory is looked at, and progress reported."""
 
 
+class CannotFollow(ValueError):
+    """The run that a search is to begin with cannot be: step `place` is not possible, or breaks something."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"step {place}")
+        self.place = place
+
+
 class Space:
     """All states of `protocol` within `bounds`, judged by `properties` (each one `judged_in_every_state`).
 
@@ -62,7 +70,8 @@ class Space:
     that, and is the function to call. `moments` False: the states of several processes at one moment do not matter, as
     they do to `liveness` and `rests`; then reduction leaves out more states, for some properties (not where errors of
     the modelled code end a run). `forgetful`: properties forget iterations that are left (`Monitored.leave`).
-    StepRaised if a process cannot start.
+    The first state is the one after the run `after`, which counts as used; CannotFollow from `explore` if that cannot
+    be. StepRaised if a process cannot start.
     """
 
     def __init__(
@@ -77,8 +86,11 @@ class Space:
         reduction: bool = False,
         moments: bool = True,
         forgetful: bool = False,
+        after: Sequence[AnyChoice] = (),
     ) -> None:
         self.bounds = bounds
+        self.after = tuple(after)
+        """The run that all runs of the search begin with."""
         can_reduce = protocol.commutes and (protocol.vote is not None or not bounds.snapshots)
         can_reduce = can_reduce and (protocol.hands_over is None or switches.sync == "atomic")
         self.reduced = (
@@ -115,7 +127,7 @@ class Space:
         which = protocol, quorums, switches, bounds, properties
         self._settings = settings_of(
             *which, symmetry=self._can_rename, reduction=self.reduced, moments=moments, forgetful=forgetful
-        )
+        ) | ({"after": repr(self.after)} if after else {})
 
     def _watch(self, exercised: Sequence[str]) -> None:
         """Make monitors that have seen nothing yet, and the tables that rely on them."""
@@ -189,7 +201,8 @@ class Space:
         while self._expanded < len(self.states) and self._depth != levels:
             for end in self._steps():
                 if end is not None:
-                    return self._result(self._depth + 1, *end, run_to(self, len(self.states) - 1)[0])
+                    choices = *self.after, *run_to(self, len(self.states) - 1)[0]
+                    return self._result(self._depth + 1, *end, choices)
                 interrupted = _came(look_for_interrupt)
                 if self._expanded - looked < _LOOK and not interrupted:
                     continue
@@ -223,7 +236,17 @@ class Space:
 
     def _begin(self) -> None:
         """Begin with the first state alone."""
-        self.states.begin(self.canonical((*self.local_states.start, 0, 0))[0])
+        self.states.begin(self._first())
+
+    def _first(self) -> Row:
+        """Return the first state, up to names unless that is the one after a run. CannotFollow if that cannot be."""
+        row: Row = (*self.local_states.start, 0, 0)
+        for place, choice in enumerate(self.after, 1):
+            found = self.successors.after(row, choice)
+            if found is None or self.monitors.broken[found[-1]] is not None:
+                raise CannotFollow(place)
+            row = found
+        return row if self.after else self.canonical(row)[0]
 
     def _begin_level(self) -> None:
         """Go on to the states found from the current level; or begin again, if monitors know too much by now."""
@@ -345,7 +368,7 @@ class Space:
     def _is_in_order(self, saved: Checkpoint) -> bool:
         """Return True if the tables and the states that were restored have the sizes and levels that the file says."""
         at, states = saved.position, self.states
-        first = self.canonical((*self.local_states.start, 0, 0))[0]
+        first = self._first()
         if self._sizes != saved.sizes or len(states) != saved.states or next(states.rows()) != first:
             return False
         start, end, depth = 0, 1, int(at.over)
@@ -408,7 +431,7 @@ class Space:
             transitions=self._transitions,
             depth=depth,
             whole=whole and broken is None and not raised,
-            tried=depth - 1 if tried is None else tried,
+            tried=len(self.after) + (depth - 1 if tried is None else tried),
             broken=broken,
             raised=raised,
             choices=choices,

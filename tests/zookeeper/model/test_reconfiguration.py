@@ -1,5 +1,6 @@
 """Configurations of ZooKeeper: a run for each thing that they decide, and what searches find and do not find."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from zabcheck.explore import Bounds, explore
 from zabcheck.invariants.quorums import quorums_of
 from zabcheck.protocols.base import StepRaised
 from zabcheck.search import swarm
-from zabcheck.search.run import Search
+from zabcheck.search.run import Search, replay_on
 from zabcheck.simulation import choices
+from zabcheck.simulation.schedule import load
 from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.reconfiguration import RECONFIGURATION
 from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
@@ -331,6 +333,26 @@ def test_an_observer_that_is_to_be_a_voter_counts_although_it_has_logged_nothing
     e.lead(4, 3, 5)
     e.do(choices.Request(4), choices.Settle(9))
     assert ("agreement" in e.broken()) is broken
+
+
+BEGUN = Path(__file__).parents[3] / "docs/examples/write-in-the-new-configuration.json"
+"""1 has a write acknowledged in {1,2,4}, which is active there; at 2 it is pending."""
+
+
+def test_explore_goes_on_where_a_write_is_acknowledged_and_finds_it_lost() -> None:
+    """R4 with four servers: 2 takes an epoch with 3, in vain; so its vote is greater than that of 1."""
+    begun = load(BEGUN.read_bytes(), str(BEGUN))
+    in_vain = [choices.Elect(2, 2), choices.Elect(3, 2), choices.Receive(2, 3), choices.Receive(3, 2)]
+    steps = (*begun.choices, *in_vain, choices.Receive(2, 3), choices.Elect(2, 2), choices.Elect(1, 2))
+    bounds = Bounds(processes=4, epochs=3, txns=2, timeouts=3, changes=("config 1,2,4",))
+    judged: Any = {"quorums": C, "bounds": bounds, "properties": ("primary integrity",), "reduction": False}
+    after = structs.replace(begun, choices=steps)
+    found = explore(RECONFIGURATION, switches=begun.switches, after=after, **judged)
+    assert (found.broken, found.steps, found.tried) == ("primary integrity", 39, 38)
+    assert found.counterexample is not None
+    repaired = structs.replace(found.counterexample.schedule, switches=structs.replace(begun.switches, epochs="both"))
+    verdicts = replay_on(RECONFIGURATION, repaired, RECONFIGURATION.properties).verdicts
+    assert [each.property for each in verdicts if each.status == "violated"] == []
 
 
 BOUNDS = Bounds(processes=3, epochs=1, txns=0, timeouts=0, changes=("config 1,2",))

@@ -460,6 +460,22 @@ def test_servers_that_get_a_longer_list_one_after_another_part_or_not(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("bug", "lost"), [("skipped-config", 2), ("old-config-epoch", 3)])
+def test_four_servers_are_enough_to_lose_writes(
+    reconfigured: Distribution, tmp_path: Path, bug: str, lost: int
+) -> None:
+    """What a new configuration has acknowledged is at no server any more."""
+    name = f"zookeeper-{bug}-four-servers.schedule.json"
+    schedule = decode((Path(__file__).parents[3] / "docs/examples" / name).read_bytes(), name)
+    tried = attempt(schedule, reconfigured, tmp_path / "run")
+    assert {"durability", "agreement", "primary integrity"} <= {*tried.judged.violated}
+    assert [match.issue.name for match in tried.judged.known] == [bug]
+    records = list(read(tmp_path / "run"))
+    acknowledged = sum(isinstance(each, Acknowledged) for each in records)
+    assert {len(each.nodes) for each in records if isinstance(each, Read)} == {acknowledged - lost}
+
+
+@pytest.mark.slow
 def test_two_groups_lead_one_epoch_if_the_leader_gets_the_longer_list_first(
     reconfigured: Distribution, tmp_path: Path
 ) -> None:

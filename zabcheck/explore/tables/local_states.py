@@ -45,7 +45,7 @@ from zabcheck.invariants.quorums import configuration_of
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.channels import NOBODY
-from zabcheck.simulation.choices import AnyChoice
+from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.content import of_disk
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
@@ -262,7 +262,10 @@ class LocalStates:
         leader = component.following
         before = links[leader - 1], NO_CONNECTION
         read = self.components.executed(number, choices.Receive(component.id, leader), 0, before)
-        return read is not None and self.components.processes[read.process].following != leader
+        if read is None:
+            return False
+        stays = self.components.link_bits[read.links[0]] & ACCEPTED  # a new connection to the same leader is not, yet
+        return self.components.processes[read.process].following != leader or not stays
 
     def _settled_with(self, component: LocalProcess, local_state: tuple[int, ...]) -> int:
         settled = self.components.protocol.settled
@@ -355,6 +358,24 @@ class LocalStates:
             found = self._move(Part(0, number, FREE, ORDINARY, executed), named, opened, links_to)
         self.singles[key] = found
         return found
+
+    def move(self, choice: Any, row: Sequence[int]) -> Move | None:
+        """Return a move that may not have to be tried; None if it is not enabled, or the bounds forbid it."""
+        mask, process = self.mask(row[-2]), choice.process
+        component, *opened = self.made_of[row[process - 1]]
+        links_to = [self.made_of[each][process] for each in row[: self._size]]
+        named, in_iteration = named_by(choice), self.following[row[process - 1]] > NOBODY
+        moving = self.alternatives.of(process, (Choice,), in_iteration).get(named or process, ())
+        for place, cost, number, _ in (each for each in moving if each[-1] == choice):
+            if (cost != FREE and not mask & cost) or (cost == CHANGE and not self._is_next(mask, choice)):
+                return None
+            requests = requests_in(row[-2]) if cost == REQUEST else 0
+            executed = self.components.executed(component, choice, requests, between(named, opened, links_to))
+            if executed is None or executed.epoch > self.bounds.epochs:
+                return None
+            part = Part(place, number, self.bounds.counted(cost), ORDINARY, executed)
+            return self._move(part, named, opened, links_to)
+        return None
 
     def _forbid(self, choice: int, process: int, before: Pair) -> None:
         """Record that the bound on epochs forbids this choice of this process, by number, with these links."""

@@ -178,6 +178,11 @@ class Successors:
             changed[-1] = self._monitors.after(changed[-1], move.events)
         return changed
 
+    def after(self, row: Row, choice: Any) -> Row | None:
+        """Return the state after a choice that moves one process; None if it is not possible, or its code raises."""
+        move = self._local_states.move(choice, row)
+        return None if move is None or move.raised else tuple(self._after(list(row), choice.process, move))
+
     # Joins.
 
     def _joined(self, row: list[int]) -> Iterator[Successor]:
