@@ -1,6 +1,6 @@
 """The arguments for configurations that change, each as a run (USENIX ATC 2012, put on the steps of DSN 2011).
 
-The text of the paper was not at hand: the steps R.4 to R.12 are those of `zabcheck.protocols.reconfiguration.steps`. C
+The text of the paper was not at hand: the steps R.0 to R.12 are those of `zabcheck.protocols.reconfiguration.steps`. C
 is the configuration of p1, p2 and p3, V the next one, Q(C) a quorum of C. Where a known bug shows what a step is for,
 the same choices are played with it, too.
 """
@@ -53,6 +53,51 @@ def _asked(process: int, value: str) -> tuple[AnyChoice, ...]:
 
 
 _ARGUMENTS = (
+    _Argument(
+        "atc-joiner",
+        "A process that joins counts once it has the history",
+        "R.0",
+        "p4 joins p1, which has committed x, and the change to a V with p4 is proposed before p4 has answered. It gets "
+        "the history first, the change behind it, and has both when it acknowledges.",
+        4,
+        (
+            *_led(2, 3),
+            *_asked(1, "x"),
+            choices.Elect(4, 1),
+            choices.Receive(1, 4),
+            choices.Receive(4, 1),
+            choices.Request(1, "config 1,2,4"),
+            choices.Settle(9),
+        ),
+        Outcome(
+            holds=("agreement", "invariant 1", "activation", "one chain"),
+            delivered=dict.fromkeys((1, 2, 4), "x⟨1,1⟩ config 1,2,4⟨1,2⟩"),
+        ),
+        "joiner-acks-early",
+        "The change is proposed to p4 before it has the history. It accepts the change, and nothing before it.",
+        Outcome(violated="invariant 1", judged_by=("invariant 1",)),
+    ),
+    _Argument(
+        "atc-activation",
+        "A configuration is active once its change is delivered",
+        "R.5",
+        "V has p1, p2 and p4, and the change reaches nobody but p1, its leader. It is committed nowhere, so V is "
+        "active nowhere: p4, which p1 might tell of it, and p2 and p3 go on in C.",
+        4,
+        (
+            *_led(2, 4),
+            choices.Hold(1, 2, "PROPOSE"),
+            choices.Hold(1, 4, "PROPOSE"),
+            *_asked(1, "config 1,2,4"),
+            choices.Lead(2, (3,)),
+            choices.Settle(9),
+            *_asked(2, "y"),
+        ),
+        Outcome(holds=("agreement",), delivered={1: "", 2: "y⟨2,1⟩", 3: "y⟨2,1⟩", 4: ""}),
+        "activate-on-ack",
+        "p1 activates V as soon as it has accepted the change itself. Nobody else has.",
+        Outcome(violated="activation", judged_by=("activation",)),
+    ),
     _Argument(
         "atc-both-quorums",
         "A change takes a quorum of each configuration",
