@@ -21,6 +21,10 @@ from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.reconfiguration import RECONFIGURATION
+from zabcheck.protocols.switches import completed
+from zabcheck.search.run import schedule_of
+from zabcheck.simulation import choices
+from zabcheck.simulation.simulator import Simulator
 from zabcheck.zookeeper.model.reconfiguration import RECONFIGURATION as ZOOKEEPER
 from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
 
@@ -237,3 +241,22 @@ def test_what_it_does_not_know_is_refused(protocol: str, how: dict[str, Any], re
     with pytest.raises(Refused) as refused:
         explore(protocol, **how)
     assert reason in str(refused.value)
+
+
+def test_four_processes_lose_a_write_where_the_old_configuration_alone_is_asked() -> None:
+    """2 takes epoch 2 with 3 alone; explore goes on from there, and finds the shortest end."""
+    mutant, switches = "discover-in-old-only", completed(COARSE, RECONFIGURATION.switches)
+    protocol, quorums = mutated(NAME, mutant), quorums_of("config 1,2,3", 4)
+    run = Simulator(protocol, 4, lambda _: None, quorums=quorums, switches=switches)
+    taken: list[choices.Choice] = [choices.Elect(1, 1), choices.Elect(2, 1), choices.Settle(9)]
+    taken += [choices.Request(1, "config 1,2,4"), choices.Receive(2, 1), choices.Receive(1, 2), choices.Elect(4, 1)]
+    taken += [choices.Receive(1, 4), choices.Receive(4, 1)] * 3 + [choices.Receive(1, 4), choices.Request(1)]
+    taken += [choices.Receive(4, 1), choices.Receive(4, 1), choices.Receive(1, 4), choices.Elect(2, 2)]
+    taken += [choices.Elect(3, 2), choices.Receive(2, 3), choices.Receive(3, 2), choices.Receive(2, 3)]
+    taken += [choices.Elect(2, 2), choices.Elect(1, 2)]
+    for each in taken:
+        run.execute(each)
+    begun = schedule_of(NAME, mutant, 4, run.executed, quorums=quorums.name, switches=switches)
+    judged: Any = {"quorums": quorums.name, "properties": ["primary integrity"], "reduction": False, "after": begun}
+    told = explore(NAME, mutant=mutant, bounds=Bounds(4, 3, 2, 3, changes=("config 1,2,4",)), **judged)
+    assert (told.broken, told.steps, told.tried) == ("primary integrity", 34, 33)
