@@ -62,6 +62,7 @@ ARCHIVED = {
     "zookeeper-two-lists": "two-lists-3.9.5",
     "zookeeper-missed-activation": "missed-activation-3.9.5",
     "zookeeper-promoted-observer": "promoted-observer-3.8.0",
+    "zookeeper-observer-counted": "observer-counted-3.8.0",
     "zookeeper-nobody-designated": "nobody-designated-3.9.5",
 }
 """For pages in docs/examples, with schedules of these names: recordings, and logs without what tells of the machine."""

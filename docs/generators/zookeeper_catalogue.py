@@ -125,6 +125,7 @@ RECORDED: dict[str, dict[str, str]] = {
     "pending-config": {},
     "skipped-config": {},
     "old-config-epoch": {},
+    "observer-counted": {},
     "nobody-designated": {},
     "unwritten-config": {},
     "two-lists": {},

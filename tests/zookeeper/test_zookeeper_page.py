@@ -68,6 +68,7 @@ def test_bugs_without_a_run_of_the_model_are_told() -> None:
         "two-lists",
         "missed-activation",
         "promoted-observer",
+        "observer-counted",
         "nobody-designated",
     ]
     assert len(KEPT_CHANCES) == len(PAGES) - len(left_out) - 1

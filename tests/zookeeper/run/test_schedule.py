@@ -89,7 +89,6 @@ def test_the_examples_of_the_documentation_are_schedules() -> None:
         [
             *(file.name for file in SCHEDULES.iterdir()),
             "zookeeper-lost-write-found.schedule.json",
-            "zookeeper-observer-counted.schedule.json",
             "zookeeper-old-config-epoch-four-servers.schedule.json",
             "zookeeper-one-list-after-another.schedule.json",
             "zookeeper-skipped-config-four-servers.schedule.json",

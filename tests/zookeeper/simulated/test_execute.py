@@ -394,6 +394,7 @@ def test_a_configuration_that_is_not_committed_parts_an_ensemble(reconfigured: D
     [
         ("skipped-config", "agreement"),
         ("old-config-epoch", "durability"),
+        ("observer-counted", "final agreement"),
         ("nobody-designated", "local primary order"),
     ],
 )

@@ -1,6 +1,6 @@
 """Signs, in packets, of reconfigurations that decide too little."""
 
-from zabcheck.zookeeper.recording.records import AnyRecord, LoggedTxn, Passed, Sent
+from zabcheck.zookeeper.recording.records import AnyRecord, LoggedTxn, Passed, Sent, Started
 from zabcheck.zookeeper.trace.configurations import RECONFIG, notes_on_configurations
 
 CONFIG = "config"
@@ -11,6 +11,9 @@ def told(*packets: str) -> list[str]:
     """Return the notes on packets such as "1>2 NEWLEADER 2:0"; one that ends with "lost" does not arrive."""
     records: list[AnyRecord] = []
     for number, words in enumerate(packets):
+        if words.startswith("start"):
+            records.append(Started(0, int(words.removeprefix("start ")), 1))
+            continue
         link, kind, zxid, *lost = words.split()
         sender, receiver = map(int, link.split(">"))
         epoch, counter = map(int, zxid.split(":"))
@@ -35,3 +38,14 @@ def test_an_epoch_that_one_server_takes_and_another_one_leads() -> None:
     assert told("1>2 config 1:4", *led) == taken
     assert told(*led) == [], "without a reconfiguration"
     assert told("1>2 config 1:4", *led, "2>3 UPTODATE 0:0") == []
+
+
+def test_an_observer_that_counts_and_has_logged_nothing() -> None:
+    synchronised = "1>4 OBSERVERINFO 1:0", "1>2 config 1:5", "1>4 PROPOSAL 1:5", "1>4 NEWLEADER 2:0", "4>1 ACK 2:0"
+    counted = ["server 4: it acknowledged NEWLEADER as an observer that was sent ⟨1,5⟩, and goes on from ⟨1,4⟩"]
+    for later in ("4>3 ACKEPOCH", "4>3 DIFF", "4>3 SNAP"):
+        assert told(*synchronised, f"{later} 1:4") == counted
+        assert told(*synchronised, f"{later} 1:5") == []
+        assert told(*synchronised, "start 4", f"{later} 1:4") == [], "it may have lost it by a crash"
+        assert told(*synchronised[:-1], f"{later} 1:4") == [], "it has not acknowledged"
+    assert told(synchronised[0].replace("OBSERVER", "FOLLOWER"), *synchronised[1:], "4>3 DIFF 1:4") == []

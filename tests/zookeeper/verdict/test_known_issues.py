@@ -11,6 +11,7 @@ from zabcheck.zookeeper.trace.notes import (
     ActivationMissed,
     CameBack,
     ConfigurationSkipped,
+    CountedNotLogged,
     CutAboveSnapshot,
     CutRecordKept,
     EpochTakenTwice,
@@ -391,7 +392,7 @@ def test_versions_are_compared_by_their_numbers() -> None:
 
 def test_each_issue_is_named_once_and_its_versions_ascend() -> None:
     keys = [issue.key for issue in ISSUES if issue.has_number]
-    assert len(keys) == len(ISSUES) - 17
+    assert len(keys) == len(ISSUES) - 18
     assert all(issue.key == NO_NUMBER for issue in ISSUES[len(keys) :])
     assert len({issue.name for issue in ISSUES}) == len(ISSUES)
     assert len({issue.title for issue in ISSUES}) == len(ISSUES)
@@ -550,7 +551,9 @@ def test_a_configuration_that_is_activated_before_it_is_committed() -> None:
 
 def test_a_configuration_that_is_skipped_and_an_epoch_of_the_one_before() -> None:
     skipped, taken = ConfigurationSkipped(2, Zxid(1, 4), Zxid(1, 6)), EpochTakenTwice(2, 2, 5)
-    for note, name in ((skipped, "skipped-config"), (taken, "old-config-epoch")):
+    counted = CountedNotLogged(4, Zxid(1, 7), Zxid(1, 6))
+    named = (skipped, "skipped-config"), (taken, "old-config-epoch"), (counted, "observer-counted")
+    for note, name in named:
         assert [(found.issue.name, found.why) for found in recognise("3.9.5", (), notes=(note,))] == [
             (name, note.words())
         ]

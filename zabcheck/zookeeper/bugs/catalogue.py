@@ -395,6 +395,14 @@ BUGS = (
         "none is known; reconfigure only while every server, old and new, is connected and up to date",
     ),
     Bug(
+        "observer-counted",
+        "zookeeper-observer-counted",
+        "the leader is lost while a configuration is proposed that makes observers voters; one of them counts for the "
+        "next leader, and is cut off from it before it has come back as a voter; then two voters are lost",
+        "acknowledged writes: they are cut off, or one server keeps them in memory; servers differ",
+        "none is known; make observers voters one at a time, and only while every server is connected and up to date",
+    ),
+    Bug(
         "nobody-designated",
         "zookeeper-nobody-designated",
         "a reconfiguration removes all servers but the leader, and gives that one another port for its followers",

@@ -237,6 +237,16 @@ class EpochTakenTwice(ServerNote, frozen=True):
         )
 
 
+class CountedNotLogged(ServerNote, frozen=True):
+    """The server acknowledged NEWLEADER as an observer that was sent `zxid`, and not restarted, ends at `has`."""
+
+    zxid: Zxid
+    has: Zxid
+
+    def says(self) -> str:
+        return f"it acknowledged NEWLEADER as an observer that was sent {self.zxid}, and goes on from {self.has}"
+
+
 class MemoryUnknown(ServerNote, frozen=True):
     """An election names `zxid` as the end of the memory, of unknown origin."""
 

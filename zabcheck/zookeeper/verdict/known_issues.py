@@ -337,6 +337,13 @@ ISSUES: tuple[KnownIssue, ...] = (
         has_number=False,
     ),
     KnownIssue(
+        "observer-counted",
+        "an observer that is to be a voter counts for NEWLEADER, although it has logged nothing",
+        (("3.5.10", "3.6.0"), ("3.6.2", None)),
+        signatures.counts_an_observer_that_has_logged_nothing,
+        has_number=False,
+    ),
+    KnownIssue(
         "nobody-designated",
         "a leader that alone acknowledged a configuration, which has it at another address, finds nobody to lead on",
         (("3.5.0", None),),

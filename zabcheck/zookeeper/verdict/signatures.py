@@ -12,6 +12,7 @@ from zabcheck.zookeeper.trace.notes import (
     ActivationMissed,
     CameBack,
     ConfigurationSkipped,
+    CountedNotLogged,
     CutAboveSnapshot,
     CutRecordKept,
     EpochTakenTwice,
@@ -467,6 +468,14 @@ def sees_a_configuration_behind_one_that_it_skipped(evidence: Evidence) -> str |
 def takes_an_epoch_with_the_active_configuration(evidence: Evidence) -> str | None:
     """Leader.getEpochToPropose and waitForEpochAck ask for a quorum of the active configuration only."""
     return _note(evidence, EpochTakenTwice)
+
+
+def counts_an_observer_that_has_logged_nothing(evidence: Evidence) -> str | None:
+    """Leader.waitForNewLeaderAck asks if who acknowledges is a voter of the pending configuration; an observer may be.
+
+    Learner.syncWithLeader logs at NEWLEADER for a follower only, and at UPTODATE the observer leaves.
+    """
+    return _note(evidence, CountedNotLogged)
 
 
 def finds_nobody_to_designate(evidence: Evidence) -> str | None:
