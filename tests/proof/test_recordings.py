@@ -33,6 +33,7 @@ RECORDINGS = {
     "old-config-epoch-3.9.5": (115, "f.2.1", "packet 515", "initial history accepted", "primary integrity", -89),
     "two-lists-3.9.5": (69, "l.1.2", "server-1.1.log:431", "not choosable", "primary integrity", 35),
     "promoted-observer-3.8.0": (99, "f.2.1", "packet 343", "delivered is a prefix", "total order", 11),
+    "observer-counted-3.8.0": (112, "f.1.2", "server-4.0.log:1546", "not choosable", "primary integrity", 34),
     "nobody-designated-3.9.5": (55, "f.3.3", "server-3.0.log:232", "delivered is a prefix", "agreement", 0),
     "unwritten-config-3.9.5": (237, "f.2.1", "packet 461", "initial history accepted", "epoch uniqueness", -184),
     "stale-log-3.9.5": (96, "f.2.1", "packet 149", "initial history accepted", "total order", 14),
