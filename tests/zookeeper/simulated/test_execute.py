@@ -465,7 +465,7 @@ def test_servers_that_get_a_longer_list_one_after_another_part_or_not(
 def test_four_servers_are_enough_to_lose_writes(
     reconfigured: Distribution, tmp_path: Path, bug: str, lost: int
 ) -> None:
-    """What a new configuration has acknowledged is at no server any more."""
+    """Writes that the new configuration has acknowledged are at no server any more."""
     name = f"zookeeper-{bug}-four-servers.schedule.json"
     schedule = decode((Path(__file__).parents[3] / "docs/examples" / name).read_bytes(), name)
     tried = attempt(schedule, reconfigured, tmp_path / "run")
