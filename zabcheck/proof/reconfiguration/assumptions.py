@@ -121,11 +121,11 @@ def one_epoch_is_the_first() -> Formula:
 
 @assumption
 def one_commitment_is_the_first() -> Formula:
-    """Among the epochs that committed something at or behind u, and have u in their history, one is the first."""
+    """Among the epochs that committed something behind u, and have u in their history, one is the first."""
     s = Configured()
 
     def behind(e: Epoch, t: Transaction, u: Transaction) -> Formula:
-        return s.committed(e, t) & s.history(e, u) & (u <= t)
+        return s.committed(e, t) & s.history(e, u) & (u < t)
 
     def first(d: Epoch, v: Transaction, u: Transaction) -> Formula:
         return behind(d, v, u) & every(lambda g, x: behind(g, x, u) >> (d <= g), Epoch, Transaction)

@@ -44,9 +44,21 @@ def committed_in_the_history(s: Configured, e: Epoch, t: Transaction) -> Formula
 
 
 @claim
+def committed_now_or_before(s: Configured, e: Epoch, t: Transaction, u: Transaction) -> Formula:
+    """What comes before a committed transaction is committed in that epoch, or comes before one of an earlier epoch."""
+
+    def earlier(d: Epoch, v: Transaction) -> Formula:
+        return (d < e) & s.committed(d, v) & s.history(d, u) & (u < v)
+
+    before = s.committed(e, t) & s.history(e, u) & (u < t)
+    committed = some(lambda d: (d <= e) & s.committed(d, u), Epoch)
+    return before >> (committed | some(earlier, Epoch, Transaction))
+
+
+@claim
 def earlier_were_committed(s: Configured, e: Epoch, t: Transaction, u: Transaction) -> Formula:
     """With a transaction all before it is committed, in the same epoch or in an earlier one."""
-    return (s.committed(e, t) & s.history(e, u) & (u <= t)) >> some(lambda d: (d <= e) & s.committed(d, u), Epoch)
+    return (s.committed(e, t) & s.history(e, u) & (u < t)) >> some(lambda d: (d <= e) & s.committed(d, u), Epoch)
 
 
 @claim
@@ -54,6 +66,16 @@ def committed_behind_its_change(s: Configured, e: Epoch, t: Transaction) -> Form
     """The first configuration, or one that is committed by then, governs what is committed."""
     made = some(lambda d, u: makes(u, under(t)) & (d <= e) & s.committed(d, u), Epoch, Transaction)
     return s.committed(e, t) >> (same(under(t), FIRST) | made)
+
+
+@claim
+def lost_has_an_earlier_one(s: Configured, e: Epoch, f: Epoch, t: Transaction) -> Formula:
+    """A committed transaction that a later initial history lacks is not the first: the change before it is lacking."""
+
+    def earlier(d: Epoch, u: Transaction) -> Formula:
+        return (u < t) & (d < f) & s.committed(d, u) & ~s.initial(f, u)
+
+    return (s.committed(e, t) & s.opened(f) & (e < f) & ~s.initial(f, t)) >> some(earlier, Epoch, Transaction)
 
 
 @claim
@@ -89,8 +111,10 @@ CONSEQUENCES = (
     one_leader,
     initial_was_broadcast,
     committed_in_the_history,
+    committed_now_or_before,
     earlier_were_committed,
     committed_behind_its_change,
+    lost_has_an_earlier_one,
     committed_survives,
     first_behind_unopened_left,
     unopened_is_dead,

@@ -213,8 +213,7 @@ _OF_PROPERTIES = {
         "initial is earlier",
         "proposed in its epoch",
     ),
-    "earlier were committed": (
-        "one commitment is the first",
+    "committed now or before": (
         "opened have a base",
         "one base",
         "bases are known",
@@ -223,14 +222,16 @@ _OF_PROPERTIES = {
         "last change governs",
         "logs match",
     ),
+    "earlier were committed": ("one commitment is the first", "committed now or before"),
     "committed behind its change": ("change comes before", "committed in the history", "earlier were committed"),
-    "committed survives": (
-        "one lost is the first",
+    "lost has an earlier one": (
         "committed behind its change",
         "committed by a quorum",
+        "committed in the history",
         "accepted in the epoch",
         "not choosable",
     ),
+    "committed survives": ("one lost is the first", "lost has an earlier one"),
     "first behind unopened left": (
         "opened have a base",
         "opened by leaders",
