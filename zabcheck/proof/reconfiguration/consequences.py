@@ -45,7 +45,7 @@ def committed_in_the_history(s: Configured, e: Epoch, t: Transaction) -> Formula
 
 @claim
 def committed_now_or_before(s: Configured, e: Epoch, t: Transaction, u: Transaction) -> Formula:
-    """What comes before a committed transaction is committed in that epoch, or comes before one of an earlier epoch."""
+    """A transaction before a committed one is committed in that epoch, or comes before one of an earlier epoch."""
 
     def earlier(d: Epoch, v: Transaction) -> Formula:
         return (d < e) & s.committed(d, v) & s.history(d, u) & (u < v)

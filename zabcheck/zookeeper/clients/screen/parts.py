@@ -35,7 +35,6 @@ class Part(Struct, frozen=True, array_like=True):
 R = TypeVar("R")
 _BY_LINE = itemgetter(0)
 decode_part = Decoder(Part).decode
-decode_tables = Decoder(list[Packed]).decode
 
 
 def packed(table: Table, values: Mapping[str, Sequence[str]]) -> Packed:
