@@ -10,6 +10,7 @@ from tests.search.walk import Walk
 from tests.simulation.chatter import Chat, connected, dropped
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.protocols.base import Message, Protocol
+from zabcheck.protocols.switches import LETTER, Switches
 from zabcheck.simulation.choices import (
     Choice,
     Crash,
@@ -33,6 +34,7 @@ from zabcheck.simulation.choices import (
     Wake,
 )
 from zabcheck.simulation.simulator import Simulator
+from zabcheck.zookeeper.model.reconfiguration.switches import ReconfigurationSwitches
 from zabcheck.zookeeper.model.votes import Notification
 
 
@@ -180,6 +182,12 @@ def test_nothing_is_held_that_there_is_not() -> None:
     assert chat.do(Hold(2, 1, "PROPOSE"), Hold(2, 1, "say"), Hold(2, 2, "SAY")) == [False] * 3
 
 
+RUNS: dict[str, list[tuple[Switches, tuple[int, ...]]]] = {
+    "zookeeper-reconfiguration": [(LETTER, (1, 2, 3)), (ReconfigurationSwitches(outsiders="observers"), (1, 2))]
+}
+"""By protocol: the switches and first members of the runs in which each message is sent, if one run is not enough."""
+
+
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=lambda protocol: protocol.name)
 def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
     """Each has one name, which is that of no other, and the one that a report shows."""
@@ -187,21 +195,23 @@ def test_every_message_of_a_protocol_can_be_held(protocol: Protocol) -> None:
     assert set(protocol.kinds) == on_connections
     assert len(set(protocol.kinds.values())) == len(protocol.kinds)
     shown: dict[str, str] = {}
-    simulator = Simulator(
-        structs.replace(protocol, show=lambda m: (protocol.kinds[type(m)], protocol.show(m)[0])),
-        3,
-        lambda event: shown.update({event.kind: event.text} if isinstance(event, Send) else {}),
-        quorums=Configuration(3, (1, 2, 3)) if protocol.environment.configurations else None,
-        network=True,
-    )
-    walk = Walk(simulator, 1)
-    turns: list[Choice] = [Run(p, thread) for p in simulator.ids for thread in protocol.threads(simulator.switches)]
-    if protocol.environment.configurations:
-        turns += [Request(process, "config 1,2,3") for process in simulator.ids]
-    for _ in range(4000):
-        walk.step()
-        for turn in turns:
-            simulator.execute(turn)
+    for switches, members in RUNS.get(protocol.name, [(LETTER, (1, 2, 3))]):
+        simulator = Simulator(
+            structs.replace(protocol, show=lambda m: (protocol.kinds[type(m)], protocol.show(m)[0])),
+            3,
+            lambda event: shown.update({event.kind: event.text} if isinstance(event, Send) else {}),
+            quorums=Configuration(3, members) if protocol.environment.configurations else None,
+            switches=switches,
+            network=True,
+        )
+        walk = Walk(simulator, 1)
+        turns: list[Choice] = [Run(p, thread) for p in simulator.ids for thread in protocol.threads(simulator.switches)]
+        if protocol.environment.configurations:
+            turns += [Request(process, "config 1,2") for process in simulator.ids]
+        for _ in range(4000):
+            walk.step()
+            for turn in turns:
+                simulator.execute(turn)
     assert {name: name for name in protocol.kinds.values()} == shown
 
 

@@ -306,6 +306,9 @@ DEFECTS = {
 """The defects by name, as `--switch defects=` has them."""
 OUTSIDE = {
     "1653": "a server that does not start loses nothing: here it starts",
+    "1784": "it is about configurations that change",
+    "2172": "it is about configurations that change",
+    "2959": "it is about configurations that change",
     "3104": "it is about the data of nodes: a snapshot that has more than its zxid says",
     "4311": "it needs a disk that fails, and writes here do not",
     "4394": "it breaks liveness alone: a follower leaves again and again",
