@@ -218,8 +218,8 @@ def explore(
         "change": change,
         "quorums": quorums,
         "switch": switch,
+        "after": after,
     }
-    question["after"] = after
     with (
         _refused(certify),
         bad_input_for(CheckpointError, "--checkpoint "),

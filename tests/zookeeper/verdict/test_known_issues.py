@@ -1,8 +1,11 @@
 """Each signature: a run that looks like the issue, and one that nearly does."""
 
+from pathlib import Path
+
 import pytest
 from msgspec import structs
 
+from docs.generators.zookeeper import extracted
 from invariants import Zxid
 from tests.zookeeper.notation import BROADCAST, records
 from tests.zookeeper.recordings import zxid
@@ -23,6 +26,7 @@ from zabcheck.zookeeper.trace.notes import (
     SnapshotTakenOver,
 )
 from zabcheck.zookeeper.trace.sources import LogPlace
+from zabcheck.zookeeper.verdict import judge as judgement
 from zabcheck.zookeeper.verdict.findings import Ahead, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
 from zabcheck.zookeeper.verdict.signatures import (
@@ -557,6 +561,12 @@ def test_a_configuration_that_is_skipped_and_an_epoch_of_the_one_before() -> Non
         assert [(found.issue.name, found.why) for found in recognise("3.9.5", (), notes=(note,))] == [
             (name, note.words())
         ]
+
+
+def test_an_observer_that_counted_is_not_taken_for_one_that_is_shut_down_in_part(tmp_path: Path) -> None:
+    """3.8.0 has both bugs, and in both a server goes on from before its ACK of NEWLEADER."""
+    judged = judgement.judge(extracted("observer-counted-3.8.0", tmp_path))
+    assert [found.issue.name for found in judged.known] == ["observer-counted"]
 
 
 def test_a_leader_that_finds_nobody_to_lead_on() -> None:

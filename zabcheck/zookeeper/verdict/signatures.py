@@ -244,7 +244,9 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
 
     If that was before UPTODATE, memory is not even brought up to the log: the server says less than it acknowledged, is
     sent the same once more, and logs that twice. If an observer becomes a voter, it has in memory what its log lacks.
+    An observer that counted at NEWLEADER forgets for another reason.
     """
+    counted = {each.server for each in _noted(evidence, CountedNotLogged)}
     lags = (
         f"server {each.server} goes on from before its ACK of NEWLEADER (packet {each.contradicts.packet}), "
         "and was not started again since"
@@ -258,7 +260,7 @@ def is_shut_down_in_part(evidence: Evidence) -> str | None:
         f"server {each.server} has acknowledged a history up to {each.had}, and tells of {each.told}, without having "
         "been started again"
         for each in evidence.forgot
-        if not each.restarted
+        if not each.restarted and each.server not in counted
     )
     observed = (each.words() for each in _noted(evidence, InformedNotLogged) if each.logs)
     return _has_more(evidence, "DIFF", "SNAP") or _first(lags) or _first(behind) or _first(observed)
