@@ -1,10 +1,13 @@
 """Rules for all tests: no run leaves anything that another finds, none is timed, and what is collected stays.
 
-A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many.
+A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many, among them
+constants of zabcheck's modules. With few, to read all modules for them takes longer than it is worth.
 
 The garbage collector rests while pytest collects, and all of that is old afterwards: thousands of tests and their
 modules live until the end. What is old is gone through only if very much is made, and not five times at the end, as
 pytest would have it: all tests together leave little that only the collector can free.
+
+A worker tells the process that distributes the tests of one that passes only once: xdist would send six messages.
 
 In the normal tier one worker runs all tests of a file. They share fixtures, imports and caches, which each worker would
 make for itself otherwise. A file of the slow tier may take as long as half of that tier, so its tests are distributed.
@@ -14,12 +17,13 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from zabcheck.protocols import adapter
 
@@ -31,6 +35,30 @@ ALIKE = settings(database=None, deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("normal", ALIKE, max_examples=20)
 settings.register_profile("thorough", ALIKE, max_examples=150)
 settings.load_profile("normal")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "not slow" in config.option.markexpr:
+        providers._get_local_constants = lambda: providers._local_constants
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    for plugin in session.config.pluginmanager.get_plugins():
+        if hasattr(plugin, "sendevent"):  # that of a worker
+            plugin.sendevent = _without_what_goes_without_saying(plugin.sendevent)
+
+
+def _without_what_goes_without_saying(send: Callable[..., None]) -> Callable[..., None]:
+    def send_rest(name: str, **told: Any) -> None:
+        if name == "testreport":
+            if told["data"]["when"] != "call" and told["data"]["outcome"] == "passed":
+                return
+        elif name in ("logstart", "logfinish"):
+            return
+        send(name, **told)
+
+    return send_rest
 
 
 def pytest_collection_finish() -> None:

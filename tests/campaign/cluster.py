@@ -14,9 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
-import pyspark
-
-SPARK = Path(pyspark.__file__).parent
+SPARK = Path(sysconfig.get_path("purelib")) / "pyspark"
 START = 90
 """The time that a process may take to come up, in seconds."""
 _QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"

@@ -4,7 +4,6 @@ import socket
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.cli.conftest import Command
 
@@ -14,7 +13,7 @@ EXPECTED = "expected local[N], spark://HOST:PORT, sc://HOST, k8s://URL or yarn"
 @pytest.fixture(autouse=True)
 def _no_session_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the session: other tests may have started one in this process, which would be taken."""
-    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Parquet files that are no traces: one line that says where, and what was expected."""
 
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO
 from random import Random
 from typing import Any
@@ -17,8 +18,13 @@ from tests.invariants.columns import assert_agrees, opened, parquet_of, table_of
 
 SOUND = whole([*broadcasts(1, 1, A, B), *deliveries(1, A, B), *deliveries(2, A, B)], "global", processes=3)
 """Eight lines."""
-TABLE = table_of([SOUND] * 4)
 BATCHES = (3, 8, 11, 1000)
+
+
+@cache
+def four_runs() -> pa.Table:
+    """Four runs of eight lines. pyarrow loads pandas to make it, so no other worker does than the one that needs it."""
+    return table_of([SOUND] * 4)
 
 
 def said(file: Callable[[], File], batch: int = 1 << 16) -> str:
@@ -33,7 +39,7 @@ def said(file: Callable[[], File], batch: int = 1 << 16) -> str:
 
 def table(**columns: Any) -> pa.Table:
     """Four runs of eight lines, with other columns."""
-    found = TABLE
+    found = four_runs()
     for name, values in columns.items():
         place = SCHEMA.names.index(name)
         field = SCHEMA.field(name).with_nullable(True)
@@ -42,7 +48,7 @@ def table(**columns: Any) -> pa.Table:
 
 
 def altered(name: str, row: int, value: Any) -> pa.Table:
-    values = TABLE[name].to_pylist()
+    values = four_runs()[name].to_pylist()
     values[row] = value
     return table(**{name: values})
 
@@ -119,15 +125,15 @@ def test_a_row_that_does_not_fit_is_named(name: str, row: int, value: Any, expec
 )
 def test_rows_have_their_order(rows: list[int], expected: str) -> None:
     for batch in BATCHES:
-        assert said(lambda: File(parquet_of(TABLE.take(pa.array(rows, pa.int64()))), "x.parquet"), batch).startswith(
-            expected
-        )
+        assert said(
+            lambda: File(parquet_of(four_runs().take(pa.array(rows, pa.int64()))), "x.parquet"), batch
+        ).startswith(expected)
 
 
 def in_other_places(*kinds: str) -> pa.Table:
     """A run with lines of these kinds, each as it stands in the sound one."""
     places = {"header": 0, "broadcast": 1, "deliver": 3, "end": 7}
-    taken = TABLE.take(pa.array([places[kind] for kind in kinds]))
+    taken = four_runs().take(pa.array([places[kind] for kind in kinds]))
     return taken.set_column(1, SCHEMA.field("seq"), pa.array(range(1, len(kinds) + 1), pa.int64()))
 
 
@@ -160,12 +166,12 @@ def test_quorums_are_looked_at_where_they_matter() -> None:
 
 @pytest.mark.parametrize("name", SCHEMA.names)
 def test_every_column_is_needed_with_its_type(name: str) -> None:
-    assert said(lambda: File(parquet_of(TABLE.drop_columns([name])), "x.parquet")) == (
+    assert said(lambda: File(parquet_of(four_runs().drop_columns([name])), "x.parquet")) == (
         f"column `{name}`: expected one of {SCHEMA.field(name).type}, found none"
     )
     place = SCHEMA.names.index(name)
     other = BytesIO()
-    pq.write_table(TABLE.set_column(place, name, pa.array([1.5] * len(TABLE))), other)
+    pq.write_table(four_runs().set_column(place, name, pa.array([1.5] * len(four_runs()))), other)
     assert said(lambda: File(other, "x.parquet")) == (
         f"column `{name}`: expected {SCHEMA.field(name).type}, found double"
     )
@@ -173,7 +179,7 @@ def test_every_column_is_needed_with_its_type(name: str) -> None:
 
 @pytest.mark.parametrize("kept", [pa.dictionary(pa.int32(), pa.string()), pa.large_string()], ids=str)
 def test_other_columns_their_order_and_how_text_is_kept_do_not_matter(kept: pa.DataType) -> None:
-    shuffled = TABLE.select(SCHEMA.names[::-1]).append_column("more", pa.array(range(len(TABLE))))
+    shuffled = four_runs().select(SCHEMA.names[::-1]).append_column("more", pa.array(range(len(four_runs()))))
     for name in ("event", "value", "rest"):
         place = shuffled.schema.get_field_index(name)
         shuffled = shuffled.set_column(place, name, shuffled[name].cast(kept))
@@ -182,13 +188,15 @@ def test_other_columns_their_order_and_how_text_is_kept_do_not_matter(kept: pa.D
 
 def test_other_ways_to_write_the_same_table_do_not_matter() -> None:
     file = BytesIO()
-    pq.write_table(TABLE, file, compression="none", use_dictionary=False, data_page_version="2.0", row_group_size=5)
+    pq.write_table(
+        four_runs(), file, compression="none", use_dictionary=False, data_page_version="2.0", row_group_size=5
+    )
     assert_agrees(File(file, "x.parquet").judge(PROPERTIES.values(), 9), verdicts_of([SOUND] * 4))
 
 
 def test_a_damaged_file_ends_in_one_line_or_is_read() -> None:
     """Whatever bytes are altered or cut off."""
-    data = parquet_of(TABLE).getvalue()
+    data = parquet_of(four_runs()).getvalue()
     refused = 0
     for seed in range(300):
         rng = Random(seed)

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from tests.campaign.report.campaigns import REPORT
 from zabcheck.campaign.findings import ERROR
-from zabcheck.campaign.report import plots, sheets
+from zabcheck.campaign.report import sheets
 from zabcheck.campaign.results import BrokenRow
 from zabcheck.cli.campaign.report import outcome
 
@@ -57,5 +57,3 @@ def test_one_of_a_thing_is_said_in_the_singular() -> None:
     few = structs.replace(REPORT.tables, saturation=[structs.replace(end, part_runs=1)])
     said = sheets.saturation(structs.replace(REPORT, tables=few))
     assert "new in 1 more run (Good, Turing)" in {row[0].text for row in said.rows}
-    drawn = plots.growth([structs.replace(REPORT.tables.growth[0], runs=1, states=1, goals=1)])
-    assert "After 1 run 1 abstract state and 1 goal were reached." in drawn

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -20,13 +21,18 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, decode
 from zabcheck.zookeeper.run.search import Attempt
-from zabcheck.zookeeper.verdict.judge import judge
+from zabcheck.zookeeper.verdict.judge import Judged, judge
 
 LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
 HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
-LOST, SOUND = judge(LOST_WRITE), judge(HEALTHY)
 NOWHERE = Distribution("3.8.0", Path("java"), "")
 LONG = 60
+
+
+@cache
+def as_judged(recording: Path) -> Judged:
+    return judge(recording)
+
 
 Executed = Callable[[EnsembleSchedule], str]
 """Says what an execution comes to: "lost", "sound", "failed" (the ensemble) or "Ctrl-C"."""
@@ -42,7 +48,7 @@ def executes(monkeypatch: pytest.MonkeyPatch, comes_to: Executed) -> list[str]:
         folder.mkdir(parents=True)
         (folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
         (folder / "executed").write_text(f"{len(came)}")
-        judged = (LOST if came[-1] == "lost" else SOUND)._replace(folder=folder)
+        judged = as_judged(LOST_WRITE if came[-1] == "lost" else HEALTHY)._replace(folder=folder)
         return Attempt(schedule, judged, 1.0, "broken" if came[-1] == "failed" else "", came[-1] == "Ctrl-C")
 
     monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
@@ -51,7 +57,7 @@ def executes(monkeypatch: pytest.MonkeyPatch, comes_to: Executed) -> list[str]:
 
 def shortening(folder: Path, *choices: Choice) -> Shortening:
     schedule = EnsembleSchedule(2, "zookeeper", 3, choices)
-    found = LOST._replace(folder=folder / "found")
+    found = as_judged(LOST_WRITE)._replace(folder=folder / "found")
     found.folder.mkdir(exist_ok=True)
     (found.folder / "recording.jsonl").write_text('{"record":"run","version":1,"zookeeper":"3.8.0","servers":3}\n')
     return Shortening(schedule, found, NOWHERE, None, folder / "minimised")
@@ -134,8 +140,7 @@ def test_the_command_tells_how_often_the_shortest_schedule_shows_it(
         shown = LOST_WRITE if needed in schedule.choices and count % 4 else HEALTHY
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(shown, folder)
-        judged = LOST if shown == LOST_WRITE else SOUND
-        return Attempt(schedule, judged._replace(folder=folder), 1.0)
+        return Attempt(schedule, as_judged(shown)._replace(folder=folder), 1.0)
 
     monkeypatch.setattr("zabcheck.zookeeper.run.search.attempt", attempt)
     fake = ("--processes", "--java", str(fake_zookeeper.java(tmp_path, "serves")), "--classpath", str(tmp_path))

@@ -1,6 +1,7 @@
 """Schedules drawn in rounds: a server falls behind, comes back, is interrupted, and others go on without one."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -12,16 +13,20 @@ from zabcheck.zookeeper.run.choices.points import AwaitStop, Go, KillAtPoint, St
 from zabcheck.zookeeper.run.choices.servers import Elected, Kill, KillAll, Start
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.draw import draw
-from zabcheck.zookeeper.run.schedule import decode, encode
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode, encode
 from zabcheck.zookeeper.run.tuning import TUNING
 
 SEEDS = range(1000)
-DRAWN = [schedule for seed in SEEDS if (schedule := draw(seed, 3, threads=True)).patient]
+
+
+@cache
+def drawn() -> list[EnsembleSchedule]:
+    return [schedule for seed in SEEDS if (schedule := draw(seed, 3, threads=True)).patient]
 
 
 def test_most_schedules_with_threads_consist_of_rounds() -> None:
     """There servers wait long for each other: what is held is not taken for dead."""
-    assert abs(len(DRAWN) / len(SEEDS) - TUNING.in_rounds) < 0.05
+    assert abs(len(drawn()) / len(SEEDS) - TUNING.in_rounds) < 0.05
     assert all(draw(seed, 3).patient and draw(seed, 3).version == 1 for seed in SEEDS[:20])
 
 
@@ -121,7 +126,7 @@ def dies_in_a_synchronisation(choices: tuple[Choice, ...]) -> bool:
 
 @pytest.mark.parametrize("has", [counts_an_old_ack, leads_twice_alone, dies_in_a_synchronisation])
 def test_the_choices_that_known_bugs_need_are_drawn_often(has: Callable[[tuple[Choice, ...]], bool]) -> None:
-    assert sum(has(schedule.choices) for schedule in DRAWN) > 0.05 * len(DRAWN)
+    assert sum(has(schedule.choices) for schedule in drawn()) > 0.05 * len(drawn())
 
 
 def cut_off_after_a_snapshot(choices: Sequence[Choice]) -> bool:
@@ -144,5 +149,5 @@ def alone_with_a_write(choice: Choice) -> bool:
 
 
 def test_a_server_may_be_told_to_cut_its_log_behind_a_snapshot() -> None:
-    found = sum(cut_off_after_a_snapshot(schedule.choices) for schedule in DRAWN)
-    assert 0.04 * len(DRAWN) < found < 0.12 * len(DRAWN)
+    found = sum(cut_off_after_a_snapshot(schedule.choices) for schedule in drawn())
+    assert 0.04 * len(drawn()) < found < 0.12 * len(drawn())

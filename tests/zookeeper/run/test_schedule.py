@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,8 +44,6 @@ from zabcheck.zookeeper.run.schedule import (
 from zabcheck.zookeeper.run.tuning import TUNING
 
 SEEDS = range(300)
-IN_STAGES = [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
-"""Schedules with threads that do not consist of rounds."""
 NO_NAME_LOST = structs.replace(TUNING, disks=structs.replace(TUNING.disks, loses_names=0.0))
 AT_POINTS: tuple[Choice, ...] = (
     Stop("A", "ack"),
@@ -73,6 +72,12 @@ IN_STEP: tuple[Choice, ...] = (
     Lose("A", "B"),
     Expect("A", 3, fields={"currentEpoch": 2}, log=(0x100000001,), snapshots=(0,), under_way={"B": ("DIFF",)}),
 )
+
+
+@cache
+def in_stages() -> list[EnsembleSchedule]:
+    """Return schedules with threads that do not consist of rounds."""
+    return [schedule for seed in range(1200) if not (schedule := draw(seed, 3, threads=True)).patient]
 
 
 @pytest.mark.parametrize("servers", schedules.SIZES)
@@ -345,7 +350,7 @@ def test_a_saved_one_has_a_choice_a_line() -> None:
 def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None:
     everywhere = set(CATALOGUE) - {"learner-start-threads", "learner-append", "learner-force"}
     seen = set()
-    for schedule in IN_STAGES:
+    for schedule in in_stages():
         assert schedule.version == 2
         assert decode(encode(schedule), "x.json") == schedule
         assert set(schedule.points) <= everywhere
@@ -361,8 +366,8 @@ def test_drawn_threads_are_at_points_of_every_version_and_let_go_again() -> None
 def test_with_threads_disks_fail_now_and_then() -> None:
     """Both kinds are drawn, and most schedules have none: what follows would hide what threads alone do."""
     for kind in (Fail, PowerLoss):
-        shown = sum(any(isinstance(choice, kind) for choice in schedule.choices) for schedule in IN_STAGES)
-        assert 0 < shown < len(IN_STAGES) / 4
+        shown = sum(any(isinstance(choice, kind) for choice in schedule.choices) for schedule in in_stages())
+        assert 0 < shown < len(in_stages()) / 4
     assert not any(isinstance(choice, Fail | PowerLoss) for seed in SEEDS for choice in draw(seed, 3).choices)
 
 
@@ -425,7 +430,7 @@ def _roles(choice: Choice) -> list[str]:
 def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
     """An ACK of before a TRUNC can count only in this way."""
     found = 0
-    for schedule in IN_STAGES:
+    for schedule in in_stages():
         choices = schedule.choices
         for number, choice in enumerate(choices):
             held = [
@@ -434,7 +439,7 @@ def test_with_threads_logs_are_slow_while_a_connection_is_made_anew() -> None:
                 if isinstance(each, Stop) and each.point in TUNING.threads.logging
             ]
             found += isinstance(choice, Reset) and len({each.server for each in held}) >= 2
-    assert found > len(IN_STAGES) / 4
+    assert found > len(in_stages()) / 4
 
 
 @pytest.mark.parametrize(("nth", "words"), [(1, "the next"), (2, "the 2nd"), (3, "the 3rd"), (4, "the 4th")])
