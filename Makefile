@@ -37,9 +37,10 @@ test-slow: .venv/installed-for-tests
 test-browser: .venv/installed-for-browser-tests
 	$(PYTEST) $(IN_PARALLEL) -m browser tests/browser
 
-# Debian's packages `zookeeper` and `libzookeeper-java` have to be there. One after the other: each starts an ensemble.
+# Debian's packages `zookeeper` and `libzookeeper-java` have to be there. Real servers mostly wait, one ensemble
+# after the other, and servers are simulated meanwhile.
 test-zookeeper: .venv/installed-for-tests .venv/zookeeper-3.6.3
-	$(PYTEST) -n 0 -m zookeeper
+	$(PYTEST) -n 2 --dist loadgroup -m zookeeper tests/cli tests/zookeeper
 
 # Compilers of Go, Java, C++ and Rust and node.js have to be there, as in Debian's golang-go, default-jdk-headless, g++,
 # rustc and nodejs.

@@ -31,6 +31,8 @@ gc.disable()
 # Hypothesis reads all modules of zabcheck for their constants: processes that tests start have that from here, too.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(__file__).parents[1] / ".hypothesis"))
 
+REAL, SIMULATED = "zookeeper", "simulated"
+"""The tier of real servers, and the group of those that are simulated."""
 ALIKE = settings(database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("normal", ALIKE, max_examples=20)
 settings.register_profile("thorough", ALIKE, max_examples=150)
@@ -97,8 +99,12 @@ def pytest_sessionfinish() -> None:
 
 @pytest.hookimpl(optionalhook=True)  # there may be no xdist
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return what distributes the tests of the normal tier: by group, and the others by file."""
-    if config.option.dist != "loadgroup" or "not slow" not in config.option.markexpr:
+    """Return what distributes the tests of two tiers.
+
+    In the normal tier by group, and the others by file; in that of real servers these take turns beside simulated ones.
+    """
+    tier = config.option.markexpr
+    if config.option.dist != "loadgroup" or not ("not slow" in tier or tier == REAL):
         return None
     from xdist.scheduler import LoadGroupScheduling
 
@@ -107,4 +113,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             group = str(super()._split_scope(nodeid))
             return nodeid.partition("::")[0] if group == nodeid else group
 
-    return ByFile(config, log)
+    class OneEnsemble(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return SIMULATED if nodeid.endswith(f"@{SIMULATED}") else REAL
+
+    return (OneEnsemble if tier == REAL else ByFile)(config, log)

@@ -136,8 +136,10 @@ A run that is played without a word of the user is at its beginning, where nothi
 """
 
 
-@pytest.fixture(autouse=True)
-def files(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands read, of which each test gets a copy."""
+    tmp_path = tmp_path_factory.mktemp("made")
     (tmp_path / "broken").write_bytes(BROKEN_SCHEDULE)
     (tmp_path / "bad.jsonl").write_bytes(trace_of(DELIVERED))
     for process, name in ((1, "one"), (2, "two")):
@@ -149,6 +151,12 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "gate.toml").write_text(gate)
     servers(tmp_path / "servers")
     copytree(RECORDING, tmp_path / "recording")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def files(made: Path, tmp_path: Path) -> None:
+    copytree(made, tmp_path, dirs_exist_ok=True)
 
 
 def then(result: Result) -> str:

@@ -3,6 +3,7 @@
 from errno import ENOSPC
 from os import strerror
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from rich.console import Console
@@ -178,8 +179,10 @@ ELSEWHERE = {
 NONE_TO_GIVE = {"list", "schema", "zookeeper points"}
 
 
-@pytest.fixture(autouse=True)
-def files(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands read, of which each test gets a copy."""
+    tmp_path = tmp_path_factory.mktemp("made")
     good = trace_of([*SENT, *DELIVERED])
     (tmp_path / "calm").write_bytes(CALM_SCHEDULE)
     (tmp_path / "broken").write_bytes(BROKEN_SCHEDULE)
@@ -199,6 +202,13 @@ def files(tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_bytes(encode(PLANS["three to five at once"][0]))
     (tmp_path / "gate.toml").write_text(GATE.format(200, "commit-on-own-ack"))
     (tmp_path / "short.toml").write_text(GATE.format(1, "counter-wraps").replace("200", "1"))
+    servers(tmp_path / "servers")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def files(made: Path, tmp_path: Path) -> None:
+    copytree(made, tmp_path, dirs_exist_ok=True)
 
 
 SEARCHES = ("run, nothing found", "mutants", "gate")
@@ -207,8 +217,6 @@ SEARCHES = ("run, nothing found", "mutants", "gate")
 @pytest.mark.parametrize("case", sweep(CASES, normal=[each for each in CASES if each not in SEARCHES]))
 def test_the_last_line_is_the_verdict_and_fits_the_exit_code(case: str, zabcheck: Command, tmp_path: Path) -> None:
     arguments, code, said = CASES[case]
-    if arguments[:2] == ("zookeeper", "logs"):
-        servers(tmp_path / "servers")
     result = zabcheck(*arguments)
     last = result.out.splitlines()[-1]
     assert result.code == code, result

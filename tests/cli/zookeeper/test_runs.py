@@ -17,7 +17,7 @@ from zabcheck.zookeeper.verdict.judge import SERIOUS, SERIOUS_RULES
 
 pytestmark = pytest.mark.zookeeper
 
-RUNS = 10
+RUNS = 5
 SECONDS = 900
 """Ten times as long as it takes on two cores."""
 

@@ -32,7 +32,7 @@ COMMITTED: Mapping[str, Callable[[], Story]] = {
 }
 """The runs of reports/gallery and docs/examples."""
 PAGES = {**COMMITTED, **STORIES}
-SAMPLE = [*list(COMMITTED)[::6], "zookeeper-stale-log"]
+SAMPLE = [*list(COMMITTED)[::12], "zookeeper-stale-log"]
 """A sample of the pages in the repository. The pages of STORIES are drawn to be hard, so all of them are looked at."""
 each_page = pytest.mark.parametrize(
     "about", sweep(PAGES, normal=[*SAMPLE, *(each for each in STORIES if each != "long")])
