@@ -136,9 +136,9 @@ def test_what_is_delivered_of_an_initial_history_is_not_in_a_row_with_what_is_br
 
 
 def test_messages_that_never_arrive_share_an_arrow_too() -> None:
-    sent = [Send(1, 0, 2, number, "PROPOSAL", str(txn(number))) for number in range(1, 6)]
+    sent = [Send(1, 0, 2, number, "PROPOSAL", f"v{number}") for number in range(1, 6)]
     found = folded(*sent, Crash(2, 0))
-    assert found.flights == (Flight(1, 1, 2, "PROPOSAL", "v⟨1,1⟩ to v⟨1,5⟩, 5 of them", 2),)
+    assert found.flights == (Flight(1, 1, 2, "PROPOSAL", "v1 to v5, 5 of them", 2),)
 
 
 def test_where_nothing_is_folded_each_message_is_told() -> None:

@@ -4,7 +4,6 @@ The *work* of a broadcast is folded: the events of each transaction, and the mes
 It is folded only while nothing else happens anywhere, and never what the witness has.
 """
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
@@ -35,7 +34,6 @@ _CAUSED = (Accept, Deliver, ClientAck)
 _WORK = (Broadcast, *_CAUSED)
 _MESSAGES = ("PROPOSE", "PROPOSAL", "ACK", "COMMIT")
 """The messages that every transaction takes, by the paper's names and by ZooKeeper's."""
-_ZXID = re.compile(r"⟨(\d+),(\d+)⟩")
 
 
 def fold(rows: Sequence[TraceRow], witness: Collection[Event]) -> Iterator[TraceRow]:
@@ -129,7 +127,7 @@ def _folded(work: Sequence[TraceRow], kinds: Mapping[int, str]) -> Iterator[Trac
 
 def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[Placed]]:
     """Yield groups of like events; each stands behind what led to it: a broadcast, or the sending of its messages."""
-    stands: dict[Zxid | int, int] = {}  # a transaction's broadcast, by its zxid, and a message that is sent
+    stands: dict[Zxid | int, int] = {}  # a broadcast by its zxid, what led to a message by its number
     for phase in ((Broadcast,), (Accept, Deliver, ClientAck, Send), (Receive,)):
         for group in _alike([placed for placed in work if isinstance(placed[1], phase)], kinds, stands):
             for number, event in group:
@@ -139,6 +137,23 @@ def _groups(work: Sequence[Placed], kinds: Mapping[int, str]) -> Iterator[list[P
                 elif isinstance(event, Send):
                     stands[event.message] = where
             yield group
+        if Broadcast in phase:
+            stands |= _led_to_messages(work, stands)
+
+
+def _led_to_messages(work: Sequence[Placed], stands: Mapping[Zxid | int, int]) -> dict[Zxid | int, int]:
+    """Return, by message, where the last of the broadcasts before its sending stands.
+
+    A trace does not say which transaction a message is about, but its broadcast is one of these.
+    """
+    led: dict[Zxid | int, int] = {}
+    last = 0
+    for _, event in work:
+        if isinstance(event, Broadcast):
+            last = max(last, stands[event.txn.zxid])
+        elif isinstance(event, Send):
+            led[event.message] = last
+    return led
 
 
 def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[Zxid | int, int]) -> list[list[Placed]]:
@@ -157,6 +172,4 @@ def _alike(work: Iterable[Placed], kinds: Mapping[int, str], stands: Mapping[Zxi
 def _causes(event: Event) -> Iterable[Zxid | int]:
     if isinstance(event, _CAUSED):
         return (event.txn.zxid,)
-    if isinstance(event, Send):
-        return [Zxid(int(epoch), int(counter)) for epoch, counter in _ZXID.findall(event.text)]
-    return (event.message,) if isinstance(event, Receive) else ()
+    return (event.message,) if isinstance(event, Send | Receive) else ()
