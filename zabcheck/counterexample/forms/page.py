@@ -323,7 +323,7 @@ def _run(story: Story, labels: Labels) -> str:
 <button type="button" id="next" aria-label="next">▶</button>
 <button type="button" id="last" aria-label="last {text(story.unit)}">▶|</button>
 {to_witness}
-<span class="keys">keys: ← →, Home, End, w: witness, c: causal past, Esc</span>
+<span class="keys">keys: ← →, Home, End, w: witness, c: causal past, Esc: show all</span>
 {messages}</div>
 {signs(story)}<div class="run">
 <div class="diagram" id="diagram" tabindex="0" role="region" aria-label="Space-time diagram">
