@@ -89,8 +89,14 @@ def broken(claim: Claim, world: World, about: type[Relations] = State) -> dict[s
     found = _claim(claim, about)(*world)  # type: ignore[arg-type]  # a class is hashable
     if not found:
         return None
-    least = min(found, key=lambda things: [(len(str(thing)), str(thing)) for thing in things])
+    least = min(found, key=lambda things: [*map(_order, things)])
     return {term.name: thing for term, thing in zip(claim.terms, least, strict=True)}
+
+
+def _order(thing: Thing) -> tuple[int, str]:
+    """Return the sort key of a thing; that of a set does not depend on the order in which its members are kept."""
+    text = str(sorted(thing)) if isinstance(thing, frozenset) else str(thing)
+    return len(text), text
 
 
 @cache

@@ -141,9 +141,9 @@ def committed_by_a_quorum(s: State, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def not_choosable(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """A transaction that I_f lacks is not committed in e, and never will be: every quorum has a process that left e.
+    """A transaction that a later initial history lacks is not committed in an epoch, and never will be.
 
-    The process left e without having accepted the transaction in it.
+    Every quorum has a process that left the epoch without having accepted the transaction in it.
     """
     lacks = s.opened(f) & (e < f) & ~s.initial(f, t)
     return lacks >> some(lambda n: member(n, q) & s.left(n, e) & ~s.accepted(n, e, t), Node)
@@ -151,9 +151,9 @@ def not_choosable(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Fo
 
 @claim
 def not_skipped(s: State, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """If a later initial history has a transaction that I_e should have, e is not established, and never will be.
+    """An epoch that began without a transaction of an earlier one is not established if a later epoch began with it.
 
-    Every quorum has a process that left e without having adopted it.
+    It never will be: every quorum has a process that left the epoch without having adopted it.
     """
     skipped = s.initial(f, t) & (e < f) & (epoch_of(t) < e) & ~s.initial(e, t)
     return skipped >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)

@@ -17,7 +17,7 @@ Cost: some hundred microseconds for such an event, more if there are many transa
 distinct transactions).
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
 
@@ -50,26 +50,46 @@ from zabcheck.proof.abstraction import (
     name_of,
 )
 from zabcheck.proof.compiled import World, broken, mentioned, of, read_by
+from zabcheck.proof.conjuncts import Claim
 from zabcheck.proof.counterexample import named, show
+from zabcheck.proof.finite import Thing
 from zabcheck.proof.reconfiguration import refinement as reconfiguration
 from zabcheck.proof.refinement import OF_ZAB, Transition, transition
 from zabcheck.proof.relations import RELATIONS
-from zabcheck.proof.steps import STEPS
+from zabcheck.proof.steps import STEPS, Step
 from zabcheck.text.words import counted, sentence
 
 _TELLS_OF_THE_PROTOCOL = (Promise, Adopt, Accept, Establish)
 
 
-class Fault(NamedTuple):
-    """An event that breaks one of the two properties; how it does, and the sentence of the proof that is false then."""
+class NoStep(NamedTuple):
+    """An event that is no instance of the step that it names; `why`, if more is known."""
 
     event: Local
-    said: str
-    conjunct: str = ""
+    step: Step
+    why: str
 
     def words(self) -> str:
         """Return the fault as text."""
-        return f"{sentence(self.event)}: {self.said}" + (self.conjunct and f": {self.conjunct}")
+        said = f"that is no instance of step {self.step.number} ({self.step.name})"
+        return f"{sentence(self.event)}: {said}" + (self.why and f": {self.why}")
+
+
+class FalseConjunct(NamedTuple):
+    """An event after which a conjunct of the invariant is false, for these values of its variables."""
+
+    event: Local
+    conjunct: Claim
+    things: Mapping[str, Thing]
+
+    def words(self) -> str:
+        """Return the fault as text, with the names of the variables."""
+        said = f"`{self.conjunct.name}` is false, for {named(self.things)}"
+        return f"{sentence(self.event)}: {said}: {self.conjunct.text}"
+
+
+Fault = NoStep | FalseConjunct
+"""An event that breaks one of the two properties, and how."""
 
 
 def fault_in(trace: Sequence[Event], kind: "type[_Abstracted]") -> Fault | None:
@@ -268,9 +288,7 @@ class Refinement(_Abstracted):
         if found.refused is None:
             return None
         assert self.world is not None
-        why = _difference(self.world, event)
-        said = f"that is no instance of step {found.refused.number} ({found.refused.name})"
-        return Fault(event, said + (why and f": {why}"))
+        return NoStep(event, found.refused, _difference(self.world, event))
 
 
 class Proof(_Abstracted):
@@ -295,7 +313,7 @@ class Proof(_Abstracted):
         for each in self.rules.conjuncts:
             names = mentioned(each, about)  # type: ignore[arg-type]  # a class is hashable
             if names & changed and (things := broken(each, found.after, about)) is not None:
-                return Fault(event, f"`{each.name}` is false, for {named(things)}", each.text)
+                return FalseConjunct(event, each, things)
         return None
 
 

@@ -32,8 +32,9 @@ This state satisfies the invariant; after f.3.2, “not choosable” is false.
 step      f.3.2 accept after leaving, with n = p2, e = epoch 1, t = a⟨1,1⟩
           A follower accepts a proposal of an epoch that it has left.
 conjunct  not choosable, false for e = epoch 1, f = epoch 2, t = a⟨1,1⟩, q = {p2, p3}
-          A transaction that I_f lacks is not committed in e, and never will be: every quorum has a
-          process that left e. The process left e without having accepted the transaction in it.
+          A transaction that a later initial history lacks is not committed in an epoch, and never
+          will be. Every quorum has a process that left the epoch without having accepted the
+          transaction in it.
 
 The state, and what the step changes  ▶ takes the step  + added  → changed  not …: missing
 

@@ -24,7 +24,8 @@ def test_the_packet_is_told_before_a_property_breaks(tmp_path: Path) -> None:
     assert departure(judge(extracted("applied-again-3.8.0", tmp_path))) == (
         "p1 (incarnation 1) accepts the initial history of epoch 2, up to ⟨1,5⟩: that is no instance of step f.2.1 "
         "(adopt): the initial history of epoch 2 has c3.3⟨1,6⟩ and 1 more, too (line 193, packet 77); "
-        "so `initial history accepted` is false, for n = p1, e = epoch 2, t = c3.3⟨1,6⟩; "
+        "so `initial history accepted` is false for p1, epoch 2, c3.3⟨1,6⟩: a process that adopted an epoch "
+        "accepted all of its initial history (f.2.1); "
         "the first property that breaks, primary integrity, does so 50 events later"
     )
 
@@ -34,8 +35,10 @@ def test_the_conjunct_may_be_false_after_a_later_event() -> None:
     assert departure(judge(LOST_WRITE)) == (
         "p1 (incarnation 1) provides its history up to ⟨1,3⟩ for epoch 3: that is no instance of step f.1.2 "
         "(promise): it had accepted c3.1⟨1,4⟩ in epoch 2 (line 157, server-1.1.log:52); "
-        "p1 (incarnation 1) accepts the initial history of epoch 3, up to ⟨1,3⟩: `not choosable` is false, "
-        "for e = epoch 1, f = epoch 3, t = c3.1⟨1,4⟩, q = {p2, p3} (line 158, server-1.1.log:52); "
+        "p1 (incarnation 1) accepts the initial history of epoch 3, up to ⟨1,3⟩ (line 158, server-1.1.log:52): "
+        "`not choosable` is false for epoch 1, epoch 3, c3.1⟨1,4⟩: a transaction that a later initial history lacks is "
+        "not committed in an epoch, and never will be. Every quorum has a process that left the epoch without having "
+        "accepted the transaction in it; "
         "the first property that breaks, invariant 4, does so with it"
     )
 

@@ -115,8 +115,8 @@ def _flights(story: Story, moment: Moment) -> frozenset[int]:
     if cut is not None:
         rows = {each.step: row for row, each in enumerate(story.moments)}
         earlier = [flight for flight in mine if rows.get(flight.received or 0, len(rows)) < rows[moment.step]]
-        orders = [flight for flight in earlier if flight.kind == "TRUNC" and flight.text == str(cut.zxid)]
-        last: list[Flight] = (orders or sorted(earlier, key=lambda each: rows[each.received or 0]))[-1:]
+        orders = [flight for flight in earlier if flight.kind == "TRUNC"]
+        last: list[Flight] = sorted(orders or earlier, key=lambda each: rows[each.received or 0])[-1:]
         return frozenset(flight.number for flight in last)
     return frozenset(
         flight.number for flight in story.flights if flight.sent == moment.step and flight.sender == moment.process

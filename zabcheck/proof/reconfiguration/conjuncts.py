@@ -116,9 +116,9 @@ def may_be_broadcast(s: Configured, e: Epoch, t: Transaction) -> Formula:
 
 @claim
 def not_choosable(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum) -> Formula:
-    """A transaction that I_f lacks is never committed in e, if I_f has the change to its configuration.
+    """A transaction that a later initial history lacks, but not the change to its configuration, is never committed.
 
-    Every quorum of that has a process that left e without having accepted the transaction in it.
+    Every quorum of that configuration has a process that left the epoch without having accepted the transaction in it.
     """
     lacks = s.opened(f) & (e < f) & ~s.initial(f, t) & s.is_made(f, under(t))
     may = s.history(e, t) | may_be_broadcast(s, e, t)
@@ -127,9 +127,10 @@ def not_choosable(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum) 
 
 @claim
 def not_skipped(s: Configured, e: Epoch, f: Epoch, t: Transaction, q: Quorum, c: Config) -> Formula:
-    """If a later initial history has a transaction that I_e should have, e is not established, and never will be.
+    """An epoch that began without a transaction of an earlier one is not established if a later epoch began with it.
 
-    Every quorum of all configurations that it takes has a process that left e without having adopted it.
+    It never will be: every quorum of all configurations that it takes has a process that left the epoch without having
+    adopted it.
     """
     skipped = s.initial(f, t) & (e < f) & (epoch_of(t) < e) & ~s.initial(e, t) & s.base(e, c)
     return (skipped & s.may_establish(e, c, q)) >> some(lambda n: member(n, q) & s.left(n, e) & ~s.adopted(n, e), Node)

@@ -8,7 +8,8 @@ breaks. It need not be harmful: ZooKeeper may differ from Zab and lose nothing.
 from typing import NamedTuple
 
 from zabcheck.invariants import Broadcast, Event, Violation
-from zabcheck.proof.monitors import Fault, Proof, Refinement, fault_in
+from zabcheck.proof.counterexample import show
+from zabcheck.proof.monitors import FalseConjunct, Fault, Proof, Refinement, fault_in
 from zabcheck.text.words import counted, sentence
 from zabcheck.zookeeper.trace.observe import ObservedRun
 from zabcheck.zookeeper.verdict.judge import Judged
@@ -54,10 +55,10 @@ def departure(judged: Judged) -> str:
     first = departed.place
     said = [f"{departed.fault.words()}{_where(first, observation)}"]
     proof = fault_in(list(observation.trace()), Proof)
-    if proof is not None:
+    if isinstance(proof, FalseConjunct):
         then = _place_of(proof.event, observation)
-        later = f"{sentence(proof.event)}: {proof.said}{_where(then, observation)}"
-        said.append(f"so {proof.said}" if then == first else later)
+        later = f"{sentence(proof.event)}{_where(then, observation)}: {_untrue(proof)}"
+        said.append(f"so {_untrue(proof)}" if then == first else later)
     broken = {each.property: _place(each.violation, observation) for each in judged.verdicts if each.violation}
     if broken:
         name = min(broken, key=lambda each: broken[each])
@@ -65,6 +66,13 @@ def departure(judged: Judged) -> str:
         when = "before" if after < 0 else f"{counted(after, 'event', 'events')} later" if after else "with it"
         said.append(f"the first property that breaks, {name}, does so {when}")
     return "; ".join(said)
+
+
+def _untrue(fault: FalseConjunct) -> str:
+    """Return as text which sentence of the proof is false, and of what; its quorums are left out."""
+    things = [show(it) for it in fault.things.values() if not isinstance(it, frozenset)]
+    text = fault.conjunct.text[:1].lower() + fault.conjunct.text[1:].rstrip(".")
+    return f"`{fault.conjunct.name}` is false for {', '.join(dict.fromkeys(things))}: {text}"
 
 
 def _place(violation: Violation, observation: ObservedRun) -> int:
