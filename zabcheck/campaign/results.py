@@ -143,7 +143,7 @@ Kind = Literal["move", "order", "demoted", "cycle", "processes", "quorums", "swi
 Measure = Literal["detections", "new states"]
 
 
-class ConfigurationRow(Struct, frozen=True):
+class SettingRow(Struct, frozen=True):
     """The runs that drew `value` of `kind` against those that did not: runs of one mutant, or all runs (`in_all`).
 
     `found` and `found_without` count the runs named by `measure`: runs that violate a property or, where no run does,
@@ -201,7 +201,7 @@ class Tables(Struct, frozen=True):
     mutants: tuple[MutantRow, ...]
     broken: tuple[BrokenRow, ...]
     raised: tuple[RaisedRow, ...]
-    configurations: tuple[ConfigurationRow, ...]
+    settings: tuple[SettingRow, ...]
     distributions: tuple[DistributionRow, ...]
     histograms: tuple[HistogramRow, ...]
 

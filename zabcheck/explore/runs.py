@@ -10,8 +10,8 @@ from zabcheck.explore.tables.successors import Row, Successors
 from zabcheck.simulation.choices import AnyChoice
 
 
-class Search(Protocol):
-    """A search, as far as it knows how its states were found."""
+class FoundStates(Protocol):
+    """The states that a search has found, and how it has found each."""
 
     local_states: LocalStates
     successors: Successors
@@ -24,7 +24,7 @@ class Search(Protocol):
     def canonical(self, row: Row) -> tuple[Row, Names]: ...
 
 
-def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
+def run_to(space: FoundStates, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     """Return the choices that lead to a state, and their names for each process, by its name in the state's row.
 
     The state is counted from 0 on in the order of `Space.rows`. O(steps).
@@ -49,7 +49,7 @@ def run_to(space: Search, state: int) -> tuple[tuple[AnyChoice, ...], Names]:
     return tuple(choices), originally
 
 
-def _path(space: Search, row: Row, first: int, after: Row, names: Names) -> list[int]:
+def _path(space: FoundStates, row: Row, first: int, after: Row, names: Names) -> list[int]:
     """Return the numbers of all choices that lead from this state, in one transition of the search, to another."""
     for found in space.successors.of(row):
         if found.first == first and (after, names) == space.canonical(tuple(found.row)):

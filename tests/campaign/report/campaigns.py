@@ -14,7 +14,6 @@ from zabcheck.campaign.report import terminal as campaign
 from zabcheck.campaign.results import (
     BrokenRow,
     CampaignReport,
-    ConfigurationRow,
     DistributionRow,
     GoalRow,
     GrowthRow,
@@ -24,6 +23,7 @@ from zabcheck.campaign.results import (
     PropertyRow,
     RaisedRow,
     Saturation,
+    SettingRow,
     Tables,
 )
 from zabcheck.text.pen import text_of
@@ -77,8 +77,8 @@ TABLES = Tables(
         BrokenRow("no-truncation", "primary integrity", 52, 85),
     ),
     raised=(),
-    configurations=(
-        ConfigurationRow(
+    settings=(
+        SettingRow(
             True,
             None,
             "move",
@@ -96,10 +96,10 @@ TABLES = Tables(
             1.19,
             2.42,
         ),
-        ConfigurationRow(
+        SettingRow(
             True, None, "processes", "2", "detections", 72, 15001, 0, 0.0, 728, 156858, 132, 841.5, 0.0, 0.0, 0.35
         ),
-        ConfigurationRow(
+        SettingRow(
             True,
             None,
             "switch",
@@ -117,10 +117,10 @@ TABLES = Tables(
             0.58,
             1.58,
         ),
-        ConfigurationRow(
+        SettingRow(
             False, None, "move", "crash", "new states", 196, 45003, 5450, 27.8, 204, 46220, 4720, 23.1, 1.2, 1.05, 1.38
         ),
-        ConfigurationRow(
+        SettingRow(
             False,
             None,
             "switch",
@@ -172,9 +172,9 @@ def worst(text: str = EVIL) -> CampaignReport:
         mutants=tuple(MutantRow(f"mutant {number} {text}", 9, 99, 0.1, 0, 0.0, None, None) for number in range(22)),
         broken=(BrokenRow(text, text, 1, 1),),
         raised=(RaisedRow(text, text, 9, 1),),
-        configurations=tuple(
+        settings=tuple(
             replace(row, mutant=mutant, value=f"{row.value} {text}" if row.kind != "processes" else row.value)
-            for row in TABLES.configurations
+            for row in TABLES.settings
             for mutant in [None if row.in_all else text]
         ),
     )

@@ -114,7 +114,7 @@ def test_what_matters_most_comes_first_and_what_shows_nothing_last() -> None:
 
 
 def test_a_bound_that_there_is_not_is_said() -> None:
-    row = TABLES.configurations[-1]
+    row = TABLES.settings[-1]
     assert wording.ratio(row) == "1.18 (0.00 to unbounded)"
     assert not wording.stands_out(row)
 

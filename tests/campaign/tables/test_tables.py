@@ -17,13 +17,13 @@ import pytest
 from tests.campaign.campaigns import PART, change, copied, rows_of
 from tests.campaign.plans import EVERY, made, plan_of
 from zabcheck.campaign import tables
-from zabcheck.campaign.results import ConfigurationRow, Tables
+from zabcheck.campaign.results import SettingRow, Tables
 from zabcheck.campaign.store import Store, StoreError
 from zabcheck.campaign.tables import ratios
-from zabcheck.campaign.tables.configurations import configurations_table
 from zabcheck.campaign.tables.counts import FIGURES, PLACES, overview_table, raised_table
 from zabcheck.campaign.tables.engines import in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.saturation import growth_table, saturation_table
+from zabcheck.campaign.tables.settings import settings_table
 from zabcheck.search.goals import GOALS
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ MATTERS: dict[str, Callable[[dict[str, Any], str], bool]] = {
 }
 
 
-def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
+def expected(each: SettingRow, rows: Rows) -> SettingRow:
     """The row as plain Python makes it."""
     group = [row for row in rows if each.in_all or row["mutant"] == each.mutant]
     base = [row for row in group if each.kind != "demoted" or row["order"] == "priorities"]
@@ -198,7 +198,7 @@ def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
         squares = [sum(number * number for number in each) for each in new]
         ratio, low, high = ratios.of_means(counts[0], squares[0], len(one), (counts[1], squares[1], len(other)))
     ratio, low, high = (None if value == float("inf") else value for value in (ratio, low, high))
-    return ConfigurationRow(
+    return SettingRow(
         each.in_all,
         each.mutant,
         each.kind,
@@ -213,16 +213,16 @@ def expected(each: ConfigurationRow, rows: Rows) -> ConfigurationRow:
 
 
 def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, rows: Rows) -> None:
-    for each in found.configurations:
+    for each in found.settings:
         assert each == expected(each, rows)
-    groups = {(each.in_all, each.mutant): each.measure for each in found.configurations}
+    groups = {(each.in_all, each.mutant): each.measure for each in found.settings}
     assert groups == {
         (True, None): "detections",
         (False, None): "new states",
         (False, "no-truncation"): "detections",
         (False, "commit-ld-zxid"): "detections",
     }
-    drawn = {(each.kind, each.value) for each in found.configurations if each.in_all}
+    drawn = {(each.kind, each.value) for each in found.settings if each.in_all}
     assert {kind for kind, _ in drawn} == {*MATTERS}
     assert {("move", "crash"), ("move", "ring"), ("switch", "sync atomic"), ("processes", "7")} <= drawn
     assert not [value for _, value in drawn if "separate" in value or "4294967295" in value or value == "moves"]
@@ -230,7 +230,7 @@ def test_runs_with_a_fault_are_compared_with_those_without_it(found: Tables, row
 
 @pytest.mark.slow
 def test_without_a_violation_new_states_are_compared(sound: Store) -> None:
-    found = configurations_table(in_process(stored_runs(sound)), [None])
+    found = settings_table(in_process(stored_runs(sound)), [None])
     assert {(each.in_all, each.measure) for each in found} == {(True, "new states")}
     assert list(found) == [expected(each, rows_of(sound)) for each in found]
 

@@ -21,7 +21,7 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.states import spilled as spilled_module
 from zabcheck.explore.states.compact import Compact, Tree
 from zabcheck.explore.states.memory import CannotSpill
-from zabcheck.explore.states.spilled import Run, Spilled, merged
+from zabcheck.explore.states.spilled import SortedRun, Spilled, merged
 
 MEMORY = 100
 NEVER = 1 << 40
@@ -158,7 +158,7 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_has_what_was_put_into_it(number: int, tmp_path: Path) -> None:
     rng = Random(number)
     keys = keys_of(rng, 1 << 64, number)
-    run = Run(tmp_path)
+    run = SortedRun(tmp_path)
     for start in range(0, len(keys), 5):
         run.append(np.array(keys[start : start + 5], np.uint64))
     asked = sorted({0, (1 << 64) - 1, *keys, *(key ^ 1 for key in keys)})
@@ -173,7 +173,7 @@ def test_runs_are_merged_in_order(sizes: tuple[int, int], tmp_path: Path) -> Non
     rng = Random(1)
     one = keys_of(rng, 1 << 64, sizes[0])
     other = keys_of(rng, one[-1], sizes[1])
-    runs = [Run(tmp_path), Run(tmp_path)]
+    runs = [SortedRun(tmp_path), SortedRun(tmp_path)]
     for run, keys in zip(runs, (one, other), strict=True):
         run.append(np.array(keys, np.uint64))
     whole = merged(*runs, tmp_path)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from zabcheck.campaign.report import plots, sheets
 from zabcheck.campaign.report.sheets import Phrase, Sheet
-from zabcheck.campaign.results import CampaignReport, ConfigurationRow, HistogramRow
+from zabcheck.campaign.results import CampaignReport, HistogramRow, SettingRow
 from zabcheck.text.html import document, text
 from zabcheck.text.words import clean
 
@@ -86,7 +86,7 @@ def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
     yield "growth", "Growth", drawn + draw_table(sheets.saturation(report)) + points
     groups = sheets.groups(report)
     if groups:
-        yield "configurations", "What matters", "".join(_groups(groups))
+        yield "settings", "What matters", "".join(_groups(groups))
     raised = sheets.raised(report)
     if raised is not None:
         yield "raised", "Exceptions", draw_table(raised)
@@ -98,11 +98,11 @@ def _sections(report: CampaignReport) -> Iterator[tuple[str, str, str]]:
     yield "overview", "Overview", draw_table(sheets.overview(report))
 
 
-def _groups(groups: list[tuple[str, list[ConfigurationRow]]]) -> Iterator[str]:
+def _groups(groups: list[tuple[str, list[SettingRow]]]) -> Iterator[str]:
     """Draw the groups of runs, the first one open, the others folded."""
     for number, (name, rows) in enumerate(groups):
         drawn = _plots(plots.ratios(f"ratios-{number}", name, rows))
-        table = draw_table(sheets.configurations(name, rows), f"configurations-{number}")
+        table = draw_table(sheets.settings(name, rows), f"settings-{number}")
         yield drawn + _folded("All figures", table) if number == 0 else _folded(name, drawn + table)
 
 

@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from zabcheck.campaign.report.wording import by_influence, drawn, figures_name, named, stands_out
-from zabcheck.campaign.results import ConfigurationRow, GoalRow, GrowthRow, HistogramRow, MutantRow
+from zabcheck.campaign.results import GoalRow, GrowthRow, HistogramRow, MutantRow, SettingRow
 from zabcheck.text.words import clean, counted
 
 WIDTH = 4.6
@@ -103,7 +103,7 @@ def mutants(rows: Iterable[MutantRow]) -> str:
     return _bars("mutants", "Mutants: detections in a million steps", "detections", rates, said)
 
 
-def ratios(identity: str, name: str, rows: Sequence[ConfigurationRow]) -> str:
+def ratios(identity: str, name: str, rows: Sequence[SettingRow]) -> str:
     """Plot, for each thing that runs drew, the ratio of the rates with and without it, with its interval."""
     with matplotlib.rc_context(_SETTINGS):
         shown = by_influence(rows)[::-1]
@@ -180,7 +180,7 @@ def _thousands(*axes: Any) -> None:
         each.set_major_formatter(lambda value, _: f"{value:,.10g}")
 
 
-def _readable_factors(axes: Any, rows: Iterable[ConfigurationRow]) -> None:
+def _readable_factors(axes: Any, rows: Iterable[SettingRow]) -> None:
     """Use halves and doubles as ticks, over the range that is drawn."""
     ends = [end for row in rows for end in (row.low, row.high, row.ratio) if end]
     least, most = max(_LEAST, min([*ends, 0.5])), min(_MOST, max([*ends, 2.0]))

@@ -20,7 +20,7 @@ from zabcheck.campaign.report.wording import (
     stands_out,
     what_failing_runs_do,
 )
-from zabcheck.campaign.results import CampaignReport, ConfigurationRow, Saturation
+from zabcheck.campaign.results import CampaignReport, Saturation, SettingRow
 from zabcheck.search.report.matrix import code
 from zabcheck.search.report.summary import cannot_be_seen
 from zabcheck.text.words import counted
@@ -290,15 +290,15 @@ def raised(report: CampaignReport) -> Sheet | None:
     return sheet("raised", "Exceptions", note, ("mutant", "exception", "runs", "first run"), 2, rows)
 
 
-def groups(report: CampaignReport) -> list[tuple[str, list[ConfigurationRow]]]:
+def groups(report: CampaignReport) -> list[tuple[str, list[SettingRow]]]:
     """Return the name and the rows of each group of runs: all runs first, then each mutant's."""
-    found: dict[str, list[ConfigurationRow]] = {}
-    for row in report.tables.configurations:
+    found: dict[str, list[SettingRow]] = {}
+    for row in report.tables.settings:
         found.setdefault("all runs" if row.in_all else named(row.mutant), []).append(row)
     return list(found.items())
 
 
-def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: bool = True) -> Sheet:
+def settings(name: str, rows: Sequence[SettingRow], all_of_them: bool = True) -> Sheet:
     """Make the sheet of one group's draws, by influence; or only of those that stand out."""
     detections = rows[0].measure == "detections"
     shown = [
@@ -320,7 +320,7 @@ def configurations(name: str, rows: Sequence[ConfigurationRow], all_of_them: boo
         f"{standing} of {len(rows)}; of twenty that make no difference one is, by chance."
     )
     columns = ("drawn", "ratio", "rate with", "without", "found in runs with", "without")
-    return sheet("configurations", f"What matters: {name}", note, columns, 1, shown)
+    return sheet("settings", f"What matters: {name}", note, columns, 1, shown)
 
 
 def distributions(report: CampaignReport) -> Sheet:

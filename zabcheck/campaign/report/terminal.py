@@ -71,7 +71,7 @@ def _full(pen: Pen, report: CampaignReport) -> Iterator[RenderableType]:
         sheets.goals(report),
         sheets.growth(report, POINTS),
         sheets.raised(report),
-        *(sheets.configurations(name, rows, all_of_them=False) for name, rows in sheets.groups(report)),
+        *(sheets.settings(name, rows, all_of_them=False) for name, rows in sheets.groups(report)),
         sheets.distributions(report),
     ]
     yield from draw_sheets(pen, [sheet for sheet in shown if sheet is not None])

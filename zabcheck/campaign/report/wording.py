@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from math import log
 
 from zabcheck.campaign.findings import ERROR
-from zabcheck.campaign.results import BrokenRow, ConfigurationRow
+from zabcheck.campaign.results import BrokenRow, SettingRow
 from zabcheck.text.words import counted
 
 AS_IT_IS = "as it is"
@@ -23,7 +23,7 @@ def what_failing_runs_do(broken: Iterable[BrokenRow]) -> str:
     return " or ".join(ways[each] for each in sorted(are_errors or {False}))
 
 
-def drawn(row: ConfigurationRow) -> str:
+def drawn(row: SettingRow) -> str:
     """Return the draw of a row as text: "crash", "5 processes", "sync atomic"."""
     if row.kind == "processes":
         return counted(int(row.value), "process", "processes")
@@ -35,20 +35,20 @@ def figures_name(figure: str) -> str:
     return {"longest": "longest delivered sequence", "seconds": "CPU milliseconds"}.get(figure, figure)
 
 
-def ratio(row: ConfigurationRow) -> str:
+def ratio(row: SettingRow) -> str:
     """Return the ratio with its interval, as in "1.83 (1.62 to 2.07)"."""
     return f"{_factor(row.ratio)} ({_factor(row.low)} to {_factor(row.high)})"
 
 
-def stands_out(row: ConfigurationRow) -> bool:
+def stands_out(row: SettingRow) -> bool:
     """Return True if 1 is outside the interval of the ratio."""
     return row.low > 1 or (row.high is not None and row.high < 1)
 
 
-def by_influence(rows: Iterable[ConfigurationRow]) -> list[ConfigurationRow]:
+def by_influence(rows: Iterable[SettingRow]) -> list[SettingRow]:
     """Sort the rows by how far the ratio is from 1, in either direction; rows that do not stand out come last."""
 
-    def influence(row: ConfigurationRow) -> tuple[bool, float]:
+    def influence(row: SettingRow) -> tuple[bool, float]:
         bound = row.low if row.low > 1 else row.high if row.high is not None and row.high < 1 else 1.0
         return not stands_out(row), -abs(log(max(bound, 1e-9)))
 

@@ -1,7 +1,7 @@
 """The tables of a campaign over its rows of `runs`, made by Spark, or in this process if they are few.
 
 Each module makes some of the tables: `counts` the totals, `saturation` estimates of how much more runs would find, and
-`configurations` the influence of faults, all with the statistics of `ratios`. They ask in SQL, which both of the
+`settings` the influence of faults, all with the statistics of `ratios`. They ask in SQL, which both of the
 `engines` understand. The rows of the tables are defined in `zabcheck.campaign.results`.
 """
 
@@ -17,7 +17,6 @@ from zabcheck.campaign.results import Tables
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.spark_errors import one_line
 from zabcheck.campaign.store import EVENTS_FOLDER, RUNS_FOLDER, Store, StoreError, name_of
-from zabcheck.campaign.tables.configurations import configurations_table
 from zabcheck.campaign.tables.counts import (
     broken_table,
     distributions_table,
@@ -30,6 +29,7 @@ from zabcheck.campaign.tables.counts import (
 )
 from zabcheck.campaign.tables.engines import Ask, in_process, on_spark, stored_runs
 from zabcheck.campaign.tables.saturation import growth_table, saturation_table
+from zabcheck.campaign.tables.settings import settings_table
 from zabcheck.invariants import Crash, Halt, Restore
 from zabcheck.invariants.columns import SCHEMA as EVENTS
 from zabcheck.invariants.events import EVENTS as KINDS
@@ -81,7 +81,7 @@ def _made(ask: Ask, plan: Plan) -> Tables:
         mutants=mutants_table(ask, plan.mutants),
         broken=broken,
         raised=raised_table(ask),
-        configurations=configurations_table(ask, plan.mutants),
+        settings=settings_table(ask, plan.mutants),
         distributions=(distributions := distributions_table(ask)),
         histograms=histograms_table(ask, distributions),
     )

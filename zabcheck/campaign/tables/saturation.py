@@ -77,7 +77,7 @@ def saturation_table(grown: Sequence[GrowthRow], reached: Reached, parts: int, p
     3. A lower bound for the number of states that runs like these can reach at all (A. Chao 1987, "Chao2", corrected
        for its bias), from the number of states that one part reached and the number that two parts reached.
 
-    These estimates do not cover other configurations, longer runs, or concrete states.
+    These estimates do not cover other settings, longer runs, or concrete states.
     """
     states, once, twice = reached
     last = grown[-ceil(len(grown) / 10) :]

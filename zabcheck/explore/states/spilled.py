@@ -73,7 +73,7 @@ class FileColumn:
         self._file.close()
 
 
-class Run:
+class SortedRun:
     """Sorted keys in a file, with every `_BLOCK`th of them in memory."""
 
     def __init__(self, folder: Path) -> None:
@@ -117,9 +117,9 @@ class Run:
         self._keys.close()
 
 
-def merged(one: Run, other: Run, folder: Path) -> Run:
+def merged(one: SortedRun, other: SortedRun, folder: Path) -> SortedRun:
     """Return a run of all keys of two runs, which have none in common, and remove these."""
-    whole = Run(folder)
+    whole = SortedRun(folder)
     sources, waiting = [one.blocks(), other.blocks()], [np.empty(0, np.uint64)] * 2
     while True:
         for place, source in enumerate(sources):
@@ -151,7 +151,7 @@ class Spilled(InArrays):
         self._columns = [FileColumn(kind, folder) for kind in (np.uint64, np.uint32, np.uint16, np.uint8)]
         for start in range(0, len(states), PORTION):
             self._write(states.columns(start, start + PORTION))
-        self._runs: list[Run] = []
+        self._runs: list[SortedRun] = []
         keys = states.last_keys()
         keys.sort()
         self._add_run(keys)
@@ -204,7 +204,7 @@ class Spilled(InArrays):
         """Write a run of these keys, which are sorted, and merge the last runs, so that there are few."""
         if not len(keys):
             return
-        run = Run(self._folder)
+        run = SortedRun(self._folder)
         run.append(keys)
         while self._runs and len(self._runs[-1]) < 2 * len(run):
             run = merged(self._runs.pop(), run, self._folder)

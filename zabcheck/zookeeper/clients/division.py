@@ -169,7 +169,7 @@ class Common(Struct, frozen=True):
         return bisect_right(self.edges, time)
 
 
-class Read(Struct, frozen=True):
+class PieceSummary(Struct, frozen=True):
     """A summary of the lines of a piece: their number, header and end, and the sessions of each bucket."""
 
     lines: int
@@ -178,7 +178,7 @@ class Read(Struct, frozen=True):
     sessions: list[tuple[str, int]]
 
 
-class Dealt(Read, frozen=True):
+class Dealt(PieceSummary, frozen=True):
     """The result of stage 1: also the `told` lines, and the first and last time."""
 
     told: list[Told]
@@ -690,8 +690,8 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-class Run(Protocol):
-    """Does a piece of work for each of some items, anywhere; returns the results in their order, decoded."""
+class Executor(Protocol):
+    """Does the same work for each of some items, on any machine; returns the results in their order, decoded."""
 
     def __call__(self, work: Callable[[P], R], items: Sequence[P], kind: Any) -> list[R]: ...
 
@@ -702,7 +702,7 @@ def judge_divided(
     pieces: Sequence[P],
     shares: int,
     folder: str,
-    run: Run,
+    run: Executor,
     names: Sequence[str] = (),
 ) -> list[Judgement]:
     """Judge a history as `judge_columns` does, whose lines are in these pieces: only what may be broken as below.
@@ -735,7 +735,7 @@ def prove_divided(
     pieces: Sequence[P],
     shares: int,
     folder: str,
-    run: Run,
+    run: Executor,
     names: Sequence[str] = (),
 ) -> list[Judgement]:
     """Judge a history as `judge` does, whose lines are in these pieces, in `shares` parts and through this folder.
@@ -793,7 +793,7 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     return judgement_on(PROMISES[name], judged, least, age, is_decided=is_decided)
 
 
-def whole_of(dealt: Sequence[Read]) -> tuple[HistoryHeader, bool]:
+def whole_of(dealt: Sequence[PieceSummary]) -> tuple[HistoryHeader, bool]:
     """Return the header of a history, and whether it has an end. NotDivided if it does not fit together."""
     header = dealt[0].header
     lines = sum(each.lines for each in dealt)

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from zabcheck.zookeeper.clients.division import Common, Files, Read, Run, groups_of, whole_of
+from zabcheck.zookeeper.clients.division import Common, Executor, Files, PieceSummary, groups_of, whole_of
 from zabcheck.zookeeper.clients.history import NOBODY, HistoryHeader
 from zabcheck.zookeeper.clients.judge import asked
 from zabcheck.zookeeper.clients.screen import (
@@ -59,7 +59,7 @@ _decode_tables = msgspec.msgpack.Decoder(list[Packed]).decode
 P = TypeVar("P")
 
 
-class Dealt(Read, frozen=True):
+class Dealt(PieceSummary, frozen=True):
     """The result of stage 1: also the highest zxid."""
 
     latest: int
@@ -117,7 +117,7 @@ def look_divided(
     pieces: Sequence[P],
     shares: int,
     folder: str,
-    run: Run,
+    run: Executor,
     names: Sequence[str],
 ) -> Looked:
     """Look at a history whose lines are in these pieces.

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import msgspec
 from msgspec import Struct
 
-from zabcheck.campaign.results import ConfigurationRow, Kind
+from zabcheck.campaign.results import Kind, SettingRow
 from zabcheck.campaign.tables import ratios
 from zabcheck.campaign.tables.counts import MILLION
 from zabcheck.campaign.tables.engines import Ask
@@ -77,7 +77,7 @@ class Sums(Struct, frozen=True):
         return Sums(*(a - b for a, b in zip(*map(msgspec.structs.astuple, (self, other)), strict=True)))
 
 
-def configurations_table(ask: Ask, mutants: Sequence[str | None]) -> tuple[ConfigurationRow, ...]:
+def settings_table(ask: Ask, mutants: Sequence[str | None]) -> tuple[SettingRow, ...]:
     """Compare, for everything that runs can draw, the runs that drew it with all other runs.
 
     A run counts for each thing that it drew. "demoted" is the exception: every run draws it, but it matters only under
@@ -98,7 +98,7 @@ def configurations_table(ask: Ask, mutants: Sequence[str | None]) -> tuple[Confi
             if min(with_it.steps, without.steps) > 0:
                 detections = everything.violating > 0
                 row = _compared(with_it, without, detections)
-                rows.append(ConfigurationRow(in_all, None if in_all else members[0], kind, value, *row))
+                rows.append(SettingRow(in_all, None if in_all else members[0], kind, value, *row))
     return tuple(rows)
 
 
