@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import product
 from time import process_time
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -42,6 +43,7 @@ from zabcheck.papers.evaluation.results import (
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.zab import ZAB
 
+Row = TypeVar("Row")
 DISKS = {"none": NETWORK_ONLY, "cache": CACHED, "no-cache": UNCACHED}
 """The name of each disk on the command line, and its name in reports."""
 LEAST_TO_RECOVER = 3
@@ -108,48 +110,35 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
     under_load: list[ThroughputRow] = []
     single: list[LatencyRow] = []
     recovered: list[RecoveryRow] = []
+
+    def add(rows: list[Row], row: Row) -> None:
+        rows.append(row)
+        on_run(judged.runs)
+
     for disk, servers in product(plan.disks, plan.servers):
         kind, name = plan.disk(disk), DISKS[disk]
-        single.append(latency(judged, servers, kind, plan.costs, name, protocol))
-        on_run(judged.runs)
-        under_load.append(
-            throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
-        )
-        on_run(judged.runs)
+        add(single, latency(judged, servers, kind, plan.costs, name, protocol))
+        loaded = throughput(judged, servers, kind, plan.costs, plan.operations, plan.outstanding, name, protocol)
+        add(under_load, loaded)
     fewest = min(plan.servers)
     bounds: list[BoundRow] = []
     for bound, disk in product(plan.bounds, plan.disks):
-        bounds.append(bounded(judged, fewest, plan.disk(disk), plan.costs, bound, DISKS[disk], protocol))
-        on_run(judged.runs)
+        add(bounds, bounded(judged, fewest, plan.disk(disk), plan.costs, bound, DISKS[disk], protocol))
     bounds += [bound_of(row, plan.outstanding) for row in under_load if row.servers == fewest]
     ways: list[BroadcastRow] = []
     for commits, servers in product(WAYS, plan.servers):
-        ways.append(broadcast(judged, servers, commits, plan.costs, protocol))
-        on_run(judged.runs)
+        add(ways, broadcast(judged, servers, commits, plan.costs, protocol))
     relayed: list[RelayRow] = []
     for shape, servers in product(SHAPES, plan.servers):
         operations = -(-plan.operations // FEWER)
         outstanding = min(plan.outstanding, ON_THE_WAY)
-        relayed.append(relay(judged, servers, shape, plan.costs, operations, outstanding, protocol))
-        on_run(judged.runs)
-    for histories in ("full", "missing"):
-        for history, servers in product(plan.histories, plan.servers):
-            if servers < LEAST_TO_RECOVER:
-                continue
-            recovered.append(
-                recovery(
-                    judged,
-                    servers,
-                    history,
-                    histories,
-                    plan.disk("cache"),
-                    plan.costs,
-                    min(plan.outstanding, UNDER_WAY),
-                    plan.detect,
-                    protocol,
-                )
-            )
-            on_run(judged.runs)
+        add(relayed, relay(judged, servers, shape, plan.costs, operations, outstanding, protocol))
+    disk_with_cache, outstanding = plan.disk("cache"), min(plan.outstanding, UNDER_WAY)
+    for histories, history, servers in product(("full", "missing"), plan.histories, plan.servers):
+        if servers >= LEAST_TO_RECOVER:
+            costs, detect = plan.costs, plan.detect
+            row = recovery(judged, servers, history, histories, disk_with_cache, costs, outstanding, detect, protocol)
+            add(recovered, row)
     seconds = round(process_time() - start, 2)
     return Evaluation(
         _settings(plan), under_load, bounds, single, ways, relayed, recovered, judged.runs, judged.rows(), seconds

@@ -16,7 +16,7 @@ from zabcheck.zookeeper.conformance.merge import not_enabled, schedule_of, up_to
 from zabcheck.zookeeper.conformance.moves import Moves
 from zabcheck.zookeeper.conformance.observations import Sends, ServerRecord, in_words, server_records
 from zabcheck.zookeeper.conformance.packets import in_parts
-from zabcheck.zookeeper.conformance.search import MOST_STATES, Search
+from zabcheck.zookeeper.conformance.search import MOST_STATES, ServerSearch
 from zabcheck.zookeeper.model import ZOOKEEPER, describe
 from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.recording.records import Sent
@@ -141,13 +141,14 @@ def conform(folder: Path, release: Release | None = None, most_states: int = MOS
         return Conformance(folder, version, "undecided", len(sent), undecided=(str(error),))
     trees: dict[int, Chain] = {}
     searches = [
-        Search(Moves(record, release, recording.run.servers, recording.names, trees), most_states) for record in records
+        ServerSearch(Moves(record, release, recording.run.servers, recording.names, trees), most_states)
+        for record in records
     ]
     _run(searches, trees)
     return _concluded(recording, sent, searches, unknown, trees)
 
 
-def _run(searches: list[Search], trees: dict[int, Chain]) -> None:
+def _run(searches: list[ServerSearch], trees: dict[int, Chain]) -> None:
     """Run the searches, each as far as it gets: one that has to read a SNAP waits for its sender's search."""
     goes_on = True
     while goes_on:
@@ -164,7 +165,7 @@ def _run(searches: list[Search], trees: dict[int, Chain]) -> None:
                     trees.setdefault(packet, tree)
 
 
-def _undecided(search: Search) -> str:
+def _undecided(search: ServerSearch) -> str:
     """Return why the search has found no run of the server, though there may be one; "" otherwise."""
     if search.found is not None:
         return ""
@@ -180,7 +181,7 @@ def _undecided(search: Search) -> str:
 def _concluded(
     recording: SortedRecording,
     sent: list[Sent],
-    searches: list[Search],
+    searches: list[ServerSearch],
     unknown: dict[int, str],
     trees: dict[int, Chain],
 ) -> Conformance:
@@ -241,7 +242,7 @@ def state_in_words(of: Difference) -> str:
     return "; ".join(f"{name} {value}".strip() for name, value in of.state.items() if value)
 
 
-def _difference(search: Search) -> Difference:
+def _difference(search: ServerSearch) -> Difference:
     record = search.moves.record
     if search.refused_start:
         return Difference(record.server, 0, "its start", search.refused_start, 0, len(record.observations), {}, ())

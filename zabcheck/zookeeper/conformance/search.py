@@ -35,7 +35,7 @@ class Stuck(Struct, frozen=True):
     earlier: tuple[str, ...]
 
 
-class Search:
+class ServerSearch:
     """The search for one server. `found` is the attempt that explains everything, once there is one."""
 
     def __init__(self, moves: Moves, most_states: int = MOST_STATES) -> None:
