@@ -26,23 +26,23 @@ class ChangesByNewOnly(Member, gc=False):
     """R.4 without the Q(C)."""
 
     def needed_for(self, history: Chain) -> Required:
-        return self.chains.required(history)[-1:]
+        return self.configurations.required(history)[-1:]
 
 
 class ChangesByOldOnly(Member, gc=False):
     """R.4 without the Q(V)."""
 
     def needed_for(self, history: Chain) -> Required:
-        return self.chains.required(history)[:1]
+        return self.configurations.required(history)[:1]
 
 
 class GoesOnInOld(Member, gc=False):
     """R.8, but what comes after a change needs a Q(C) instead of a Q(V)."""
 
     def needed_for(self, history: Chain) -> Required:
-        changes = self.chains.changes_after(history, NO_ZXID)
-        needed = self.chains.required(history)
-        return self.chains.required(changes[-1])[:1] if changes and changes[-1] != history else needed
+        changes = self.configurations.changes_after(history, NO_ZXID)
+        needed = self.configurations.required(history)
+        return self.configurations.required(changes[-1])[:1] if changes and changes[-1] != history else needed
 
 
 class Overtaking(AddedState, frozen=True):
@@ -76,7 +76,7 @@ class ChangesTwice(Member, gc=False):
     def needed_for(self, history: Chain) -> Required:
         assert isinstance(self.added, Overtaking)
         before = dict(self.added.changes).get(history.zxid)
-        needed = self.chains.required(history)
+        needed = self.configurations.required(history)
         return needed if before is None else (before, needed[-1])
 
     def discovered(self, best: Chain) -> Required:
@@ -122,7 +122,7 @@ class IgnoresPending(CompletesInOld, gc=False):
     """R.9, but a new leader goes on in C, as if there were no change in its initial history."""
 
     def needed_for(self, history: Chain) -> Required:
-        changes = self.chains.changes_after(history, self.acting.zxid)
+        changes = self.configurations.changes_after(history, self.acting.zxid)
         if changes and changes[-1].zxid.epoch < self.new_epoch:
             return (self.acting.configuration,)
         return super().needed_for(history)
@@ -138,7 +138,7 @@ class ElectsInOld(Member, gc=False):
     @property
     def electing(self) -> Configuration:
         change = self.history.up_to(self.acting.zxid)
-        return self.chains.required(change)[0] if change.zxid == self.acting.zxid else self.acting.configuration
+        return self.configurations.required(change)[0] if change.zxid == self.acting.zxid else self.acting.configuration
 
     def may_lead(self) -> bool:
         return self.id in self.electing.members
@@ -151,11 +151,11 @@ class ElectsInNew(Member, gc=False):
     """R.9 and R.10 without the Q(C)."""
 
     def may_lead(self) -> bool:
-        electing = self.acting.configuration if self.established else self.chains.governing(self.history)
+        electing = self.acting.configuration if self.established else self.configurations.governing(self.history)
         return self.id in electing.members
 
     def asked_for(self) -> Required:
-        return (self.chains.governing(self.history if self.proposed is None else self.proposed),)
+        return (self.configurations.governing(self.history if self.proposed is None else self.proposed),)
 
 
 # Activation.
@@ -175,7 +175,7 @@ def _activated(f: Member, effects: list[Effect]) -> list[Effect]:
     changes = f.changes(f.history)
     if not effects or not changes:
         return effects
-    return [*effects, *activate(f, Active(f.chains.governing(changes[-1]), changes[-1].zxid))]
+    return [*effects, *activate(f, Active(f.configurations.governing(changes[-1]), changes[-1].zxid))]
 
 
 # Joiners.
@@ -278,5 +278,5 @@ def keep_noted_change(f: Member, sender: ProcessId, m: NewLeader) -> list[Effect
 def _noted(f: Member, effects: list[Effect]) -> list[Effect]:
     changes = f.changes(f.history)
     if effects and changes:
-        f.added = LastSeen(Active(f.chains.governing(changes[-1]), changes[-1].zxid))
+        f.added = LastSeen(Active(f.configurations.governing(changes[-1]), changes[-1].zxid))
     return effects

@@ -34,8 +34,8 @@ class Member(zab.Process):
 
     # Of the incarnation.
 
-    chain: Configurations | None = None
-    """The configurations of histories."""
+    by_history: Configurations | None = None
+    """Finds the configurations that a history names; None only until the process has started."""
 
     # Of the iteration, as a leader.
 
@@ -44,21 +44,23 @@ class Member(zab.Process):
 
     @property
     def acting(self) -> Active:
+        """The active configuration of a process that has started."""
         assert self.active is not None
         return self.active
 
     @property
-    def chains(self) -> Configurations:
-        assert self.chain is not None
-        return self.chain
+    def configurations(self) -> Configurations:
+        """Finds the configurations that a history names, for a process that has started."""
+        assert self.by_history is not None
+        return self.by_history
 
     def changes(self, history: Chain) -> list[Chain]:
         """Return the histories up to each configuration change in `history` that is not active here, in order."""
-        return self.chains.changes_after(history, self.acting.zxid)
+        return self.configurations.changes_after(history, self.acting.zxid)
 
     def pending(self, history: Chain) -> Required:
         """Return the configurations that the changes in `history` name, as far as they are not active here."""
-        return tuple([self.chains.governing(change) for change in self.changes(history)])
+        return tuple([self.configurations.governing(change) for change in self.changes(history)])
 
     def is_quorum(self, members: Collection[ProcessId]) -> bool:
         """Return True if these processes are a quorum of each configuration that has a say at this point."""
@@ -73,8 +75,8 @@ class Member(zab.Process):
     def asked_for(self) -> Required:
         """Return the configurations that have a say in the present phase of a leader, the active one first.
 
-        R.9 and R.10: a change that is found in the history which is about to be chosen, or has been, makes its
-        configuration be asked, too. R.11: one that is found nowhere, or in a history that is not chosen, does not.
+        R.9 and R.10: if the history that is chosen, or about to be, has a change, its configuration is asked, too.
+        R.11: a change that is found nowhere, or only in a history that is not chosen, counts for nothing.
         """
         if self.proposed is not None:
             return self.synchronised()
@@ -94,14 +96,14 @@ class Member(zab.Process):
         return received(self.history, self.acks_e[latest_follower(self.acks_e)].history)
 
     def is_accepted(self, acks: Sequence[tuple[ProcessId, Zxid]], zxid: Zxid) -> bool:
-        """R.3, R.4, R.8: everything up to `zxid` may be committed, by who has acknowledged how much."""
+        """R.3, R.4, R.8: return True if everything up to `zxid` may be committed, given how far each process has it."""
         assert self.proposed is not None
         if self.designated is not None:
             return False  # R.6
         history = self.proposed.up_to(zxid)
         return all(
             not without_quorum(self.needed_for(each), [f for f, acked in acks if acked >= each.zxid])
-            for each in (*self.chains.changes_after(history, self.committed), history)
+            for each in (*self.configurations.changes_after(history, self.committed), history)
         )
 
     def needed_for(self, history: Chain) -> Required:
@@ -109,7 +111,7 @@ class Member(zab.Process):
 
         A configuration change takes two: of the configuration before it, and of its own.
         """
-        return self.chains.required(history)
+        return self.configurations.required(history)
 
     def may_change(self, to: Configuration) -> bool:
         """R.1: no other change is pending, and a quorum of the new configuration has what the leader has."""
@@ -136,7 +138,7 @@ def starting(kind: type[Member]) -> Starts:
         f = kind(
             process, incarnation, quorums, completed(switches, ZabSwitches), **{"active": Active(quorums), **durable}
         )
-        f.chain = Configurations(quorums)
+        f.by_history = Configurations(quorums)
         return f
 
     return start
@@ -157,7 +159,7 @@ def activate(f: Member, active: Active) -> list[Effect]:
 def activate_delivered(f: Member) -> list[Effect]:
     """R.5: activate the configuration of the last change that was delivered."""
     change = f.activated_by(f.delivered)
-    return [] if change is None else activate(f, Active(f.chains.governing(change), change.zxid))
+    return [] if change is None else activate(f, Active(f.configurations.governing(change), change.zxid))
 
 
 def abandon(f: Member) -> None:
@@ -177,7 +179,7 @@ def identity(f: Member) -> Hashable:
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
-    """Return a process or a message with process i called `names[i]`; under these, each configuration is what it was.
+    """Return a process or a message with process i called `names[i]`, which maps each configuration to itself.
 
     So the names of configurations, in transactions and in what is active, stay the same.
     """
@@ -202,7 +204,7 @@ class Governing(Quorums, frozen=True):
         for f in found:
             required += latest.pending(f.history)
         leader: Member = self.known[self.leader - 1]
-        # It is told of each configuration that is active at one of them, in any order.
+        # The leader is told of each configuration that is active at one of them, in any order (R.12).
         told = [f.acting.configuration for f in found if f.acting.zxid > leader.acting.zxid]
         may_lead = all(self.leader in each.members for each in (leader.acting.configuration, *told, *required))
         return may_lead and not without_quorum(tuple(required), members)

@@ -2,7 +2,7 @@
 
 | step | what happens |
 | --- | --- |
-| R.0 | members of V that are not in C follow its leader, get its history and its proposals; their ACKs do not count |
+| R.0 | members of V outside of C follow the leader of C and get its history and proposals; their ACKs do not count |
 | R.1 | the leader proposes the change to V like any value, if none is pending and a Q(V) has its history |
 | R.2 | what comes after the change is proposed to everybody, and committed after it |
 | R.3 | what comes before the change is committed by a Q(C) |
@@ -31,14 +31,14 @@ from zabcheck.protocols.zab.process import Link
 
 
 def on_elected(f: Member, sender: ProcessId, m: Elected) -> list[Effect]:
-    """Step f.1.1 with R.10: CEPOCH says which configuration is active. Who is not in it does not lead."""
+    """Step f.1.1 with R.10: CEPOCH says which configuration is active. A process outside of it does not lead."""
     if m.leader == f.id and not f.may_lead():
         return []
     f.designated = None  # it belongs to the iteration that ends
-    return introduced(f, follower.on_elected(f, sender, m))
+    return naming_active(f, follower.on_elected(f, sender, m))
 
 
-def introduced(f: Member, effects: Sequence[Effect]) -> list[Effect]:
+def naming_active(f: Member, effects: Sequence[Effect]) -> list[Effect]:
     """R.10 and R.12: say in each CEPOCH and NEWEPOCH which configuration is active."""
     said: list[Effect] = []
     for each in effects:
@@ -58,8 +58,9 @@ def on_designated(f: Member, sender: ProcessId, m: Designated) -> list[Effect]:
 def on_cepoch(l: Member, sender: ProcessId, m: CEpoch) -> list[Effect]:
     """Steps l.1.1 and l.3.3 with R.12: a leader that is told of a later configuration goes on with that one.
 
-    Unless it is not in it: then it gives up. Or if it has chosen e': the configuration may have become active in an
-    epoch after e', which began without what this leader has, and quorums of it that followed this leader before.
+    A leader outside of that configuration gives up, and so does one that has chosen e': the configuration may have
+    become active in an epoch after e', which began without what this leader has, and a quorum of that configuration may
+    have followed this leader before.
     """
     if not l.leads:
         return []
@@ -68,7 +69,7 @@ def on_cepoch(l: Member, sender: ProcessId, m: CEpoch) -> list[Effect]:
         return [GiveUp("a later configuration is active than the one in which it has chosen e'"), *told]
     if not l.may_lead() and l.designated is None:
         return [GiveUp("it is not in the active configuration"), *told]
-    return [*introduced(l, leader.on_cepoch(l, sender, m)), *told]
+    return [*naming_active(l, leader.on_cepoch(l, sender, m)), *told]
 
 
 def on_newepoch(f: Member, sender: ProcessId, m: NewEpoch) -> list[Effect]:
@@ -79,22 +80,22 @@ def on_newepoch(f: Member, sender: ProcessId, m: NewEpoch) -> list[Effect]:
 
 def on_ack_ld(l: Member, sender: ProcessId, m: messages.AckLd) -> list[Effect]:
     """Steps l.2.2 and l.3.4 with R.6 and R.9."""
-    return led_on(l, leader.on_ack_ld(l, sender, m))
+    return naming_successor(l, leader.on_ack_ld(l, sender, m))
 
 
 def on_ack(l: Member, sender: ProcessId, m: messages.Ack) -> list[Effect]:
     """Step l.3.2 with R.4 and R.6."""
-    return led_on(l, leader.on_ack(l, sender, m))
+    return naming_successor(l, leader.on_ack(l, sender, m))
 
 
-def led_on(l: Member, effects: Sequence[Effect]) -> list[Effect]:
+def naming_successor(l: Member, effects: Sequence[Effect]) -> list[Effect]:
     """R.6: if the leader is not in the configuration of what it has committed, its commits name the one that leads on.
 
-    Of those of the new configuration whose connections are open it is the one that has acknowledged most; of several
-    the lowest.
+    That is, of the synchronised members of the new configuration, the one that has acknowledged most; of several the
+    lowest. Without any the leader gives up, and an election finds the next one.
     """
     if l.proposed is not None and l.established and l.designated is None:
-        governs = l.chains.governing(l.proposed.up_to(l.committed))
+        governs = l.configurations.governing(l.proposed.up_to(l.committed))
         able = [f for f in governs.members if f in l.acks and l.links.get(f) is Link.SYNCED]
         if l.id not in governs.members:
             if not able:
@@ -104,7 +105,7 @@ def led_on(l: Member, effects: Sequence[Effect]) -> list[Effect]:
 
 
 def _naming(effect: Effect, designated: ProcessId | None) -> Effect:
-    """Return a COMMIT or COMMIT-LD as it is sent here: with the process that leads on, if there is one."""
+    """Return a COMMIT or COMMIT-LD with the process that leads on, if there is one; other effects as they are."""
     if isinstance(effect, Send):
         message = effect.message
         if type(message) is messages.Commit:
@@ -125,15 +126,18 @@ def on_commit(f: Member, sender: ProcessId, m: Commit) -> list[Effect]:
 
 
 def _delivered(f: Member, effects: list[Effect], designated: ProcessId | None) -> list[Effect]:
-    """Activate what was delivered, and follow the process that leads on, if one is named; its namer stays."""
+    """Activate the changes that were delivered; a follower leaves for the process that leads on, if one is named.
+
+    The leader that has named it stays, and commits no more.
+    """
     if not effects:
         return []
-    leaves = designated is not None and not f.leads
-    return [*effects, *([Notify(Designated(designated))] if leaves and designated else []), *activate_delivered(f)]
+    leaves = [] if designated is None or f.leads else [Notify(Designated(designated))]
+    return [*effects, *leaves, *activate_delivered(f)]
 
 
 def on_request(l: Member, sender: ProcessId, m: Request) -> list[Effect]:
-    """Step l.3.1 with R.1: a value that names a configuration is proposed only if a quorum of that one is ready."""
+    """Step l.3.1 with R.1: a configuration change is proposed only if a quorum of the new configuration is ready."""
     to = configuration_of(m.value, l.quorums.size)
     if to is not None and leader.can_broadcast(l) and not l.may_change(to):
         return []

@@ -1,8 +1,8 @@
 """Compares lists of children with what was created and deleted below their nodes, as far as that decides them.
 
-The children of a node are those that were created since its own creation, and not deleted. The known changes are all
-there were since then if each writer is recorded and no outcome is open; and all between two lists, or before the first
-one, if they are as many as the cversion has risen by.
+The children of a node are those that were created since its own creation, and not deleted. The history has all of these
+changes if each writer is recorded and each outcome known. It has all between two lists, or before the first one, if it
+has as many as the cversion has risen by.
 """
 
 from bisect import bisect_left, bisect_right
@@ -64,7 +64,7 @@ class _Expected:
 
     @property
     def is_odd(self) -> bool:
-        """True if nothing is expected, for what is known contradicts itself."""
+        """True if the known changes contradict each other, so that nothing is expected."""
         return bool(self._odd)
 
     @property
@@ -87,9 +87,9 @@ class _Below:
         self.creates: dict[str, list[tuple[int, Exchanged]]] = {path: [] for path in self.changes}
         """The known creates of each node itself, by zxid."""
         self.unsettled: set[str] = set()
-        """A change of unknown outcome or time, or a child that ends by itself."""
+        """The nodes with a change of unknown outcome or time, or with a child that ends by itself."""
         self.undecided: set[str] = set()
-        """The changes that are known cannot be put together."""
+        """The nodes whose known changes cannot be put together."""
         for operation in exchange.writes:
             effects = [each for each in effects_of(operation) if each.op in ("create", "delete")]
             if operation.is_done:
@@ -130,7 +130,10 @@ _STATE = attrgetter("until", "changed")
 
 
 def lists(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at each list of children. A case is one without a Stat: the others are reads that are counted anyhow."""
+    """Compare each list of children with the known changes.
+
+    Only a list without a Stat is a case of its own: one with a Stat counts as a read already.
+    """
     for family in _families(exchange, tree):
         _compare(family, found)
 
@@ -248,7 +251,7 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchang
 
 
 def _dated(path: str, listed: Iterable[_Listed], below: _Below) -> Iterator[_Listed]:
-    """Yield lists, those without a Stat with the last create that is known, if there is one."""
+    """Yield the lists that a create of the node is known for: of a list without a Stat, the last one before it."""
     for each in listed:
         made = below.created(path, each.until) if each.is_bare else None
         if made is not None:
@@ -286,7 +289,7 @@ def _tell(
     listed: _Listed,
     found: Found,
 ) -> None:
-    """Tell of a child that is listed wrongly, or not at all, since its last change, or since the list before."""
+    """Note the first child that is listed wrongly, or not at all, with its last change, or the list before."""
     wrong = expected.wrong(listed.names)
     if wrong is None:
         return

@@ -126,7 +126,7 @@ class GivenUpOp(Struct, frozen=True, array_like=True, gc=False):
 
 
 class FoundBreach(Struct, frozen=True, array_like=True):
-    """A breach, with the kinds of records named, so that it can be decoded."""
+    """A breach whose witness has only records of these kinds, so that it can be decoded."""
 
     zxid: int
     summary: str
@@ -308,7 +308,7 @@ class _Operations:
 def _found_parts(
     checks: Mapping[str, Callable[[Found], None]], header: HistoryHeader, names: Sequence[str]
 ) -> list[FoundPart]:
-    """Look at parts of promises. Breaches that the profile leaves out are left out."""
+    """Check some parts of promises. A breach of what the profile does not promise is left out."""
     parts = []
     for name, check in checks.items():
         if name in names:
@@ -330,7 +330,7 @@ def _checks_on(checks: Mapping[str, _Check], exchange: Exchange, tree: Tree) -> 
 
 
 def _concerned(operation: Exchanged) -> set[str]:
-    """Return the nodes of which an operation may say something, and those whose children it may change."""
+    """Return the nodes that an operation may be about, and those whose children it may change."""
     if operation.request.op not in _CONCERN_NODES:
         return set()
     paths = {path for effect in effects_of(operation) for path in (effect.path, effect.created)}
@@ -458,9 +458,9 @@ def _op(operation: Exchanged, place: int) -> Op:
 def _answered_in_time(
     common: Common, ops: Mapping[Exchanged, Op], out: _Out
 ) -> Iterator[tuple[int, Best | None, Best | None]]:
-    """Send on what real time orders, by ranges of time, and yield the best of each range.
+    """Send on the operations that real time orders, by ranges of time, and yield the best of each range.
 
-    Of what was answered only that can be the best which is better than all that this part had been told before.
+    An answer can be the best of all parts only if it is better than all that this part was told before.
     """
     told: list[tuple[int, int, Exchanged]] = []
     for operation, op in ops.items():
@@ -570,7 +570,7 @@ def _send_on(here: _Share, wanted: Wanted, by: str) -> None:
     nodes: dict[tuple[str, int], dict[int, InitialNode]] = defaultdict(dict)
 
     def to(path: str) -> Iterator[tuple[str, int]]:
-        """Yield to whom goes what concerns a node."""
+        """Yield the receivers of what concerns a node: groups that watch it, and the share of its parent."""
         yield from (("watched", group) for group in wanted.watched.get(path, ()))
         for above in (path, *ancestors(path)) if wanted.recursively else ():
             yield from (("watched", group) for group in wanted.recursively.get(above, ()))
@@ -611,7 +611,7 @@ def judge_ends(common: Common, share: int, wanted: Wanted, later: Later, names: 
 
 
 def judge_zxids(common: Common, share: int, names: Sequence[str]) -> list[FoundPart]:
-    """Judge whether writes have zxids of their own, those of a share."""
+    """Judge the writes of a share of all zxids: no two may have the same."""
     exchange = _Operations(common.header, Files(common.folder).ops("zxids", share)).exchange
     checks = {"linearizable writes": orders.zxids_of_their_own}
     return _found_parts(_checks_on(checks, exchange, Tree(Exchange(common.header))), common.header, names)
@@ -653,7 +653,7 @@ def judge_times(
 
 
 def judge_ages(common: Common) -> list[FoundPart]:
-    """Find out for how long reads missed writes, in all parts of the history."""
+    """Return the longest time for which a read missed a write, in all parts of the history."""
     reads: list[tuple[int, int]] = []
     written: list[tuple[int, int]] = []
     for some_reads, some_written in Files(common.folder).read("ages", 0, _AGES.decode):

@@ -44,8 +44,8 @@ class Exchanged(Struct, eq=False):
     """A request and its answer, or the answer alone if it is stray.
 
     `sent` and `answered` are places in the stream of the connection, in records; None where there is none. `zxid` is
-    that of the answer's header, 0 if it tells none. The outcome `is_known` unless the answer is missing, and the
-    request `is_done` if the answer says so; a multi is done as a whole, and one that is refused has no error.
+    that of the answer's header, 0 if it tells none. `is_known`: an answer tells whether the request was done;
+    `is_done`: it was. A multi is done as a whole; the answer to one that is refused has no error, but its results have.
     """
 
     connection: "Connection"
@@ -107,9 +107,9 @@ class Connection:
     """The answers to nothing that waited for one."""
     lost: Lost | None = None
     seen_before: Exchanged | None = None
-    """The answer with the highest zxid that the session had when this connection was asked for, on any other."""
+    """The answer with the highest zxid on any connection of the session, when this connection was asked for."""
     written_before: Exchanged | None = None
-    """The same of its writes that were done."""
+    """The same of the session's writes that were done."""
     length: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
 
@@ -311,7 +311,7 @@ _TAKE: dict[type[HistoryLine], Callable[[Exchange, Any], None]] = {
 
 
 def _of(found: Exchange, line: Record) -> Connection:
-    """Return the connection of a record, one longer. It must be open, of that client, and not be in the future."""
+    """Return the connection of a record, one record longer. It must be open, of that client, and not ahead in time."""
     connection = found.connections.get(line.connection)
     if connection is None:
         raise _Contradiction(f", field `connection`: connection {line.connection} was not opened")

@@ -75,7 +75,7 @@ def asked(header: HistoryHeader, names: Collection[str]) -> list[Promise]:
 
 
 class _Proof:
-    """A history, which is read and looked through when a promise is judged for the first time."""
+    """A history that is read, and put into a tree, when the first promise is judged."""
 
     def __init__(self, read: Callable[[], Exchange]) -> None:
         self._read = read
@@ -101,7 +101,7 @@ class _Proof:
 def judgement_on(
     promise: Promise, judged: int, breach: Breach | None, age: int | None = None, *, is_decided: bool
 ) -> Judgement:
-    """Return the verdict on a promise with so many cases, and its least breach, if there is one."""
+    """Return the verdict on a promise with `judged` cases, and its least breach, if there is one."""
     status: Status = "violated" if breach is not None else "holds" if judged else "not exercised"
     if breach is None and not is_decided:
         status = "inconclusive"

@@ -45,7 +45,7 @@ class Found:
         """True if a search was given up."""
         self.breaches: list[Breach] = []
         self.age: int | None = None
-        """The time in ns for which a read at most missed a write; None if the promise is about something else."""
+        """The longest time, in ns, for which a read missed a write; None if the promise is about something else."""
 
     @property
     def judged(self) -> int:

@@ -78,30 +78,26 @@ def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
         for first, second in pairwise(tree.data[path]):
             if first.start == second.start and first.stat is not None and second.stat is not None:
                 found.case()
-                if first.stat == second.stat and first.content == second.content:
-                    continue
-                differ = _difference(first, second)
+                differ = "" if _is_equal(first, second) else _difference(first, second)
                 if differ:
-                    text = (
-                        f"{path} as of {shown(first.start)} has other {differ} for {_name(first.by)} than for "
-                        f"{_name(second.by)}"
-                    )
-                    found.breach(first.start, text, first.by, second.by)
+                    _disagree(f"{path} as of {shown(first.start)} has other {differ}", first, second, found)
     for path in sorted(tree.children):
         shown_to = [seen for seen in tree.children[path] if seen.stat is not None]
         for first, second in pairwise(shown_to):
             if first.start == second.start and _czxid(first) == _czxid(second):
                 found.case()
-                if (
-                    first.children is not None
-                    and second.children is not None
-                    and {*first.children} != {*second.children}
-                ):
-                    text = (
-                        f"the children of {path} as of {shown(first.start)} are others for {_name(first.by)} than for "
-                        f"{_name(second.by)}"
-                    )
-                    found.breach(first.start, text, first.by, second.by)
+                one, other = first.children, second.children
+                if one is not None and other is not None and {*one} != {*other}:
+                    _disagree(f"the children of {path} as of {shown(first.start)} are others", first, second, found)
+
+
+def _is_equal(first: Seen, second: Seen) -> bool:
+    return first.stat == second.stat and first.content == second.content
+
+
+def _disagree(what: str, first: Seen, second: Seen, found: Found) -> None:
+    """Note that two sightings as of one transaction show different states."""
+    found.breach(first.start, f"{what} for {_name(first.by)} than for {_name(second.by)}", first.by, second.by)
 
 
 def _czxid(seen: Seen) -> int:
@@ -318,6 +314,15 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
 
 def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the counters of nodes with each other, with the data, and with the known changes."""
+    _possible(tree, found)
+    _up_to_date(tree, found)
+    _one_cversion(tree, found)
+    cversions(exchange, tree, found)
+    _owners(exchange, tree, found)
+
+
+def _possible(tree: Tree, found: Found) -> None:
+    """Look for counters that no node can have."""
     for path in sorted(tree.data):
         shown_to = [seen for seen in tree.data[path] if seen.stat is not None]
         found.case(len(shown_to))
@@ -326,6 +331,10 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
             wrong = _impossible(seen.stat, seen)
             if wrong:
                 found.breach(seen.until, f"{_name(seen.by)} shows of {path} {wrong}", seen.by)
+
+
+def _up_to_date(tree: Tree, found: Found) -> None:
+    """Look for counters that are older than the data, or than a change of the children."""
     for conflict in tree.conflicts:
         if _has_its_data(conflict):
             text = (
@@ -340,6 +349,10 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
             f"pzxid {shown(conflict.stale.start)}"
         )
         found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
+
+
+def _one_cversion(tree: Tree, found: Found) -> None:
+    """Look for two numbers of changes of the children as of one change."""
     for path in sorted(tree.children):
         shown_to = [seen for seen in tree.children[path] if seen.stat is not None and seen.stat.cversion is not None]
         for first, second in pairwise(shown_to):
@@ -355,8 +368,6 @@ def counters(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"{_name(first.by)}, and {second.stat.cversion} for {_name(second.by)}"
                 )
                 found.breach(first.start, text, first.by, second.by)
-    cversions(exchange, tree, found)
-    _owners(exchange, tree, found)
 
 
 def _impossible(stat: Stat, seen: Seen) -> str:

@@ -87,7 +87,7 @@ class Screened:
     """A history that is looked at, whose lines are not kept."""
 
     def __init__(self, gather: Callable[[Gathering], None]) -> None:
-        """Have the lines gathered. Unusual, if they have to be judged in another way; any error of `gather`."""
+        """Gather the lines. Unusual if they have to be judged in another way; any error of `gather`."""
         gathering = Gathering()
         gather(gathering)
         self._columns = Columns(gathering)
@@ -96,7 +96,7 @@ class Screened:
 
     @property
     def age(self) -> int | None:
-        """The time in ns for which a read at most missed a write."""
+        """The longest time, in ns, for which a read missed a write."""
         return orders.greatest_age(orders.times_of(self._columns, self._nodes))
 
     def cases(self, promise: str) -> int | None:

@@ -37,7 +37,7 @@ Required = tuple[Configuration, ...]
 
 
 class Designated(Stimulus, frozen=True):
-    """The server has left its iteration for one of `leader`, without an election (`QuorumPeer.reconfigFlag`)."""
+    """The server goes over to an iteration of `leader` without an election (`QuorumPeer.reconfigFlag`)."""
 
     leader: ProcessId
 
@@ -76,24 +76,28 @@ class Member(Server):
 
     @property
     def acting(self) -> Verifier:
+        """The active configuration of a server that has started."""
         assert self.active is not None
         return self.active
 
     @property
     def last_seen(self) -> Verifier:
+        """The configuration that a server that has started has seen last."""
         assert self.seen is not None
         return self.seen
 
     @property
     def repairs(self) -> ReconfigurationSwitches:
+        """The switches that say what is repaired."""
         assert isinstance(self.switches, ReconfigurationSwitches)
         return self.switches
 
     @property
     def changing(self) -> Changing:
+        """The behaviour of its version."""
         return changing_of(self.switches.version, self.switches.defects)
 
-    def pairs(self) -> Required:
+    def with_a_say(self) -> Required:
         """Return the configurations that have a say: the active one, and one that is pending (`addQuorumVerifier`)."""
         if self.last_seen.version > self.acting.version:
             return self.acting.configuration, self.last_seen.configuration
@@ -116,7 +120,7 @@ class Member(Server):
         return self.repairs.outsiders != "followers" and self.id not in self.acting.configuration.members
 
     def changes_role(self) -> bool:
-        """`QuorumPeer.processReconfig`: return True if a learner is what it is no more by the active one."""
+        """`QuorumPeer.processReconfig`: return True if the active configuration gives a learner the other role."""
         return self.leader is not None and not self.leads and self.observing != self.is_outside()
 
     def proposes_to(self, learner: ProcessId) -> bool:
@@ -136,7 +140,7 @@ class Member(Server):
     def may_change(self, to: Configuration) -> bool:
         """`PrepRequestProcessor.pRequest2Txn`: nothing is pending, and a quorum of the new configuration is synced.
 
-        Synced is also who has yet to read what brings it up to date (`Leader.isQuorumSynced`).
+        A server counts as synced even before it has read what brings it up to date (`Leader.isQuorumSynced`).
         """
         if self.repairs.addresses == "checked" and to.members == (self.id,):
             return False
@@ -150,7 +154,7 @@ class Member(Server):
 
         Until 3.5.3 servers that are no voters count, too (2959).
         """
-        asked = self.pairs() if self.repairs.epochs == "both" else (self.acting.configuration,)
+        asked = self.with_a_say() if self.repairs.epochs == "both" else (self.acting.configuration,)
         if not self.changing.counts_voters:
             return all(2 * len(servers) > len(each.members) for each in asked)
         return all(each.contains(servers) for each in asked)
@@ -162,8 +166,8 @@ class Member(Server):
         """
         if self.repairs.observed == "ignored":
             servers = [each for each in servers if each not in self.observers]
-        acknowledged = Proposed(self.last_seen.txn, tuple(servers), self.pairs())
-        return all(each.contains(servers) for each in self.pairs()) and bool(designated_leader(self, acknowledged))
+        acknowledged = Proposed(self.last_seen.txn, tuple(servers), self.with_a_say())
+        return all(each.contains(servers) for each in self.with_a_say()) and bool(designated_leader(self, acknowledged))
 
     def is_acknowledged(self, proposal: Outstanding) -> bool:
         """`Proposal.hasAllQuorums`; a leader that is not the designated one commits no more (`allowedToCommit`)."""
@@ -191,7 +195,7 @@ class Member(Server):
 
     def starting_up(self) -> list[Effect]:
         """`Leader.startZkServer`: activate the pending configuration: the leader's files name it, not its history."""
-        leader = designated_leader(self, Proposed(self.last_seen.txn, self.new_leader_acks, self.pairs()))
+        leader = designated_leader(self, Proposed(self.last_seen.txn, self.new_leader_acks, self.with_a_say()))
         self.designated = None if leader == self.id else leader
         return activate(self, self.last_seen)
 
@@ -258,13 +262,13 @@ def see(f: Member, proposed: Verifier) -> list[Effect]:
 def written(f: Member, **file: Verifier | None) -> list[Effect]:
     """`QuorumPeerConfig.writeDynamicConfig`: write the file of a configuration. An IOException is logged, no more (R5).
 
-    In a folder that is full nothing can be written, and nothing be removed.
+    Nothing can be written to a full folder, and nothing removed from it.
     """
     return [Write(**file)] if f.repairs.folder == "writable" else []
 
 
 def forget_unlogged(l: Member) -> list[Effect]:
-    """Forget a pending change that the history lacks, with which the server is about to lead. No release does that."""
+    """Forget a pending change that is not in the history with which the server is about to lead: a repair."""
     if l.last_seen.version <= l.acting.version or l.last_seen.txn in l.database.tree.after(0):
         return []
     l.seen, l.next = l.active, None
@@ -272,10 +276,10 @@ def forget_unlogged(l: Member) -> list[Effect]:
 
 
 def designated_leader(l: Member, change: Outstanding) -> ProcessId | None:
-    """`Leader.getDesignatedLeader`: itself if the new configuration has it, by its address, else who has most.
+    """`Leader.getDesignatedLeader`: the leader itself if the new configuration has it, at its present address.
 
-    That is one that has acknowledged the change, and most of the proposals behind it; of several the lowest. There is
-    none if the leader is all of the new configuration, at another address (R12).
+    Otherwise a server that has acknowledged the change, and most of the proposals behind it; the lowest of several.
+    There is none if the leader is all of the new configuration, at another address (R12).
     """
     assert isinstance(change, Proposed)
     to = change.required[-1]
@@ -327,7 +331,7 @@ def identity(f: Member) -> Hashable:
 
 
 def rename(value: Any, names: Sequence[ProcessId]) -> Any:
-    """Return a server or a packet with process i called `names[i]`; under these, each configuration is what it was."""
+    """Return a server or a packet with process i called `names[i]`, which maps each configuration to itself."""
     if isinstance(value, Member):
         value = replace(value, observers=tuple(names[each] for each in value.observers))
     if isinstance(value, Member | CommitAndActivate | InformAndActivate) and value.designated is not None:

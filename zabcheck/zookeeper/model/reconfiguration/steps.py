@@ -158,7 +158,7 @@ def on_request(l: Member, sender: ProcessId, m: Request) -> list[Effect]:
         return effects
     *others, last = l.outstanding
     seen = [] if to is None else see(l, Verifier(to, last.txn.zxid))
-    l.outstanding = (*others, Proposed(last.txn, last.acks, l.pairs()))
+    l.outstanding = (*others, Proposed(last.txn, last.acks, l.with_a_say()))
     return [*seen, *effects]
 
 
