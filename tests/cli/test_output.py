@@ -258,7 +258,7 @@ def interrupted_when(
     return child.returncode, out
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", sweep([signal.SIGINT, signal.SIGTERM, signal.SIGHUP], normal=[signal.SIGTERM]))
 def test_a_signal_ends_a_search_which_says_what_was_done_so_far(number: int, tmp_path: Path) -> None:
     """The progress tells when the search is under way."""
     arguments = ["run", "--seed", "1", "--runs", "1000000"]

@@ -18,7 +18,6 @@ QUICK = (
     "swarm/ladis-2008",
     "swarm/db19-fifo",
     "swarm/zookeeper-3.8.0",
-    "hypothesis/paxos-barrier",
     "kept/commit",
     "kept/figure-1",
     "for servers/kept",

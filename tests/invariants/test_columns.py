@@ -110,7 +110,7 @@ def test_a_file_of_many_runs_is_judged_as_each_by_a_judge(seeds: range) -> None:
     assert file.judge_run(run, list(PROPERTIES.values())) == wanted[run]
 
 
-@pytest.mark.parametrize("seeds", sweep((range(10), range(10, 60)), normal=(range(10),)), ids=str)
+@pytest.mark.parametrize("seeds", sweep((range(4), range(4, 60)), normal=(range(4),)), ids=str)
 @pytest.mark.parametrize("name", PROPERTIES)
 def test_a_property_by_itself_is_judged_as_by_a_judge(name: str, seeds: range) -> None:
     for seed in seeds:
@@ -282,7 +282,7 @@ def test_a_primary_that_is_ready_in_an_older_epoch_again_is_left_to_a_judge() ->
 
 @pytest.mark.parametrize("name", BREAKS)
 def test_what_breaks_such_a_run_is_noticed(name: str) -> None:
-    lines = whole(BREAKS[name](list(Ensemble(400, 4).events())), "global", processes=3)
+    lines = whole(BREAKS[name](list(Ensemble(200, 4).events())), "global", processes=3)
     try:
         wanted = check(lines)
     except TraceError:  # an incarnation that goes back

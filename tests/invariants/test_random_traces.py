@@ -44,7 +44,7 @@ from tests.invariants.traces import random_trace
 from tests.tiers import sweep
 
 BLOCK = 500
-QUICK = range(60)
+QUICK = range(40)
 """The seeds of the normal tier."""
 TRACES = 800
 ORDERS: tuple[Order, ...] = ("global", "per-process")

@@ -34,7 +34,7 @@ def imports(module: str) -> frozenset[str]:
 
 def _imported(module: str, path: Path, tree: ast.AST) -> Iterator[str]:
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -42,6 +42,16 @@ def _imported(module: str, path: Path, tree: ast.AST) -> Iterator[str]:
             source = ".".join(part for part in (above, node.module) if part)
             yield source
             yield from (f"{source}.{alias.name}" for alias in node.names)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.stmt]:
+    """All statements within, those of compound ones too. Expressions, most of what a module is, hold none."""
+    for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+        inner = getattr(node, field, ())
+        for each in inner if isinstance(inner, list) else ():
+            if isinstance(each, ast.stmt):
+                yield each
+            yield from _statements(each)
 
 
 def importers(*packages: str) -> set[str]:

@@ -7,6 +7,7 @@ import pytest
 import zabcheck.proof.monitors  # noqa: F401  # adds the properties
 from docs.generators.zookeeper import ARCHIVED, HEALTHY, LOST_WRITE, extracted
 from invariants import Verdict, check
+from tests.tiers import sweep
 from zabcheck.zookeeper.report.departure import departure
 from zabcheck.zookeeper.verdict.judge import Judged, judge
 
@@ -63,7 +64,7 @@ def of_the_proof(judged: Judged) -> list[Verdict]:
     return check(judged.observation.trace(), ["refinement", "proof"])
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", sweep(RECORDINGS, normal=[*RECORDINGS][::3]))
 def test_where_a_recording_leaves_what_is_proved(name: str, tmp_path: Path) -> None:
     changes, step, source, conjunct, breaks, after = RECORDINGS[name]
     judged = judged_recording(name, tmp_path)

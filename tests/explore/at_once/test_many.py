@@ -65,7 +65,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("everywhere")
-@pytest.mark.parametrize("name", sweep(SPACES, normal=("neither", "cuts", "nor with a crash")))
+@pytest.mark.parametrize("name", sweep(SPACES, normal=("neither", "nor with a crash")))
 def test_many_states_at_once_are_expanded_as_they_are_one_by_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     bounds, switches, how = SPACES[name]
     at_once = everything(space(bounds, switches, **how))

@@ -100,7 +100,7 @@ RARELY_BROKEN = ("redelivery", "state", "durability", "final agreement", "client
 
 @pytest.mark.parametrize(
     ("name", "step"),
-    sweep([("core", 10), *((name, 1 if name == "zxid uniqueness" else 2) for name in GROUPS)], normal=[("core", 10)]),
+    sweep([("core", 20), *((name, 1 if name == "zxid uniqueness" else 2) for name in GROUPS)], normal=[("core", 20)]),
 )
 def test_judges_with_equal_identities_give_equal_verdicts_on_any_continuation(name: str, step: int) -> None:
     compared: Counter[bool] = Counter()

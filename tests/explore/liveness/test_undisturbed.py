@@ -202,7 +202,7 @@ def compared(case: Case) -> Counter[Ending | None]:
     space = case.space()
     continuations = Continuations(space)
     given: Counter[Ending | None] = Counter()
-    for state, row in every_fifth(list(space.rows())):
+    for state, row in every_tenth(list(space.rows())):
         choices, names = run_to(space, state)
         for stable in continuations.stable_quorums:
             ending = continuations.ending(row, stable)
@@ -212,10 +212,10 @@ def compared(case: Case) -> Counter[Ending | None]:
     return given
 
 
-def every_fifth(rows: list[Row]) -> list[tuple[int, Row]]:
-    """Return the states with their numbers; if there are more than a thousand, every fifth of them."""
+def every_tenth(rows: list[Row]) -> list[tuple[int, Row]]:
+    """Return the states with their numbers; if there are more than a thousand, every tenth of them."""
     numbered = list(enumerate(rows))
-    return numbered[::5] if len(rows) > 1000 else numbered
+    return numbered[::10] if len(rows) > 1000 else numbered
 
 
 def named(stable: StableQuorum, names: tuple[int, ...]) -> Stabilise:
@@ -233,7 +233,7 @@ def test_from_no_state_of_zab_does_a_continuation_or_the_simulator_get_stuck(nam
     assert given.keys() == {Ending(None, raised=False)}
     states = case.space()
     checked = find_trap(states).checked
-    assert given.total() * len(list(states.rows())) == checked * len(every_fifth(list(states.rows())))
+    assert given.total() * len(list(states.rows())) == checked * len(every_tenth(list(states.rows())))
 
 
 @pytest.mark.parametrize("name", sweep(DISAGREEABLE, normal=("raising",)))
@@ -270,7 +270,7 @@ def test_the_one_that_wins_is_followed_and_the_simulator_comes_to_the_same(name:
     space = case.space()
     continuations = Continuations(space)
     given: Counter[Ending] = Counter()
-    for state, row in every_fifth(list(space.rows())):
+    for state, row in every_tenth(list(space.rows())):
         choices, names = run_to(space, state)
         followed = set()
         for stable in continuations.stable_quorums:

@@ -269,7 +269,7 @@ CHANGED = [
 ]
 
 
-@pytest.mark.parametrize(("how", "kind"), CHANGED)
+@pytest.mark.parametrize(("how", "kind"), sweep(CHANGED, normal=CHANGED[::4]))
 def test_each_packet_has_to_be_there_once_and_in_its_epoch(
     how: Callable[[str], Callable[[list[Record]], None]], kind: str, tmp_path: Path
 ) -> None:
@@ -379,6 +379,7 @@ def test_a_difference_tells_the_last_state_and_what_the_model_would_do(another_z
     assert difference.packet == SeenPacket("COMMIT", "⟨1,4⟩", 2)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("another zxid")
 def test_differences_are_in_the_order_of_their_times_and_what_comes_before_is_a_run(another_zxid: Conformance) -> None:
     found = another_zxid

@@ -177,7 +177,7 @@ def test_a_minimal_schedule_breaks_exactly_the_versions_that_have_the_bug(name: 
     assert violated == [version for version in DISTINCT if version in KEPT[name]]
 
 
-@pytest.mark.parametrize("name", KEPT)
+@pytest.mark.parametrize("name", sweep(KEPT, normal=[*KEPT][::3]))
 def test_a_minimal_schedule_breaks_nothing_where_the_bug_is_repaired(name: str) -> None:
     for version in DISTINCT:
         assert broken(with_switches(name, version=version, defects="none")) == []

@@ -34,16 +34,16 @@ def test_what_is_of_others_keeps_its_licence_and_meets_no_other_copy() -> None:
 SOURCES = sorted(each for root in (SIMULATION.parent, Path(__file__).parent) for each in root.rglob("*.java"))
 
 
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
-def test_sources_are_written_as_the_others_are(source: Path) -> None:
+def test_sources_are_written_as_the_others_are() -> None:
     """Lines of 120 characters at most, indented by spaces; each type has a comment."""
-    text = source.read_text(encoding="utf-8")
-    assert text.endswith("\n")
-    assert "\t" not in text
-    for line in text.splitlines():
-        assert len(line) <= 120
-        assert line == line.rstrip()
-    assert re.search(r"\*/\n(@\w+.*\n)*(package|(public |final |abstract )*(class|interface|enum)) ", text)
+    assert len(SOURCES) > 50
+    for source in SOURCES:
+        text = source.read_text(encoding="utf-8")
+        assert text.endswith("\n"), source
+        assert "\t" not in text, source
+        assert all(len(line) <= 120 and line == line.rstrip() for line in text.splitlines()), source
+        comment = r"\*/\n(@\w+.*\n)*(package|(public |final |abstract )*(class|interface|enum)) "
+        assert re.search(comment, text), source
 
 
 def test_a_stall_has_the_same_number_and_length_on_both_sides() -> None:
