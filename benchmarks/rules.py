@@ -27,9 +27,9 @@ from zabcheck.zookeeper.rules.packets import JUDGED, judge
 from zabcheck.zookeeper.wire.zxids import COUNTER
 
 TOO_EARLY = 30_000
-"""A packet that is sent too early is sent so many microseconds before what it answers: a comparison allows 20,000."""
+"""A packet that is sent too early is sent this many microseconds before what it answers: a comparison allows 20,000."""
 MOST_STATES = 5_000
-"""A comparison gives up a server after so many states: most end after hundreds."""
+"""A comparison gives up a server after this many states: most end after hundreds."""
 _SYNCS = ("DIFF", "TRUNC", "SNAP")
 
 Records = list[AnyRecord]

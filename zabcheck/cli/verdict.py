@@ -117,7 +117,7 @@ def without(protocol: str, switches: Mapping[str, Any]) -> str:
 
 
 def to_exercise(names: Collection[str], runs: int) -> str:
-    """Return what may make a search exercise these properties, which none of so many runs did."""
+    """Return what may make a search exercise these properties, which no run did."""
     if any(name in GROUPS["clients"] for name in names):
         return "judge a trace with `client_ack` and `final_read`, or a real ensemble: zabcheck zookeeper"
     if any(name in GROUPS["application"] for name in names):

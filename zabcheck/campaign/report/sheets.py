@@ -170,7 +170,7 @@ def findings(report: CampaignReport) -> Sheet | None:
         )
         for each in report.findings
     ]
-    note = "Each is a minimised counterexample; so many runs came down to it. The files are in findings/."
+    note = "Each is a minimised counterexample, with the number of runs that led to it. The files are in findings/."
     columns = ("mutant", "property", "what happened", "schedule", "steps", "runs", "first run", "seed")
     return sheet("findings", "Findings", note, columns, 4, rows)
 

@@ -15,7 +15,7 @@ class Disturbance(Protocol):
     """A disturbance of servers, which goes on whenever it is asked to, and waits for nothing."""
 
     def go_on(self, multis: int) -> None:
-        """Do what is due, while so many multis are not answered."""
+        """Do what is due; `multis` is the number of multis that have no answer yet."""
 
     def finish(self) -> None:
         """Mend what was done."""

@@ -8,9 +8,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Connection, Effect, Exchange, Exchanged, effects_of
-from zabcheck.zookeeper.clients.history import NOBODY
+from zabcheck.zookeeper.clients.history import NOBODY, Connected
 from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Tree, parent
+from zabcheck.zookeeper.clients.tree import Seen, Tree, parent
 from zabcheck.zookeeper.wire.zxids import shown
 
 _PLACE = itemgetter(0, 1)
@@ -130,53 +130,83 @@ def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Look at what each connection was given, and at what came of a session after its end."""
-    holders: dict[str, int] = {}
-    ended: dict[str, Connection | Exchanged] = {}
-    timeouts: dict[str, int] = {}
-    heard: dict[str, tuple[int, Exchanged]] = {}
-    closes = [each for each in exchange.writes if each.request.op == "closeSession"]
-    closed = {each.connection: each for each in closes if each.is_done}
-    may_be_closed = {each.session for each in closes if not each.is_known}
+    """Look at the session that each connection was given, and at what came of a session after its end."""
+    known = _Sessions(exchange)
     for connection in exchange.connections.values():
-        asked, given = connection.connect, connection.connected
-        if given is None:
-            continue
-        if asked.session != NOBODY:
-            found.case()
-            if given.session not in (asked.session, NOBODY):
-                text = (
-                    f"client {asked.client} asked for session {asked.session} and was given {given.session}, without "
-                    "being told that it has expired"
-                )
+        if connection.connected is not None:
+            known.judge(connection, connection.connected, found)
+            known.learn(connection, connection.connected)
+            _answered_without_a_session(connection, found)
+
+
+class _Sessions:
+    """What is known of all sessions, by the connections so far."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        closes = [each for each in exchange.writes if each.request.op == "closeSession"]
+        self._header = exchange.header
+        self._closed = {each.connection: each for each in closes if each.is_done}
+        self._may_be_closed = {each.session for each in closes if not each.is_known}
+        self._holders: dict[str, int] = {}
+        """By session: the client that has it."""
+        self._ended: dict[str, Connection | Exchanged] = {}
+        """By session: what tells of its end."""
+        self._timeouts: dict[str, int] = {}
+        self._heard: dict[str, tuple[int, Exchanged]] = {}
+        """By session: when the last request that was answered was sent."""
+
+    def judge(self, connection: Connection, given: Connected, found: Found) -> None:
+        """Judge whether a connection was given the session that it asked for, or a new one."""
+        asked = connection.connect
+        if asked.session == NOBODY:
+            if given.session in self._holders:
+                holder = self._holders[given.session]
+                text = f"client {asked.client} was given session {given.session}, which client {holder} has"
                 found.breach(0, text, asked, given)
-            elif given.session == NOBODY:
-                if asked.session not in may_be_closed:
-                    _expired(connection, timeouts, heard, exchange, found)
-                ended.setdefault(asked.session, connection)
-            elif asked.session in ended:
-                end = ended[asked.session]
-                witness = end.witness if isinstance(end, Exchanged) else (end.connect, end.connected)
-                found.breach(
-                    0,
-                    f"session {asked.session} had ended, and was given to client {asked.client} again",
-                    *witness,
-                    asked,
-                    given,
-                )
-        elif given.session in holders:
-            text = f"client {asked.client} was given session {given.session}, which client {holders[given.session]} has"
+            return
+        found.case()
+        if given.session not in (asked.session, NOBODY):
+            text = (
+                f"client {asked.client} asked for session {asked.session} and was given {given.session}, without "
+                "being told that it has expired"
+            )
             found.breach(0, text, asked, given)
+        elif given.session == NOBODY:
+            if asked.session not in self._may_be_closed:
+                self._expired(connection, given, found)
+        elif asked.session in self._ended:
+            end = self._ended[asked.session]
+            witness = end.witness if isinstance(end, Exchanged) else (end.connect, end.connected)
+            text = f"session {asked.session} had ended, and was given to client {asked.client} again"
+            found.breach(0, text, *witness, asked, given)
+
+    def _expired(self, connection: Connection, told: Connected, found: Found) -> None:
+        """Compare the time since the service last heard of a session with the time-out, less a tick."""
+        session = connection.connect.session
+        if session not in self._heard or told.time is None or session not in self._timeouts:
+            return
+        heard, operation = self._heard[session]
+        silent, timeout = told.time - heard, self._timeouts[session]
+        if silent < (timeout - self._header.tick) * _MS - self._header.clock_error:
+            text = (
+                f"session {session} was told to have expired {silent // _MS} ms after a request that was answered, and "
+                f"its time-out is {timeout} ms"
+            )
+            found.breach(0, text, operation, connection.connect, told)
+
+    def learn(self, connection: Connection, given: Connected) -> None:
+        """Take in what a connection tells of its session."""
         if given.session != NOBODY:
-            holders[given.session] = asked.client
-            timeouts[given.session] = given.timeout
+            self._holders[given.session] = connection.client
+            self._timeouts[given.session] = given.timeout
+        elif connection.connect.session != NOBODY:
+            self._ended.setdefault(connection.connect.session, connection)
         for operation in reversed(connection.operations):
             if operation.answer is not None and operation.request.time is not None:
-                heard[connection.session] = operation.request.time, operation
+                self._heard[connection.session] = operation.request.time, operation
                 break
-        if connection in closed:
-            ended[connection.session] = closed[connection]
-        _answered_without_a_session(connection, found)
+        if connection in self._closed:
+            self._ended[connection.session] = self._closed[connection]
 
 
 def _answered_without_a_session(connection: Connection, found: Found) -> None:
@@ -189,27 +219,6 @@ def _answered_without_a_session(connection: Connection, found: Found) -> None:
                     "answered"
                 )
                 found.breach(operation.zxid, text, connection.connected, operation)
-
-
-def _expired(
-    connection: Connection,
-    timeouts: dict[str, int],
-    heard: dict[str, tuple[int, Exchanged]],
-    exchange: Exchange,
-    found: Found,
-) -> None:
-    """Compare the time since the service last heard of a session with the time-out, less a tick."""
-    session, told = connection.connect.session, connection.connected
-    assert told is not None
-    if session not in heard or told.time is None or session not in timeouts:
-        return
-    silent = told.time - heard[session][0]
-    if silent < (timeouts[session] - exchange.header.tick) * _MS - exchange.header.clock_error:
-        text = (
-            f"session {session} was told to have expired {silent // _MS} ms after a request that was answered, and "
-            f"its time-out is {timeouts[session]} ms"
-        )
-        found.breach(0, text, heard[session][1], connection.connect, told)
 
 
 def is_deleted_by_the_service(effect: Effect) -> bool:
@@ -238,22 +247,29 @@ def containers(exchange: Exchange, tree: Tree, found: Found) -> None:
             continue
         found.case()
         if is_container:
-            for child in below[path]:
-                there = tree.state_at(child, gone.start)
-                if there is not None and there.stat is not None:
-                    text = f"{child} is there as of {shown(gone.start)}, and its container {path} is not"
-                    found.breach(gone.start, text, created, there.by, gone.by)
-        elif isinstance(gone.by, Exchanged) and gone.by.answer is not None and gone.by.answer.time is not None:
-            last = written[path]
-            if (
-                last.request.time is not None
-                and gone.by.answer.time - last.request.time < ttl * _MS - exchange.header.clock_error
-            ):
-                text = (
-                    f"{path} has {ttl} ms to live since {last.name}, and is gone "
-                    f"{(gone.by.answer.time - last.request.time) // _MS} ms after it was sent"
-                )
-                found.breach(gone.start, text, last, gone.by)
+            _is_empty(path, created, gone, below[path], tree, found)
+        else:
+            _is_due(path, ttl, written[path], gone, exchange.header.clock_error, found)
+
+
+def _is_empty(path: str, created: Exchanged, gone: Seen, children: list[str], tree: Tree, found: Found) -> None:
+    """Look for children of a container at the time when it was deleted."""
+    for child in children:
+        there = tree.state_at(child, gone.start)
+        if there is not None and there.stat is not None:
+            text = f"{child} is there as of {shown(gone.start)}, and its container {path} is not"
+            found.breach(gone.start, text, created, there.by, gone.by)
+
+
+def _is_due(path: str, ttl: int, last: Exchanged, gone: Seen, clock_error: int, found: Found) -> None:
+    """Compare the time since the last write to a node with its time to live, as far as clocks tell."""
+    answer = gone.by.answer if isinstance(gone.by, Exchanged) else None
+    if answer is None or answer.time is None or last.request.time is None:
+        return
+    lived = answer.time - last.request.time
+    if lived < ttl * _MS - clock_error:
+        text = f"{path} has {ttl} ms to live since {last.name}, and is gone {lived // _MS} ms after it was sent"
+        found.breach(gone.start, text, last, gone.by)
 
 
 LIVES = (
@@ -273,7 +289,7 @@ LIVES = (
     ),
     Promise(
         "session",
-        "A session is given to who asks for it, or has expired; not before its time-out, and for good.",
+        "A client gets the session that it asks for, or that has expired: not before its time-out, and for good.",
         f"{GUIDE}, ZooKeeper Sessions",
         "documented",
         sessions,

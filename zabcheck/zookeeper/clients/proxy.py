@@ -33,7 +33,7 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self, seconds: float | None, started: Callable[[list[int]], None]) -> None:
-        """Pass on for so many seconds, or until it is cancelled. `started` gets the ports. OSError."""
+        """Pass on for this number of seconds, or until it is cancelled. `started` gets the ports. OSError."""
         self._write(HistoryHeader(version=1, clock="one"))
         servers = [await asyncio.start_server(partial(self._serve, to), *listen) for listen, to in self._pairs]
         started([server.sockets[0].getsockname()[1] for server in servers])

@@ -79,6 +79,11 @@ class _Session:
         self._asked: dict[int, Request] = {}
         self._password = bytes(16)
         self._last_sent = self._last_heard = 0.0
+        self._last_answer: Answer | None = None
+        self._is_answered = False
+        """True from the answer to `connect` on."""
+        self.is_ending = False
+        """True from the request that ends the session until the connection is gone."""
         self.target: Target | None = None
         """The server to which it connected last."""
         self.former: _Session | None = None
@@ -148,10 +153,6 @@ class _Session:
         except OSError:
             self.lose()
 
-    _is_answered = False
-    is_ending = False
-    """True from the request that ends the session until the connection is gone."""
-
     def move(self, target: Target) -> None:
         """Connect elsewhere, with the session that there is, and keep the connection that there is open."""
         if self.former is not None:
@@ -205,7 +206,7 @@ class _Session:
             self.lose("no answer in time")
 
     def wait(self, condition: Callable[[], bool]) -> bool:
-        """Read until it is so. Return False, with the connection given up, if it is not in time."""
+        """Read until the condition holds. Return False, with the connection given up, if it does not in time."""
         until = monotonic() + PATIENCE
         while not condition():
             self._recorder.flush()
@@ -239,8 +240,6 @@ class _Session:
         if not xid or not self.wait(lambda: xid not in self._asked):
             return None
         return self._last_answer if self._last_answer is not None and self._last_answer.xid == xid else None
-
-    _last_answer: Answer | None = None
 
     def read(self) -> None:
         """Take in what has come."""
@@ -446,10 +445,10 @@ class Recorder:
             first.ask(wire.create(f"{self.root}/{name}", b""))
 
     def run(self, requests: int, seconds: float, look: Callable[[], None] = lambda: None) -> None:
-        """Send about so many requests, for so many seconds at most.
+        """Send about this number of requests, for at most this number of seconds.
 
-        `look` is called between two steps and may raise KeyboardInterrupt: within a step, that would lose an answer
-        that was read, and the history would not be of what was sent.
+        `look` is called between two steps and may raise KeyboardInterrupt. Within a step that would lose an answer that
+        was read, and the history would lack it.
         """
         until = monotonic() + seconds
         while self.requests < requests and monotonic() < until:
@@ -462,7 +461,7 @@ class Recorder:
             self._read(0.0 if able else _PAUSE)
 
     def _read(self, seconds: float) -> None:
-        """Take in what has come for any session, seldom for the last, and keep those that are not silent alive."""
+        """Read for each session, but seldom for the last, and keep those alive that are not silent."""
         self.flush()
         self._turns += 1
         reading = self._sessions if self._turns % _SELDOM == 0 else self._sessions[:-1]
@@ -572,7 +571,7 @@ class Recorder:
         return [f"{self.root}/r{number}" for number in range(4)]
 
     def _set(self, session: _Session) -> wire.Part:
-        """Set a register to data that nobody else writes; a third expects a version, a tenth of these a wrong one."""
+        """Set a register to data that nobody else writes; a third of them expect a version, mostly the right one."""
         path, version = self._random.choice(self._registers), wire.NOTHING_EXPECTED
         if self._random.random() < 0.33:
             version = self._versions.get(path, 0) + (5 if self._random.random() < 0.1 else 0)

@@ -30,7 +30,7 @@ def minimise(
     idle: Callable[[], Sequence[int]],
     keep: Callable[[], None],
 ) -> EnsembleSchedule:
-    """Find a schedule of few choices and decisions that still shows it, in so many executions at most.
+    """Find a schedule of few choices and decisions that still shows it, in at most `executions`.
 
     `shows` executes a schedule, and returns it with the decisions that it came to, or None if it does not show it.
     `idle` and `keep` are as in `run.minimise`. The result is that of the last execution that was kept.
@@ -129,7 +129,7 @@ class _Shortest:
         return True
 
     def _finds_smaller(self, candidate: EnsembleSchedule, most: int) -> bool:
-        """Execute a candidate. Return True if it shows it with at most so many choices and decisions."""
+        """Execute a candidate. Return True if it shows it with at most `most` choices and decisions."""
         before = self._order
         if self.more() and self._finds(candidate):
             if len(candidate.choices) + len(self._decisions()) <= most:

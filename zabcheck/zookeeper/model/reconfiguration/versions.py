@@ -14,8 +14,8 @@ from zabcheck.zookeeper.model.switches import LETTER, Defects, Release
 class Changing(Struct, frozen=True):
     """The behaviour of a version. The defaults are those of 3.9.5; numbers are those of ZOOKEEPER issues.
 
-    `counts_voters`: an epoch and its initial history take a quorum of voters; else so many servers of any kind, as
-    `QuorumMaj.containsQuorum` counts and does not look who they are (2959).
+    `counts_voters`: an epoch and its initial history take a quorum of voters; else as many servers of any kind,
+    for `QuorumMaj.containsQuorum` counts them and does not look who they are (2959).
     `activates_late`: a learner activates a change that is committed between NEWLEADER and UPTODATE (2172), if that is
     the first proposal that it keeps.
     `activates_informed`: an observer that is being synchronised activates a change of which it is told by
