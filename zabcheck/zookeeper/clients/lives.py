@@ -140,7 +140,7 @@ def sessions(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 
 class _Sessions:
-    """What is known of all sessions, by the connections so far."""
+    """The facts about sessions that the connections so far have told."""
 
     def __init__(self, exchange: Exchange) -> None:
         closes = [each for each in exchange.writes if each.request.op == "closeSession"]
@@ -210,7 +210,7 @@ class _Sessions:
 
 
 def _answered_without_a_session(connection: Connection, found: Found) -> None:
-    """Tell requests that were done on a connection whose session had expired."""
+    """Note requests that were done on a connection whose session had expired."""
     if connection.connected is not None and connection.connected.session == NOBODY:
         for operation in connection.operations:
             if operation.is_done:

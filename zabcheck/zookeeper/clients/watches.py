@@ -171,7 +171,7 @@ class _Stream:
             self.found.removal.breach(operation.zxid, text, standing.by, operation)
 
     def _miss(self, arm: Arm, answer: Exchanged) -> None:
-        """Tell that an answer came before the event that was due."""
+        """Note that an answer came before the event that was due."""
         found = self.found.persistent if arm.kind in _LASTING else self.found.fires
         found.case()
         assert arm.change is not None
@@ -274,7 +274,7 @@ class _Stream:
             path = path.rpartition("/")[0] or "/"
 
     def _unasked(self, event: WatchEvent) -> None:
-        """Tell an event that no watch is there for."""
+        """Note an event for which there is no watch."""
         if self.alike[event.path, event.type] > 0:
             self.alike[event.path, event.type] -= 1
             return
@@ -294,7 +294,7 @@ class _Stream:
             self.found.cause.breach(max(0, event.zxid), f"{about}, which it does not watch", event)
 
     def _is_caused(self, event: WatchEvent, arms: list[Arm]) -> None:
-        """Tell an event without a change, where all changes are known."""
+        """Note an event without a change, where all changes are known."""
         path = event.path
         if not self.tree.is_complete(path) or self.tree.may_change_unseen(path):
             return

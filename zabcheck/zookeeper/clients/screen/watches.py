@@ -40,6 +40,8 @@ _TOLD_BY = {
 _REMOVED = {"data": (DATA, EXIST), "children": (CHILD,), "persistent": (PERSISTENT,), "recursive": (RECURSIVE,)}
 _READS = [OPS[name] for name in ("getData", "exists", "getChildren")]
 _CHANGED_BELOW = TYPES["NodeChildrenChanged"]
+_RESUMED, _ARMED, _ANSWERED, _HEARD = range(4)
+"""The records about watches: a setWatches when it is sent, a read that sets one, other answers, and events."""
 
 
 class _Broken(Exception):
@@ -179,7 +181,9 @@ class _Watched:
             ]
         )
         index = np.concatenate([np.arange(len(each)) for each in (resumed, armed_rows, others, events["line"])])
-        what = np.repeat(np.arange(4), [len(resumed), len(armed_rows), len(others), len(events["line"])])
+        what = np.repeat(
+            (_RESUMED, _ARMED, _ANSWERED, _HEARD), [len(resumed), len(armed_rows), len(others), len(events["line"])]
+        )
         order = np.lexsort((line, connection))
         arms = [*zip((path * _KINDS + kind).tolist(), since.tolist(), due.tolist(), deadline.tolist(), strict=True)]
         heard = [*zip(*(events[name].tolist() for name in ("path", "type", "zxid")), strict=True)]
@@ -191,14 +195,14 @@ class _Watched:
             if number != stream.connection:
                 stream.end()
                 stream = _Stream(self, number)
-            if which == 1:
+            if which == _ARMED:
                 key, as_of, is_due, until = arms[item]
                 standing = stream.arms.get(key)
                 if standing is None or standing.due == NEVER:
                     stream.arms[key] = _Arm(key % _KINDS, as_of, is_due, until)
-            elif which == 3:
+            elif which == _HEARD:
                 stream.hear(at, *heard[item])
-            elif which == 2:
+            elif which == _ANSWERED:
                 stream.answer(at, int(others[item]), again)
             else:
                 stream.resume(int(resumed[item]), again)
@@ -274,46 +278,54 @@ class _Stream:
             self.has_recursive |= arm.kind == RECURSIVE
 
     def answer(self, line: int, row: int, again: dict[int, list[_Again]]) -> None:
-        columns, cases = self.watched.columns, self.watched.cases
+        """Take the answer to an operation that is about watches alone."""
+        columns = self.watched.columns
         op = columns.op[row]
         if columns.error[row] == NO_WATCHER:
             self._not_removed(row)
-            return
-        if op == OPS["setWatches"]:
-            for arm in self.resumed[row]:
-                arm.is_resuming = False
-            for arm, each in zip(self.resumed[row], again[row], strict=True):
-                cases["rearming"] += 1
-                if self.arms.get(each.key) is arm:
-                    if each.is_told:
-                        raise _Broken
-                    arm.since, arm.due, arm.deadline = each.zxid, each.due, each.deadline
-            return
-        if columns.path[row] == NO_ID:
-            return
-        request = columns.watches[int(columns.sent[row])]
-        path = int(columns.path[row]) * _KINDS
-        if op == OPS["addWatch"]:
-            kind, zxid = RECURSIVE if request.watch == "recursive" else PERSISTENT, int(columns.zxid[row])
-            self.has_recursive |= kind == RECURSIVE
-            standing = self.arms.get(path + kind)
-            if standing is None or standing.due == NEVER:
-                arm = self.arms[path + kind] = _Arm(kind, zxid, NEVER, NEVER, False)
-                if zxid:
-                    self._expect(arm, path // _KINDS, zxid)
-        else:
-            kinds = _REMOVED.get(request.watch, range(_KINDS))
-            if request.watch == "any" and not any(path + kind in self.arms for kind in kinds):
-                raise _Broken
-            for kind in kinds:
-                removed = self.arms.pop(path + kind, None)
-                if removed is not None:
-                    if removed.deadline <= line:
-                        raise _Broken
-                    cases["removal"] += 1
+        elif op == OPS["setWatches"]:
+            self._set_again(row, again[row])
+        elif columns.path[row] != NO_ID:
+            watch = columns.watches[int(columns.sent[row])].watch
+            if op == OPS["addWatch"]:
+                self._add(RECURSIVE if watch == "recursive" else PERSISTENT, row)
+            else:
+                self._remove(watch, line, row)
+
+    def _set_again(self, row: int, again: list[_Again]) -> None:
+        for arm in self.resumed[row]:
+            arm.is_resuming = False
+        for arm, each in zip(self.resumed[row], again, strict=True):
+            self.watched.cases["rearming"] += 1
+            if self.arms.get(each.key) is arm:
+                if each.is_told:
+                    raise _Broken
+                arm.since, arm.due, arm.deadline = each.zxid, each.due, each.deadline
+
+    def _add(self, kind: int, row: int) -> None:
+        path, zxid = int(self.watched.columns.path[row]), int(self.watched.columns.zxid[row])
+        key = path * _KINDS + kind
+        self.has_recursive |= kind == RECURSIVE
+        standing = self.arms.get(key)
+        if standing is None or standing.due == NEVER:
+            arm = self.arms[key] = _Arm(kind, zxid, NEVER, NEVER, False)
+            if zxid:
+                self._expect(arm, path, zxid)
+
+    def _remove(self, watch: str, line: int, row: int) -> None:
+        path = int(self.watched.columns.path[row]) * _KINDS
+        kinds = _REMOVED.get(watch, range(_KINDS))
+        if watch == "any" and not any(path + kind in self.arms for kind in kinds):
+            raise _Broken
+        for kind in kinds:
+            removed = self.arms.pop(path + kind, None)
+            if removed is not None:
+                if removed.deadline <= line:
+                    raise _Broken
+                self.watched.cases["removal"] += 1
 
     def _not_removed(self, row: int) -> None:
-        """Look whether there is no watch of a node, as the answer says."""
+        """Check that there is no watch of a node, as the answer says."""
         path = int(self.watched.columns.path[row]) * _KINDS
         is_of_all = self.watched.columns.watches[int(self.watched.columns.sent[row])].watch == "any"
         standing = [arm for kind in range(_KINDS) if (arm := self.arms.get(path + kind)) and not arm.is_resuming]
