@@ -70,22 +70,42 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
+class Loaded:
+    """The names of the modules at some moment. Most tests import nothing: then thousands are not gone through."""
+
+    def __init__(self) -> None:
+        self.names, self.seen = set(sys.modules), self._look()
+
+    @staticmethod
+    def _look() -> tuple[int, str]:
+        return len(sys.modules), next(reversed(sys.modules))
+
+    def is_up_to_date(self) -> bool:
+        return self.seen == self._look()
+
+
+LOADED = [Loaded()]
+
+
 @pytest.fixture(autouse=True)
 def _modules_of_a_test_are_forgotten(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Forget the modules that a test wrote, their protocols, where it found them, and who hears signals.
 
     Any other test may come next in the same process, and write another module of that name.
     """
-    modules, path, protocols = set(sys.modules), list(sys.path), set(adapter._OWN)
+    if not LOADED[0].is_up_to_date():
+        LOADED[0] = Loaded()
+    path, protocols = list(sys.path), set(adapter._OWN)
     handlers = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
     yield
     sys.path[:] = path
     for number, handler in handlers:
         signal.signal(number, handler)
-    of_tests = str(tmp_path_factory.getbasetemp())
-    for module in sys.modules.keys() - modules:
-        if (getattr(sys.modules[module], "__file__", None) or "").startswith(of_tests):
-            del sys.modules[module]
+    if not LOADED[0].is_up_to_date():
+        of_tests = str(tmp_path_factory.getbasetemp())
+        for module in sys.modules.keys() - LOADED[0].names:
+            if (getattr(sys.modules[module], "__file__", None) or "").startswith(of_tests):
+                del sys.modules[module]
     for protocol in adapter._OWN.keys() - protocols:
         module = protocol.partition(":")[0]
         if module != "exec" and module not in sys.modules:
