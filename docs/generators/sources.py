@@ -59,7 +59,9 @@ class Checked(NamedTuple):
     def shown(self) -> tuple[str, str]:
         """Return the command, and its result."""
         command = f"zabcheck {self.arguments}"
-        assert executed(command)[0] == (VIOLATED if self.breaks else OK), command
+        known = shown_elsewhere(command)
+        code = executed(command)[0] if known is None else known
+        assert code == (VIOLATED if self.breaks else OK), command
         return command, f"*{self.breaks}* breaks" if self.breaks else "nothing breaks"
 
 
@@ -179,7 +181,7 @@ DSN_2011 = (
     Claim(
         "II, definition II.1",
         "… and any such system of quorums will do",
-        Checked("run --quorums 'weights 3,2,0' --runs 100 --seed 1"),
+        Checked("run --quorums 'weights 3,2,0' --runs 40 --seed 1"),
     ),
     Claim("II, channels", "A process receives in the order of sending", Bug("non-fifo-link")),
     Claim("II, channels", "Who loses a connection notices it", Bug("ignore-closed-connection")),
@@ -226,13 +228,13 @@ DSN_2011 = (
     Claim(
         "III-A, integrity to primary integrity",
         "Zab has the six properties of a PO atomic broadcast",
-        Checked("run --property core --runs 100 --seed 1"),
+        Checked("run --property core --runs 40 --seed 1"),
     ),
     Claim(
         "III", "What a primary broadcasts need not be delivered, if it crashes or is replaced", Played("dsn-figure-3")
     ),
     Claim(
-        "III-A, integrity", "What is delivered was broadcast", Checked("run --property integrity --runs 100 --seed 1")
+        "III-A, integrity", "What is delivered was broadcast", Checked("run --property integrity --runs 40 --seed 1")
     ),
     Claim("III-A, total order", "Who delivers both delivers them in one order", Played("ladis-figure-4-kept")),
     Claim(
@@ -253,7 +255,7 @@ DSN_2011 = (
     Claim(
         "III-A, global primary order",
         "The changes of an earlier primary are delivered before those of a later one",
-        Checked("run --property 'global primary order' --runs 100 --seed 1"),
+        Checked("run --property 'global primary order' --runs 40 --seed 1"),
     ),
     Claim("III-A, global primary order", "… which rules out the run of figure 1", Played("paxos-figure-1-zab")),
     Claim(
@@ -264,19 +266,19 @@ DSN_2011 = (
     Claim(
         "III-B",
         "With the core properties PO causal order and strict causality hold, too",
-        Checked("run --property 'po causal order' --property 'strict causality' --runs 100 --seed 1"),
+        Checked("run --property 'po causal order' --property 'strict causality' --runs 40 --seed 1"),
     ),
     Claim("III-B, figure 3", "PO causal order holds where causal order does not", Played("dsn-figure-3-zab")),
     Claim(
         "III-B, figure 3",
         "… so Zab is no causal atomic broadcast",
-        Checked("run --property 'full causal order' --runs 100 --seed 1", "full causal order"),
+        Checked("run --property 'full causal order' --runs 40 --seed 1", "full causal order"),
     ),
     Claim("III-B, figure 4", "Causal order holds where strict causality does not", Played("dsn-figure-4")),
     Claim(
         "III-B, definition III.1",
         "A causal atomic broadcast keeps causal order, whoever is primary",
-        Checked("run --protocol causal --runs 100 --seed 1"),
+        Checked("run --protocol causal --runs 40 --seed 1"),
     ),
     Claim("III-B, definition III.1", "… for which earlier broadcasts must not be lost", Bug("hand-over-newest-alone")),
     Claim(
@@ -291,7 +293,7 @@ DSN_2011 = (
     Claim(
         "III-B",
         "… and it is no PO atomic broadcast",
-        Checked("run --protocol causal --property core --runs 100 --seed 1", "global primary order"),
+        Checked("run --protocol causal --property 'global primary order' --runs 100 --seed 1", "global primary order"),
     ),
     Claim(
         "III-B, figure 4", "… since a primary may broadcast without what is delivered", Played("dsn-figure-3-causal")
@@ -304,7 +306,7 @@ DSN_2011 = (
     Claim(
         "IV",
         "A leader executes the steps of a follower as well",
-        Checked("run --processes 1 --property convergence --runs 100 --seed 1"),
+        Checked("run --processes 1 --property convergence --runs 40 --seed 1"),
     ),
     Claim("IV", "To be named by an oracle is not enough to lead", Bug("broadcast-before-established")),
     Claim(
@@ -340,7 +342,7 @@ DSN_2011 = (
     Claim(
         "IV, l.3.1",
         "Proposals have zxids of their epoch, each above those before it",
-        Checked("run --property 'zxid assignment' --runs 100 --seed 1"),
+        Checked("run --property 'zxid assignment' --runs 40 --seed 1"),
     ),
     Claim("IV, l.3.1", "… and go to every follower of Q, which grows", Bug("propose-to-acked-only")),
     Claim("IV, l.3.2", "A proposal is committed with the ACKs of a quorum", Bug("commit-on-own-ack")),
@@ -354,14 +356,14 @@ DSN_2011 = (
     Claim(
         "IV, end",
         "ACK-E and NEWLEADER may leave out what the receiver has",
-        Checked("run --switch histories=missing --runs 100 --seed 1"),
+        Checked("run --switch histories=missing --runs 40 --seed 1"),
     ),
     Claim("IV, end", "… and the ACKs and COMMITs of phase 3 name a zxid and no value", Played("zab-joining")),
     Claim("V", "A follower acknowledges a proposal once it is on its own disk", Bug("ack-before-sync")),
     Claim(
         "V",
         "A leader that is also a follower counts itself",
-        Checked("run --processes 1 --property convergence --runs 100 --seed 1"),
+        Checked("run --processes 1 --property convergence --runs 40 --seed 1"),
     ),
     Claim(
         "V",
@@ -380,7 +382,7 @@ DSN_2011 = (
     Claim(
         "V-A, definition V.1",
         "An established leader is the only one of its epoch",
-        Checked("run --property 'epoch uniqueness' --runs 100 --seed 1"),
+        Checked("run --property 'epoch uniqueness' --runs 40 --seed 1"),
     ),
     Claim(
         "V-A",
@@ -390,17 +392,17 @@ DSN_2011 = (
     Claim(
         "V-A",
         "A last zxid tells whether to copy from a follower, and what",
-        Checked("run --switch histories=missing --runs 100 --seed 1"),
+        Checked("run --switch histories=missing --runs 40 --seed 1"),
     ),
     Claim(
         "V-A",
         "An election that names the highest epoch and zxid of a quorum spares the copying",
-        Checked("run --protocol zookeeper --switch elections=oracle --switch defects=none --runs 100 --seed 1"),
+        Checked("run --protocol zookeeper --switch elections=oracle --switch defects=none --runs 40 --seed 1"),
     ),
     Claim(
         "V-B",
         "A connection that is closed loses the proposals that are queued on it",
-        Checked("run --switch closing=abrupt --runs 100 --seed 1"),
+        Checked("run --switch closing=abrupt --runs 40 --seed 1"),
     ),
     Claim("V-B", "What the leader sends arrives in its order", Bug("non-fifo-link")),
     Claim(
@@ -418,24 +420,24 @@ DSN_2011 = (
     ),
     Claim("V-D", "A leader needs a quorum that is up and has chosen it", Played("dsn-no-quorum")),
     Claim(
-        "V-D", "… and then all that it proposes is committed", Checked("run --property convergence --runs 100 --seed 1")
+        "V-D", "… and then all that it proposes is committed", Checked("run --property convergence --runs 40 --seed 1")
     ),
     Claim("VI-A, definition VI.1", "What is delivered was chosen: a quorum had accepted it", Bug("commit-ld-zxid")),
     Claim(
         "VI-A, definitions VI.2, VI.3",
         "The chosen transactions of an epoch are a sequence, C_e, and those of its broadcast phase, CB_e",
-        Checked("run --property chosen --runs 100 --seed 1"),
+        Checked("run --property chosen --runs 40 --seed 1"),
     ),
     Claim("VI-A, definition VI.4", "A transaction that is delivered again counts once", Played("redelivery")),
     Claim(
         "VI-A, definitions VI.5, VI.6",
         "What a follower delivers in the broadcast phase is of the last epoch that it knows to be committed",
-        Checked("run --property 'invariant 5' --runs 100 --seed 1"),
+        Checked("run --property 'invariant 5' --runs 40 --seed 1"),
     ),
     Claim(
         "VI-B, invariant 1",
         "A follower accepts proposals of its current epoch only",
-        Checked("run --property 'invariant 1' --runs 100 --seed 1"),
+        Checked("run --property 'invariant 1' --runs 40 --seed 1"),
     ),
     Claim("VI-B, invariant 2", "… in the order of zxids", Bug("duplicate-proposal")),
     Claim(
@@ -447,14 +449,14 @@ DSN_2011 = (
     Claim(
         "VI-B, invariant 5",
         "What is delivered in an epoch is what its primary broadcast",
-        Checked("run --property 'invariant 5' --runs 100 --seed 1"),
+        Checked("run --property 'invariant 5' --runs 40 --seed 1"),
     ),
     Claim("VI-C", "Each step keeps the invariants, for any number of processes", Checked("prove --step f.3.2")),
     Claim("VI-C", "… which imply the six properties", Checked("prove --property 'primary integrity'")),
     Claim(
         "VI-D, claim 7",
         "With a quorum that is left alone, what is proposed is committed",
-        Checked("run --property convergence --runs 100 --seed 1"),
+        Checked("run --property convergence --runs 40 --seed 1"),
     ),
     Claim("VI-D, claim 7", "… and delivered by all of it, for any number of processes", Checked("prove --liveness")),
     Claim(
@@ -511,7 +513,7 @@ DSN_2011 = (
     Claim(
         "VII",
         "… as followers pass PROPOSE and COMMIT on (steps T.1 to T.3, our decisions)",
-        Checked("run --switch dissemination=tree --runs 100 --seed 1"),
+        Checked("run --switch dissemination=tree --runs 40 --seed 1"),
     ),
     Claim("VII", "… none accepts what another path has brought too soon (T.4, T.5)", Bug("accept-past-a-hole")),
     Claim("VII", "… and the tree is built anew when a relay fails (T.6)", Played("dsn-chain-relay-fails")),
@@ -534,12 +536,12 @@ DSN_2011 = (
     Claim(
         "VIII, abstract Paxos",
         "A zxid has the one value that its leader has proposed for it, or none",
-        Checked("run --property 'zxid uniqueness' --runs 100 --seed 1"),
+        Checked("run --property 'zxid uniqueness' --runs 40 --seed 1"),
     ),
     Claim(
         "VIII, abstract Paxos",
         "… and as a ballot, an epoch is that of one process",
-        Checked("run --property 'epoch uniqueness' --runs 100 --seed 1"),
+        Checked("run --property 'epoch uniqueness' --runs 40 --seed 1"),
     ),
     Claim("VIII, abstract Paxos", "… while a proposer of Paxos fills a gap with a no-op", Played("paxos-gap")),
     Claim(
@@ -560,7 +562,7 @@ DSN_2011 = (
     Claim(
         "VIII, group communication",
         "As with reliable total order, a prefix of what a primary broadcasts is delivered",
-        Checked("run --property prefix --runs 100 --seed 1"),
+        Checked("run --property prefix --runs 40 --seed 1"),
     ),
     Claim(
         "VIII, COReL",
@@ -583,12 +585,12 @@ LADIS_2008 = (
     Claim(
         "2",
         "There is a single leader at a time",
-        Checked("run --protocol ladis --property 'epoch uniqueness' --runs 100 --seed 1"),
+        Checked("run --protocol ladis --property 'epoch uniqueness' --runs 40 --seed 1"),
     ),
     Claim(
         "2, reliable delivery",
         "What one server delivers all correct servers deliver",
-        Checked("run --protocol ladis --property 'reliable delivery' --runs 100 --seed 1"),
+        Checked("run --protocol ladis --property 'reliable delivery' --runs 40 --seed 1"),
     ),
     Claim("2, total order", "Messages are delivered in one order", Played("ladis-figure-4-kept")),
     Claim(
@@ -602,7 +604,7 @@ LADIS_2008 = (
     Claim(
         "2, prefix property",
         "Whatever a leader proposed before a delivered message is delivered",
-        Checked("run --protocol ladis --property prefix --runs 100 --seed 1"),
+        Checked("run --protocol ladis --property prefix --runs 40 --seed 1"),
     ),
     Claim(
         "2, prefix property",
@@ -623,7 +625,7 @@ LADIS_2008 = (
     Claim(
         "2, recovery",
         "… from a snapshot and the log behind it",
-        Checked("run --protocol ladis --property redelivery --runs 100 --seed 1"),
+        Checked("run --protocol ladis --property redelivery --runs 40 --seed 1"),
     ),
     Claim(
         "2, bursty high throughput",
@@ -649,7 +651,7 @@ LADIS_2008 = (
     Claim(
         "3",
         "There is one message for a proposal number, so no ballots are needed",
-        Checked("run --protocol ladis --property 'zxid uniqueness' --runs 100 --seed 1"),
+        Checked("run --protocol ladis --property 'zxid uniqueness' --runs 40 --seed 1"),
     ),
     Claim(
         "3",
@@ -682,14 +684,14 @@ LADIS_2008 = (
     Claim(
         "4.1",
         "A two-phase commit without aborts, over FIFO channels, is enough while a leader lasts",
-        Checked("run --protocol ladis --runs 100 --seed 1"),
+        Checked("run --protocol ladis --runs 40 --seed 1"),
     ),
     Claim("4.1", "A follower acknowledges what is on the disk", Bug("ack-before-sync")),
     Claim("4.1", "Ids grow, and none is given twice", Bug("counter-wraps")),
     Claim(
         "4.1",
         "The leader need not send COMMITs, if the followers broadcast the ACKs to each other",
-        Checked("run --protocol ladis --switch commits=acks --runs 100 --seed 1"),
+        Checked("run --protocol ladis --switch commits=acks --runs 40 --seed 1"),
     ),
     Claim("4.1", "… which saves a step, though ACKs may come before their PROPOSAL", Played("ladis-acks")),
     Claim(
@@ -756,7 +758,7 @@ ATC_2012 = (
     Claim(
         "3",
         "A configuration is a transaction, committed by quorums of both configurations",
-        Checked("run --protocol zab-reconfiguration --runs 100 --seed 1"),
+        Checked("run --protocol zab-reconfiguration --runs 40 --seed 1"),
     ),
     Claim("3", "… of both, not of its own alone", Played("atc-both-quorums-change-by-new-only")),
     Claim("3", "What comes behind it is committed by the new configuration", Played("atc-behind-a-change")),
@@ -783,7 +785,7 @@ REVIEW = (
     Claim(
         "Discovery",
         "A last zxid is enough in place of a history",
-        Checked("run --switch histories=missing --runs 100 --seed 1"),
+        Checked("run --switch histories=missing --runs 40 --seed 1"),
     ),
     Claim(
         "Synchronization",
@@ -871,6 +873,13 @@ def shown(claim: Claim) -> tuple[str, str]:
         return "", "not in zabcheck"
     command, result = claim.by.shown()
     return f"`{command}`", result
+
+
+def shown_elsewhere(command: str) -> int | None:
+    """Return the exit code of a command whose last line another page shows, which writing that page executes."""
+    shown = re.compile(rf"^\$ {re.escape(command)} \| tail -1\n(PASS|FAIL): ", re.MULTILINE)
+    found = {verdict for page in sorted(DOCS.glob("*.md")) for verdict in shown.findall(read(page))}
+    return {frozenset({"PASS"}): OK, frozenset({"FAIL"}): VIOLATED}.get(frozenset(found))
 
 
 @cache

@@ -39,21 +39,21 @@ NUMBERS = {
 CODES = {"plan": {0, 1, 2}, "checkpoint": {2, 3}, "campaign": {2}, "certificate": {2}, "jar": {2}}
 """The exit codes of kinds that have not all four."""
 LONG = {
-    "check": 1275,
+    "check": 1475,
     "merge": 625,
-    "replay": 750,
+    "replay": 950,
     "explain": 200,
     "play": 25,
-    "recording": 75,
+    "recording": 30,
     "configuration": 800,
-    "gate": 250,
-    "arguments": 175,
-    "plan": 100,
+    "gate": 75,
+    "arguments": 115,
+    "plan": 30,
     "disk": 250,
     "campaign": 100,
     "checkpoint": 75,
     "certificate": 100,
-    "jar": 75,
+    "jar": 25,
     "columns": 125,
 }
 BLOCKS = [

@@ -57,10 +57,9 @@ def searches() -> Parts:
         "zab, hypothesis": "--runs 10 --steps 60 --seed 1 --engine hypothesis",
         "commit-on-own-ack": "--mutant commit-on-own-ack --seed 1 --out found",
         "commit-on-own-ack, hypothesis": "--mutant commit-on-own-ack --seed 1 --engine hypothesis --out found",
-        "paxos": "--protocol paxos --seed 1 --out found",
         "ladis-2008": "--protocol ladis-2008 --seed 2 --runs 30",
         "db19": "--protocol db19 --seed 1 --processes 3 --out found",
-        "zookeeper": "--protocol zookeeper --seed 1 --runs 4 --switch version=3.9.5",
+        "zookeeper": "--protocol zookeeper --seed 1 --runs 4 --switch version=3.9.5 --switch defects=none",
         "zookeeper, broken": "--protocol zookeeper --seed 1 --switch version=3.4.10 --property core --out found",
         "no mutant": "--mutant commit-on-own-ackk",
         "no property": "--property agreementt",
@@ -183,7 +182,7 @@ def gates() -> Parts:
         "passes": PASSES,
         "not exercised": 'protocols = ["zab"]\nruns = 1\nsteps = 1\ngoals = ["truncation"]\n',
         "survives": 'protocols = ["zab"]\nruns = 3\nproperties = ["integrity"]\nkills = ["counter-wraps"]\n',
-        "violated": 'protocols = ["paxos"]\nruns = 300\nseeds = [1]\nproperties = ["po causal order"]\n',
+        "violated": 'protocols = ["ladis-2008"]\nruns = 300\nseeds = [1]\nproperties = ["epoch uniqueness"]\n',
         "no such key": 'protocols = ["zab"]\nsteeps = 1\n',
     }
     found = {}
@@ -249,5 +248,5 @@ ITEMS: dict[str, Callable[[], Parts]] = {
         messages="db19 --seed 2 --nodes 4 --rounds 300 --proposals 5 --trace trace.jsonl --messages",
         partition="db19 --seed 7 --nodes 5 --rounds 600 --proposals 9 --partition 0,1,1,0 --dump dump",
     ),
-    "evaluate": each(small="evaluate --servers 3,5 --disk none,cache --operations 200 --history 1000 --out figures"),
+    "evaluate": each(small="evaluate --servers 3 --disk none,cache --operations 100 --history 100 --out figures"),
 }

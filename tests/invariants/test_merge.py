@@ -44,7 +44,7 @@ def merged(logs: Sequence[Sequence[Event]], header: Header = HEADER) -> list[Eve
 @pytest.mark.parametrize(
     "seeds",
     sweep(
-        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 1500, BLOCK))],
+        [QUICK, range(len(QUICK), BLOCK), *(range(first, first + BLOCK) for first in range(BLOCK, 750, BLOCK))],
         normal=[QUICK],
     ),
     ids=lambda seeds: f"from-{seeds[0]}",

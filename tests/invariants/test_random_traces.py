@@ -85,7 +85,7 @@ SOURCES = {
         OF_SEQUENCES,
         tuple(PROPERTIES),
         ("global",),  # see below for the other one
-        2400,
+        1400,
         (
             "total order",
             "local primary order",
@@ -102,10 +102,10 @@ SOURCES = {
         OF_THE_PROTOCOL,
         tuple(OF_THE_PROTOCOL),
         ORDERS,
-        1200,
+        900,
         ("invariant 1", "invariant 2", "invariant 3", "chosen", "epoch uniqueness", "zxid uniqueness", "state"),
     ),
-    "clients": Source(with_clients, OF_CLIENTS, GROUPS["clients"], ("per-process",), 1200, ()),
+    "clients": Source(with_clients, OF_CLIENTS, GROUPS["clients"], ("per-process",), 800, ()),
 }
 MADE = {"sequences": random_trace, "protocol": random_protocol_trace}
 """The sources that say which defects they have put into a trace."""
@@ -185,7 +185,7 @@ def test_the_order_of_the_file_matters_to_the_clock_alone(name: str, seeds: rang
 )
 def test_so_it_is_of_what_is_chosen_by_another_quorum_system(name: str) -> None:
     quorums = quorums_of(name, 4)
-    for seed in range(200):
+    for seed in range(100):
         events = random_protocol_trace(seed).events
         for order in ORDERS:
             [verdict] = judged(whole(events, order, processes=4, quorums=name), ["chosen"])
@@ -225,7 +225,7 @@ def test_no_merge_of_what_a_simulator_showed_changes_a_verdict_or_a_witness(name
     events = RECORDED[name]()
     expected = findings(events, PROCESSES[name])
     rng = Random(name)
-    for _ in range(20):
+    for _ in range(8):
         assert findings(merge(rng, events), PROCESSES[name]) == expected
 
 

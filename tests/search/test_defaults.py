@@ -10,21 +10,14 @@ from zabcheck.search.engines import DEFAULT, Engine
 from zabcheck.search.run import Search
 
 BUGS = {**{name: mutated(bug.protocol, name) for name, bug in CATALOGUE.items()}, **MORE_BUGS}
-SEEDS = (1, 2)
-LEFT_OUT = [("discover-in-old-only", 2), ("keep-cut-off-change", 1)]
-"""The bug and seed with which the default has too few runs (docs/reconfiguration.md), and those that take longest."""
+SEED = {"discover-in-old-only": 1}
+"""The seed, where it is not 2: the default has too few runs with that (docs/reconfiguration.md)."""
 QUICK = ("quorum-off-by-one", "commit-on-own-ack", "majority-of-connected", "heads-instead-of-weights")
 
 
-@pytest.mark.parametrize(
-    ("name", "seed"),
-    sweep(
-        [(name, seed) for name in BUGS for seed in SEEDS if (name, seed) not in LEFT_OUT],
-        normal=[(name, 2) for name in QUICK],
-    ),
-)
-def test_the_default_search_finds_it(name: str, seed: int) -> None:
-    assert found_with(BUGS[name], seed) is not None
+@pytest.mark.parametrize("name", sweep(BUGS, normal=QUICK))
+def test_the_default_search_finds_it(name: str) -> None:
+    assert found_with(BUGS[name], SEED.get(name, 2)) is not None
 
 
 def test_the_default_draws_what_a_bug_may_need() -> None:

@@ -76,12 +76,13 @@ def test_another_seed_means_other_runs() -> None:
     assert choices(1) != choices(2)
 
 
-@pytest.mark.parametrize(("processes", "runs"), [(3, 400), (5, 400)])
+@pytest.mark.parametrize("processes", [3, 5])
 @pytest.mark.slow
-def test_the_default_profile_reaches_three_epochs_in_three_runs_of_ten(processes: int, runs: int) -> None:
-    counted = tally(processes, runs)
+def test_zab_survives_many_runs_that_reach_every_goal_and_three_epochs_in_three_of_ten(processes: int) -> None:
+    counted = tally(processes, 500)
+    assert counted.runs >= 500
+    assert all(counted.goals.values()), counted.goals
     shares = {goal: count / counted.runs for goal, count in counted.goals.items()}
-    print({goal: f"{share:.0%}" for goal, share in shares.items()})
     assert shares["three epochs"] >= 0.3
     assert shares["truncation"] > 0.05
     assert shares["late joiner"] > 0.1
@@ -100,7 +101,7 @@ def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
 
 
-@pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (3, 300), (5, 300)], normal=[]))
+@pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (5, 150)], normal=[]))
 def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number: int) -> None:
     """Coarse faults cannot be told from what they executed; each has its rule."""
     runs: list[set[type[Choice]]] = []
@@ -220,14 +221,6 @@ def test_a_bug_of_a_chain_is_found_in_chains() -> None:
 @pytest.mark.parametrize("name", [name for name in OF_CHANGES if name not in TAKE_TOO_LONG])
 def test_a_planted_bug_of_a_configuration_that_changes_is_found(name: str) -> None:
     assert find(Search(mutated("zab-reconfiguration", name), CATALOGUE[name].processes, rng=1)) is not None
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [3, 5])
-def test_the_protocol_survives_many_runs_that_reach_every_goal(processes: int) -> None:
-    counted = tally(processes, 500)
-    assert counted.runs >= 500
-    assert all(counted.goals.values()), counted.goals
 
 
 def test_what_only_the_end_of_a_run_shows_is_found() -> None:

@@ -1,6 +1,7 @@
 """The texts of the diagram stand on nothing else that is drawn, on every page in the repository."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from random import Random
 
@@ -72,21 +73,34 @@ def points(layout: diagram.Layout) -> Iterator[tuple[str, Shape]]:
         yield f"the point of step {point.step} at p{point.process}", box(x - reach, y - reach, 2 * reach, 2 * reach)
 
 
-def near(one: Shape, other: Shape) -> bool:
-    """Return True if their heights overlap: shapes that are far apart need not be looked at."""
-    return min(y for _, y in one) <= max(y for _, y in other) and min(y for _, y in other) <= max(y for _, y in one)
+def by_height(drawn: Iterable[tuple[str, Shape]]) -> dict[int, list[tuple[str, Shape]]]:
+    """Return what is drawn in each band of some pixels."""
+    bands = defaultdict[int, list[tuple[str, Shape]]](list)
+    for what, shape in drawn:
+        for band in bands_of(shape):
+            bands[band].append((what, shape))
+    return bands
+
+
+def bands_of(shape: Shape) -> range:
+    return range(int(min(y for _, y in shape) // 20), int(max(y for _, y in shape) // 20) + 1)
+
+
+def near(shape: Shape, drawn: Mapping[int, list[tuple[str, Shape]]]) -> list[tuple[str, Shape]]:
+    """Return what is drawn in the bands of a shape: all else is too far away to lie on it."""
+    return [each for band in bands_of(shape) for each in drawn.get(band, ())]
 
 
 @each_page
 def test_no_text_lies_on_an_arrow_a_point_a_cross_or_another_text(about: str) -> None:
     layout = placed(about)
     written = list(texts(layout))
-    drawn = [*arrows(layout), *points(layout), *crosses(layout)]
+    drawn = by_height([*arrows(layout), *points(layout), *crosses(layout), *written])
     bad = [
         (what, other)
-        for number, (what, shape) in enumerate(written)
-        for other, drawn_shape in (*drawn, *written[number + 1 :])
-        if near(shape, drawn_shape) and overlap(shape, drawn_shape)
+        for what, shape in written
+        for other, drawn_shape in near(shape, drawn)
+        if shape is not drawn_shape and overlap(shape, drawn_shape)
     ]
     assert bad == []
 
@@ -96,11 +110,12 @@ def test_no_cross_lies_on_an_arrow_that_arrives_or_on_another_cross(about: str) 
     layout = placed(about)
     arrived = [(way.flight.name, (way.begin, way.end)) for way in layout.ways if way.flight.received is not None]
     all_crosses = list(crosses(layout))
+    drawn = by_height([*arrived, *all_crosses])
     bad = [
         (what, other)
-        for number, (what, shape) in enumerate(all_crosses)
-        for other, drawn in (*arrived, *all_crosses[number + 1 :])
-        if near(shape, drawn) and overlap(shape, drawn)
+        for what, shape in all_crosses
+        for other, drawn_shape in near(shape, drawn)
+        if shape is not drawn_shape and overlap(shape, drawn_shape)
     ]
     assert bad == []
 

@@ -198,11 +198,11 @@ NOT_FOLLOWED = {
 
 
 def compared(case: Case) -> Counter[Ending | None]:
-    """Count how often each ending came, of a continuation as in the simulator; of many states, from every fifth."""
+    """Count how often each ending came, as in the simulator; of many states, from fifty to a hundred."""
     space = case.space()
     continuations = Continuations(space)
     given: Counter[Ending | None] = Counter()
-    for state, row in every_tenth(list(space.rows())):
+    for state, row in sample(list(space.rows())):
         choices, names = run_to(space, state)
         for stable in continuations.stable_quorums:
             ending = continuations.ending(row, stable)
@@ -212,10 +212,9 @@ def compared(case: Case) -> Counter[Ending | None]:
     return given
 
 
-def every_tenth(rows: list[Row]) -> list[tuple[int, Row]]:
-    """Return the states with their numbers; if there are more than a thousand, every tenth of them."""
-    numbered = list(enumerate(rows))
-    return numbered[::10] if len(rows) > 1000 else numbered
+def sample(rows: list[Row]) -> list[tuple[int, Row]]:
+    """Return fifty to a hundred states, spread evenly, with their numbers; all if there are fewer."""
+    return list(enumerate(rows))[:: 1 + len(rows) // 100]
 
 
 def named(stable: StableQuorum, names: tuple[int, ...]) -> Stabilise:
@@ -233,7 +232,7 @@ def test_from_no_state_of_zab_does_a_continuation_or_the_simulator_get_stuck(nam
     assert given.keys() == {Ending(None, raised=False)}
     states = case.space()
     checked = find_trap(states).checked
-    assert given.total() * len(list(states.rows())) == checked * len(every_tenth(list(states.rows())))
+    assert given.total() * len(list(states.rows())) == checked * len(sample(list(states.rows())))
 
 
 @pytest.mark.parametrize("name", sweep(DISAGREEABLE, normal=("raising",)))
@@ -242,9 +241,7 @@ def test_continuations_get_stuck_where_the_simulator_does(name: str) -> None:
     given = compared(case)
     assert len(given) == 2
     assert None not in given
-    found = find_trap(case.space())
-    assert found.trap is not None
-    assert found.checked <= given.total()
+    assert find_trap(case.space()).trap is not None
 
 
 @pytest.mark.parametrize("name", sweep(NOT_FOLLOWED, normal=("halting later",)))
@@ -270,7 +267,7 @@ def test_the_one_that_wins_is_followed_and_the_simulator_comes_to_the_same(name:
     space = case.space()
     continuations = Continuations(space)
     given: Counter[Ending] = Counter()
-    for state, row in every_tenth(list(space.rows())):
+    for state, row in sample(list(space.rows())):
         choices, names = run_to(space, state)
         followed = set()
         for stable in continuations.stable_quorums:

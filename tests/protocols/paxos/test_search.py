@@ -94,7 +94,7 @@ def test_many_runs(protocol: str, processes: int) -> None:
         properties = CURED
     elif protocol == "paxos-barrier":
         properties = (*CURED, "primary integrity")
-    assert is_silent(protocol, *properties, runs=250, processes=processes)
+    assert is_silent(protocol, *properties, runs=120, processes=processes)
 
 
 @pytest.mark.slow

@@ -208,12 +208,6 @@ def test_the_swarm_finds_an_error(name: str) -> None:
         search(version, name, 10_000, 1, grain=grain, errors="raised")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("version", DISTINCT)
-def test_without_known_defects_no_error_is_found(version: Release) -> None:
-    assert search(version, "none", 60, 1, errors="raised")[0] is None
-
-
 def test_an_error_is_told_as_one_of_the_code_that_is_modelled() -> None:
     story = explain(kept("4394"))
     assert story.raised is not None
@@ -253,24 +247,14 @@ def search(
     return engine.find(Search(ZOOKEEPER, processes, names, runs, 200, seed, tally.add, fixed=fixed)), tally
 
 
-@pytest.mark.parametrize(
-    ("defects", "seed"),
-    sweep(
-        [("2846", 3), ("2872", 1), ("3911", 1), ("4712", 1), ("4837", 1), ("4925", 2), ("n2", 1)],
-        normal=[("2872", 1), ("3911", 1), ("n2", 1)],
-    ),
-)
-def test_the_swarm_finds(defects: str, seed: int) -> None:
-    version, grain = FOUND[defects]
-    assert search(version, defects, 200, seed, grain=grain)[0] is not None
-
-
-QUICKER = {"4643": 4, "5094": 3, "2832": 2, "2846": 2, "n1": 2}
+QUICKER = {"4643": 4, "5094": 3, "2832": 2, "2846": 3, "4925": 2, "n1": 2}
 """Seeds that take a tenth of the runs that seed 1 takes, for the bugs that take most."""
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("defects", "seed"), [(bug, QUICKER.get(bug, 1)) for bug in FOUND])
+@pytest.mark.parametrize(
+    ("defects", "seed"),
+    sweep([(bug, QUICKER.get(bug, 1)) for bug in FOUND], normal=[("2872", 1), ("3911", 1), ("n2", 1)]),
+)
 def test_the_swarm_finds_each(defects: str, seed: int) -> None:
     version, grain = FOUND[defects]
     assert search(version, defects, 10_000, seed, grain=grain)[0] is not None
@@ -290,13 +274,14 @@ def test_without_known_defects_nothing_is_found() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("version", DISTINCT)
 def test_without_known_defects_nothing_is_found_in_many_runs(version: Release) -> None:
-    assert search(version, "none", 100, 1)[0] is None
+    """No violation, and no error either."""
+    assert search(version, "none", 80, 1, errors="raised")[0] is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("defects", REPAIRED)
 def test_the_release_with_the_repair_survives(defects: str) -> None:
-    assert search(REPAIRED[defects], defects, 100, 1)[0] is None
+    assert search(REPAIRED[defects], defects, 40, 1)[0] is None
 
 
 def test_an_explanation_shows_the_files_and_the_packets() -> None:
