@@ -60,7 +60,6 @@ def searches() -> Parts:
         "ladis-2008": "--protocol ladis-2008 --seed 2 --runs 30",
         "db19": "--protocol db19 --seed 1 --processes 3 --out found",
         "zookeeper": "--protocol zookeeper --seed 1 --runs 4 --switch version=3.9.5 --switch defects=none",
-        "zookeeper, broken": "--protocol zookeeper --seed 1 --switch version=3.4.10 --property core --out found",
         "no mutant": "--mutant commit-on-own-ackk",
         "no property": "--property agreementt",
         "no switch": "--switch sync=sometimes",
@@ -248,5 +247,5 @@ ITEMS: dict[str, Callable[[], Parts]] = {
         messages="db19 --seed 2 --nodes 4 --rounds 300 --proposals 5 --trace trace.jsonl --messages",
         partition="db19 --seed 7 --nodes 5 --rounds 600 --proposals 9 --partition 0,1,1,0 --dump dump",
     ),
-    "evaluate": each(small="evaluate --servers 3 --disk none,cache --operations 100 --history 100 --out figures"),
+    "evaluate": each(small="evaluate --servers 3 --disk cache --operations 100 --history 100 --out figures"),
 }
