@@ -61,8 +61,8 @@ def view_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         [
             ("hypothesis", 0, 20),
             ("swarm", 0, 60),
-            ("swarm", 1, 250),
-            ("hypothesis", 1, 100),
+            ("swarm", 1, 600),
+            ("hypothesis", 1, 250),
         ],
         [("hypothesis", 0, 20), ("swarm", 0, 60)],
     ),

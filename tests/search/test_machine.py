@@ -101,7 +101,7 @@ def test_any_number_of_processes_can_be_searched(processes: int) -> None:
     assert tally(processes, 60).goals["three epochs"] > 0
 
 
-@pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (5, 150)], normal=[]))
+@pytest.mark.parametrize(("processes", "number"), sweep([(3, 150), (5, 300)], normal=[]))
 def test_every_kind_of_fault_happens_in_one_run_of_fifty(processes: int, number: int) -> None:
     """Coarse faults cannot be told from what they executed; each has its rule."""
     runs: list[set[type[Choice]]] = []

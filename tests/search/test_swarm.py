@@ -175,7 +175,7 @@ def test_without_a_bug_a_running_epoch_owes_nothing(protocol: str, processes: in
     tally = Tally(select(["epoch progress"]))
     search = Search(mutated(protocol), processes, ("epoch progress",), runs=400, rng=7, on_run=tally.add)
     assert find(search) is None
-    assert tally.exercised["epoch progress"] > 75
+    assert tally.exercised["epoch progress"] > 50
 
 
 # The order of messages.
