@@ -149,6 +149,9 @@ def with_alternatives(message: str, path: str, known: Any) -> str:
     >>> with_alternatives("Invalid enum value 'x'", "", Literal["a", "b"])
     "Invalid value 'x'; expected one of: a, b"
     """
+    if " matching regex " in message:
+        described = [said for kind in _kinds_at(path, known) for said in _descriptions(kind)]
+        return f"expected {' or '.join(dict.fromkeys(described))}" if described else message
     invalid = _INVALID.fullmatch(message)
     if invalid is None:
         return message
@@ -183,6 +186,14 @@ def _values(kind: inspect.Type) -> Iterator[Any]:
             yield from _values(each)
     elif isinstance(kind, inspect.LiteralType):
         yield from kind.values
+
+
+def _descriptions(kind: inspect.Type) -> Iterator[str]:
+    if isinstance(kind, inspect.UnionType):
+        for each in kind.types:
+            yield from _descriptions(each)
+    elif isinstance(kind, inspect.Metadata) and kind.extra_json_schema is not None:
+        yield kind.extra_json_schema["description"]
 
 
 def _fields(kind: inspect.Type, value: Mapping[str, Any]) -> Iterator[str]:

@@ -35,7 +35,7 @@ from zabcheck.zookeeper.clients.history import HistoryError, HistoryFile, Histor
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
 from zabcheck.zookeeper.clients.minimise import SECONDS, Least, least
 from zabcheck.zookeeper.clients.picture import marks_of, pictures
-from zabcheck.zookeeper.clients.promise import Breach
+from zabcheck.zookeeper.clients.promise import Breach, Linearizability
 from zabcheck.zookeeper.clients.proxy import SERVERS, Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
@@ -70,11 +70,17 @@ class JudgedHistory(NamedTuple):
     """Empty for a history of Jepsen, whose operations are numbered."""
     records: Iterable[HistoryLine]
     """All lines; none if nothing is broken."""
+    is_jepsen: bool = False
 
     @property
     def age(self) -> int | None:
         """The time in ns for which a read at most missed a write that had been answered; None if nobody knows."""
         return max((each.age for each in self.judgements if each.age is not None), default=None)
+
+    @property
+    def reads(self) -> Linearizability | None:
+        """The answer to the question if reads are linearizable; None if nobody knows, or no order explains them."""
+        return next((each.reads for each in self.judgements if each.reads is not None), None)
 
 
 class _Finding(NamedTuple):
@@ -174,13 +180,20 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
         print_path(console, each.name, style="bold")
         for _, shown in findings:
             print_path(console, f"{shown.heading}: {shown.summary}", style="red")
+            for statement, source in shown.promises:
+                print_path(console, f"  promised: {statement.removesuffix('.')} ({source})")
             for mark, place, said in shown.witness:
                 print_path(console, f"  {mark} {place:<11}{said}" if place else f"  {mark} {said}")
             print_path(console, f"  {told_of_least(shown)}")
             for place, said in listed(shown):
                 print_path(console, f"     {place:<11}{said}" if place else f"     {said}")
             console.print(render(shown))
-        console.print(render_promises(each.judgements))
+        told = [one for one in each.judgements if one.judged or not each.is_jepsen]
+        console.print(render_promises(told or each.judgements))
+        if told and len(told) < len(each.judgements):
+            console.print("the other promises need zxids, watches or sessions, which a history of Jepsen has not")
+        if each.reads is not None:
+            print_path(console, _of_reads(each.reads))
         if each.age is not None:
             console.print(f"the greatest age of a read: {each.age / 1e9:.3f} s")
         for file in files.all:
@@ -190,6 +203,15 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
         first, how_many = judged[codes.index(code)].name, counted(len(judged), "history", "histories")
         why = f"{codes.count(code):,} of {how_many}, the first of them {first}: {why}"
     return conclude(console, code, why)
+
+
+def _of_reads(reads: Linearizability) -> str:
+    if reads.holds is None:
+        return f"if reads are linearizable, too, is undecided after {MOST_STATES:,} states"
+    if reads.holds:
+        return "reads are linearizable, too"
+    said = "; ".join(map(_said, reads.witness))
+    return f"reads are not linearizable, which ZooKeeper does not promise: {said}"
 
 
 class _Written(NamedTuple):
@@ -432,7 +454,7 @@ def _needs_parquet(name: str) -> Iterator[None]:
 def _with_lines(name: str, judgements: list[Judgement], lines: Iterable[HistoryLine], is_jepsen: bool) -> JudgedHistory:
     wanted = {record for each in judgements if each.breach is not None for record in each.breach.witness}
     found = _found(lines, wanted) if wanted and not is_jepsen else {}
-    return JudgedHistory(name, judgements, found, lines if wanted else [])
+    return JudgedHistory(name, judgements, found, lines if wanted else [], is_jepsen)
 
 
 def _judged_by_spark(
@@ -562,7 +584,11 @@ def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _Writte
     least = {each.breach: _least_as_json(judged, each.shown.least, files.least.get(each.breach)) for each in findings}
     promises = [_promise_as_json(judged, each, least) for each in judged.judgements]
     page = files.page and as_text(files.page)
-    return {"history": judged.name, "promises": promises, "age": judged.age, "page": page}
+    reads = judged.reads and {
+        "linearizable": judged.reads.holds,
+        "witness": [msgspec.to_builtins(record) for record in judged.reads.witness],
+    }
+    return {"history": judged.name, "promises": promises, "age": judged.age, "reads": reads, "page": page}
 
 
 def _least_as_json(judged: JudgedHistory, part: Least | None, file: Path | None) -> dict[str, Any] | None:

@@ -119,7 +119,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_history_that_an_order_explains_holds(name: str) -> None:
-    assert judged(*RIGHT[name]).status == "holds"
+    judgement = judged(*RIGHT[name])
+    assert judgement.status == "holds"
+    assert judgement.reads is not None
+    assert judgement.reads.holds == (name not in ("a stale read", "an append that nobody reads"))
 
 
 @pytest.mark.parametrize("name", WRONG)

@@ -31,6 +31,8 @@ _TOKEN = re.compile(r'[\s,]*(;[^\n]*|#\{|#[\w.\-/]+|[()\[\]{}]|"(?:\\.|[^"\\])*"
 _CLOSING = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
+JEPSEN = "Jepsen"
+"""The service of these histories, whose times are the numbers of operations in the file, from 0."""
 OPERATIONS = ("read", "write", "cas", "txn")
 """The functions that are judged; a `txn` is of `[:append key value]` and `[:r key values]`."""
 
@@ -57,6 +59,9 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
             sessions[process] = f"0x{process + 1:x}"
             lines += [Connect(**place, session="0x0"), Connected(**place, session=sessions[process])]
         if kind == ":invoke":
+            if process in open_:
+                waits = f"{process} has no answer to operation {open_[process]} yet"
+                raise HistoryError(f"{where}, field `:process`: {waits}")
             open_[process] = number
             lines.append(Request(**place, xid=number, **_asked(each, has_keys, where)))
         elif kind in (":ok", ":fail") and process in open_:
@@ -64,7 +69,7 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
             lines.append(Answer(**place, xid=open_.pop(process), error=error, **_shown(each, has_keys, where)))
         elif kind != ":info":
             raise HistoryError(f"{where}, field `:type`: expected an answer to what was asked")
-    yield HistoryHeader(version=1, service="Jepsen", clock="one")
+    yield HistoryHeader(version=1, service=JEPSEN, clock="one")
     yield from lines
     yield HistoryEnd(count=len(lines))
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen.columns import Gathering  # loads numpy, which not every command needs
 
 _PARQUET = b"PAR1"
-_EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[|\()")
+_EDN = re.compile(rb"[\s,]*(;|\{\s*:|#|\[(?!\s*\{\s*\x22)|\()")  # none of JSON, which has quotes
 
 
 def is_jepsen(source: BinaryIO) -> bool:

@@ -34,14 +34,17 @@ NOBODY = "0x0"
 Zxid = Annotated[int, Meta(ge=-1, le=(1 << 63) - 1)]
 """The number of a transaction. 0 and -1 tell nothing."""
 SESSION = "^0x[0-9a-f]{1,16}$"
-Session = Annotated[str, Meta(pattern=SESSION)]
+Session = Annotated[str, Meta(pattern=SESSION, description="a session such as 0x1a, or 0x0 for none")]
 Number = Annotated[int, Meta(ge=-1 << 63, le=(1 << 63) - 1)]
 Count = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 LATEST = (1 << 62) - 1
 """The highest time: another can be added to it in 64 bits."""
 Nanoseconds = Annotated[int, Meta(ge=0, le=LATEST)]
 PATH = "^/([^/]+(/[^/]+)*)?$"
-Path = Annotated[str, Meta(pattern=PATH)]
+Path = Annotated[str, Meta(pattern=PATH, description="a path such as /a/b")]
+Digest = Annotated[str, Meta(pattern="^(crc32|xxh3):[0-9a-f]+$", description="a digest such as crc32:1a2b3c4d")]
+ERROR = "^([A-Z][A-Za-z]*[a-z][A-Za-z]*|error -?[0-9]+)?$"
+Error = Annotated[str, Meta(pattern=ERROR, description="an error such as NoNode, or nothing for what was done")]
 
 Operation = Literal[
     "create", "delete", "exists", "getData", "setData", "getACL", "setACL", "getChildren", "sync", "ping", "check",
@@ -78,7 +81,7 @@ class Data(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, 
     """A node's data where it is no text: as base64, or as a digest with the length in bytes."""
 
     base64: str | None = None
-    digest: Annotated[str, Meta(pattern="^(crc32|xxh3):[0-9a-f]+$")] | None = None
+    digest: Digest | None = None
     length: Count | None = None
 
     def __post_init__(self) -> None:
@@ -217,7 +220,7 @@ class Result(
 ):
     """The result of a part of a multi: an error, or what such a request is answered."""
 
-    error: str = ""
+    error: Error = ""
     path: Path | None = None
     stat: Stat | None = None
     data: str | Data | None = None
@@ -229,7 +232,7 @@ class Answer(Record, frozen=True, kw_only=True, tag="answer"):
 
     xid: Number
     zxid: Zxid = 0
-    error: str = ""
+    error: Error = ""
     path: Path | None = None
     stat: Stat | None = None
     data: str | Data | None = None

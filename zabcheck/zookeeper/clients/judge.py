@@ -9,7 +9,7 @@ from zabcheck.zookeeper.clients.exchange import Exchange
 from zabcheck.zookeeper.clients.history import HistoryHeader
 from zabcheck.zookeeper.clients.lives import LIVES
 from zabcheck.zookeeper.clients.orders import ORDERS, TIMELINESS
-from zabcheck.zookeeper.clients.promise import Breach, Found, Promise
+from zabcheck.zookeeper.clients.promise import Breach, Found, Linearizability, Promise
 from zabcheck.zookeeper.clients.registers import REGISTERS
 from zabcheck.zookeeper.clients.tree import Tree
 from zabcheck.zookeeper.clients.values import VALUES
@@ -32,6 +32,8 @@ class Judgement(NamedTuple):
     """The least one (`Breach.place`)."""
     age: int | None = None
     """As `Found.age`."""
+    reads: Linearizability | None = None
+    """As `Found.reads`; None if the promise is broken."""
 
 
 def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
@@ -95,7 +97,8 @@ class _Proof:
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
         breach = min(breaches, key=lambda each: each.place, default=None)
         is_decided = self.exchange.is_whole and not found.is_undecided
-        return judgement_on(promise, found.judged, breach, found.age, is_decided=is_decided)
+        judgement = judgement_on(promise, found.judged, breach, found.age, is_decided=is_decided)
+        return judgement._replace(reads=found.reads if breach is None else None)
 
 
 def judgement_on(

@@ -11,7 +11,8 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
-from zabcheck.zookeeper.clients.promise import Found
+from zabcheck.zookeeper.clients.history import Record
+from zabcheck.zookeeper.clients.promise import Found, Linearizability
 
 if TYPE_CHECKING:
     import networkx as nx  # loaded where a graph is made: it takes longer to import than most commands take
@@ -59,7 +60,7 @@ def judge_lists(exchange: Exchange, found: Found) -> None:
     if not lists.is_unique:
         found.is_undecided = True
     elif lists.transactions and lists.are_readable(found):
-        lists.look_for_a_cycle(found)
+        lists.look_for_a_cycle(found, exchange.header.clock == "one")
 
 
 def _name(read: _Read) -> str:
@@ -134,8 +135,11 @@ class _Lists:
         if len({*read.values}) < len(read.values):
             found.breach(0, f"{_name(read)}, which has a value twice", read.by)
 
-    def look_for_a_cycle(self, found: Found) -> None:
-        """Tell transactions that each have to come before the next, the last of them before the first."""
+    def look_for_a_cycle(self, found: Found, is_timed: bool) -> None:
+        """Tell transactions that each have to come before the next, the last of them before the first.
+
+        First real time is also before those that only read: if there is no cycle then, there is none without.
+        """
         read = {_Append(path, value) for path, longest in self.longest.items() for value in longest.values}
         happened = {self.writers[append] for append in read}.union(each for each in self.transactions if each.is_done)
         late: dict[str, dict[Exchanged, str]] = defaultdict(dict)
@@ -143,8 +147,19 @@ class _Lists:
             if writer in happened and append not in read:
                 late[append.path].setdefault(writer, append.value)
         timed = [each for each in self.transactions if each in happened]
-        edges = chain(self._of_lists(late), _of_sessions(self.transactions), _of_time(timed))
-        _look_for_a_cycle(edges, self.transactions, found)
+
+        def edges(are_reads_timed: bool) -> Iterator[_Edge]:
+            times = _of_time(timed, are_reads_timed)
+            return chain(self._of_lists(late), _of_sessions(self.transactions), times)
+
+        strictly = Found()
+        if is_timed:
+            _look_for_a_cycle(edges(are_reads_timed=True), self.transactions, strictly)
+            witness = tuple(each for breach in strictly.breaches for each in breach.witness if isinstance(each, Record))
+            if found.reads is None or found.reads.holds:
+                found.reads = Linearizability(not witness, witness)
+        if not is_timed or strictly.breaches:
+            _look_for_a_cycle(edges(are_reads_timed=False), self.transactions, found)
 
     def _of_lists(self, late: Mapping[str, Mapping[Exchanged, str]]) -> Iterator[_Edge]:
         """Yield the order that the lists give: of appends, before a read what it has, after it what it lacks.
@@ -209,11 +224,12 @@ def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
         last[each.session] = each
 
 
-def _of_time(transactions: list[Exchanged]) -> Iterator[_Edge]:
-    """Yield real time before what writes. A moment, which each answer is before, is an edge for many."""
+def _of_time(transactions: list[Exchanged], are_reads_timed: bool) -> Iterator[_Edge]:
+    """Yield real time before what writes, or before all. A moment, which each answer is before, is an edge for many."""
     moments: list[tuple[int, bool, Exchanged]] = []
     for each in transactions:
-        if each.request.time is not None and any(part.op == "append" for part in each.request.parts):
+        is_timed = are_reads_timed or any(part.op == "append" for part in each.request.parts)
+        if each.request.time is not None and is_timed:
             moments.append((each.request.time, False, each))
         if each.is_done and each.answer is not None and each.answer.time is not None:
             moments.append((each.answer.time, True, each))

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Literal, NamedTuple
 
+from zabcheck.zookeeper.clients.edn import JEPSEN
 from zabcheck.zookeeper.clients.exchange import UNKNOWN, WRITES
 from zabcheck.zookeeper.clients.history import (
     NOBODY,
@@ -66,7 +67,7 @@ class Lane(NamedTuple):
 class Picture(NamedTuple):
     """Lanes along an axis, whose `ticks` have names."""
 
-    axis: Literal["zxid", "time"]
+    axis: Literal["zxid", "time", "operation"]
     ticks: dict[int, str]
     lanes: tuple[Lane, ...]
 
@@ -153,6 +154,8 @@ class _Found:
     items: list[_Item] = field(default_factory=list)
     is_timed: bool = False
     """True if all times are of one clock."""
+    are_times_numbers: bool = False
+    """True if times are numbers of operations, as of Jepsen."""
 
     def __post_init__(self) -> None:
         records = [each for each in self.witness if isinstance(each, Record)]
@@ -166,6 +169,7 @@ class _Found:
             match line:
                 case HistoryHeader():
                     self.is_timed = line.clock == "one"
+                    self.are_times_numbers = line.service == JEPSEN
                 case Connect():
                     self.links[line.connection] = _Link(line)
                     self._reached[line.connection] = line.seen
@@ -391,9 +395,12 @@ def _in_real_time(found: _Found, marks: dict[Record | InitialNode, str]) -> Pict
     for client, row in sorted(rows, key=lambda each: _since_and_until(each[1])):
         lanes.setdefault(client, []).append(row)
     times = sorted({end for _, row in rows if row.line for end in row.line[:2] if end is not None})
+    by_client = tuple(Lane(f"client {each}", tuple(lanes[each])) for each in sorted(lanes))
+    if found.are_times_numbers:
+        return Picture("operation", {time: str(time) for time in times}, by_client)
     size, unit = next(each for each in _UNITS if not times or times[-1] - times[0] >= each[0] or each[0] == 1)
     ticks = {time: f"{(time - times[0]) / size:.4g} {unit}" for time in times}
-    return Picture("time", ticks, tuple(Lane(f"client {each}", tuple(lanes[each])) for each in sorted(lanes)))
+    return Picture("time", ticks, by_client)
 
 
 def _since_and_until(row: Row) -> tuple[int, float]:

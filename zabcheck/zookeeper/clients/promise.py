@@ -36,6 +36,16 @@ def _place(record: Record | InitialNode) -> tuple[int, int, int, str]:
     return record.connection, record.time or 0, getattr(record, "xid", 0), type(record).__name__
 
 
+class Linearizability(NamedTuple):
+    """The answer to the question if reads are linearizable, too, which is not promised: None if the search gave up.
+
+    `witness` is the operation that shows that they are not.
+    """
+
+    holds: bool | None
+    witness: tuple[Record, ...] = ()
+
+
 class Found:
     """The cases of a promise in a history, and its breaches."""
 
@@ -46,6 +56,8 @@ class Found:
         self.breaches: list[Breach] = []
         self.age: int | None = None
         """The longest time, in ns, for which a read missed a write; None if the promise is about something else."""
+        self.reads: Linearizability | None = None
+        """None if the promise is about something else, or times are not of one clock."""
 
     @property
     def judged(self) -> int:

@@ -5,14 +5,16 @@ is a search, after Wing and Gong, and Lowe: of the states that it comes to, each
 """
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
 from zabcheck.zookeeper.clients.history import Content, content_of
 from zabcheck.zookeeper.clients.lists import judge_lists
-from zabcheck.zookeeper.clients.promise import Found, Promise
+from zabcheck.zookeeper.clients.promise import Found, Linearizability, Promise
 from zabcheck.zookeeper.clients.tree import Tree
+from zabcheck.zookeeper.clients.words import of_data
 
 MOST_STATES = 1_000_000
 """States of one node after which nothing is decided."""
@@ -37,6 +39,8 @@ class _Search:
     sessions: list[list[_Step]]
     initial: Content | None
     """The data at first; None if it is none that was read."""
+    are_reads_timed: bool = False
+    """True if real time also orders what is before a read, as linearizable reads have it."""
     answered: list[list[int]] = field(default_factory=list)
     """The time at which the first of the operations from a place on was answered, by session and place."""
     data: list[_Step | None] = field(default_factory=lambda: [None])
@@ -83,19 +87,25 @@ class _Search:
 
     def _read(self, places: tuple[int, ...], number: int) -> State:
         """Put all reads into the order that fit: they take nothing from the others."""
-        reached = list(places)
-        for session, steps in enumerate(self.sessions):
-            while reached[session] < len(steps):
-                step = steps[reached[session]]
-                if step.writes is not None or not self._fits(step, number):
-                    break
-                reached[session] += 1
+        reached, is_settled = list(places), False
+        while not is_settled:
+            is_settled, first = True, self._first(reached) if self.are_reads_timed else _NEVER
+            for session, steps in enumerate(self.sessions):
+                while reached[session] < len(steps):
+                    step = steps[reached[session]]
+                    if step.writes is not None or (step.by.request.time or 0) > first or not self._fits(step, number):
+                        break
+                    reached[session] += 1
+                    is_settled = not self.are_reads_timed
         return tuple(reached), number
+
+    def _first(self, places: Iterable[int]) -> int:
+        """Return the time at which the first of the operations that are not in the order yet was answered."""
+        return min(answered[place] for place, answered in zip(places, self.answered, strict=True))
 
     def _following(self, state: State) -> list[State]:
         places, number = state
-        first = min(answered[place] for place, answered in zip(places, self.answered, strict=True))
-        found = []
+        first, found = self._first(places), []
         for session, steps in enumerate(self.sessions):
             if places[session] == len(steps):
                 continue
@@ -126,7 +136,7 @@ def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
         if operation.is_done or (writes is not None and not operation.is_known):
             steps[request.path][operation.session].append(_Step(operation, sees, writes))
     for path in sorted(steps):
-        _judge([*steps[path].values()], found)
+        _judge([*steps[path].values()], found, exchange.header.clock == "one")
     judge_lists(exchange, found)
 
 
@@ -138,31 +148,65 @@ def _initial(sessions: list[list[_Step]]) -> list[Content | None]:
     return [each for each in seen if each not in written][:1] or [None, *seen]
 
 
-def _judge(sessions: list[list[_Step]], found: Found) -> None:
+def _judge(sessions: list[list[_Step]], found: Found, is_timed: bool) -> None:
     found.case(sum(map(len, sessions)))
-    best: tuple[_Search, State] | None = None
+    strictly = _furthest(sessions, are_reads_timed=True) if is_timed else None
+    if strictly is not None and strictly.is_whole:
+        found.reads = found.reads or Linearizability(holds=True)
+        return
+    best = _furthest(sessions, are_reads_timed=False)
+    if best is None:
+        found.is_undecided = True
+    elif not best.is_whole:
+        _tell(best, found)
+    elif is_timed and (found.reads is None or found.reads.holds is not False):
+        found.reads = Linearizability(None) if strictly is None else Linearizability(False, strictly.stuck.by.witness)
+
+
+class _Furthest(NamedTuple):
+    """The state that has most operations of a node in an order."""
+
+    search: _Search
+    state: State
+
+    @property
+    def is_whole(self) -> bool:
+        return self.search.is_whole(self.state)
+
+    @property
+    def stuck(self) -> _Step:
+        """The operation that is answered first of those that no order comes past."""
+        places = zip(self.state[0], self.search.sessions, strict=True)
+        heads = [steps[place] for place, steps in places if place < len(steps)]
+        return min(heads, key=lambda step: (step.by.answer.time or 0) if step.by.answer is not None else _NEVER)
+
+
+def _furthest(sessions: list[list[_Step]], *, are_reads_timed: bool) -> _Furthest | None:
+    """Return how far an order comes; None if too many states were looked at."""
+    best: _Furthest | None = None
     for initial in _initial(sessions):
-        search = _Search(sessions, initial)
+        search = _Search(sessions, initial, are_reads_timed)
         state = search.furthest(MOST_STATES)
         if state is None:
-            found.is_undecided = True
-            return
-        if search.is_whole(state):
-            return
-        if best is None or sum(state[0]) > sum(best[1][0]):
-            best = search, state
-    assert best is not None
-    _tell(*best, found)
+            return None
+        if best is None or sum(state[0]) > sum(best.state[0]):
+            best = _Furthest(search, state)
+        if best.is_whole:
+            break
+    return best
 
 
-def _tell(search: _Search, state: State, found: Found) -> None:
-    """Tell the operation that is answered first of those that no order comes past."""
-    heads = [steps[place] for place, steps in zip(state[0], search.sessions, strict=True) if place < len(steps)]
-    stuck = min(heads, key=lambda step: (step.by.answer.time or 0) if step.by.answer is not None else _NEVER)
-    last = search.data[state[1]]
-    before = "" if last is None else f" after {last.by.name}"
-    text = f"no order that sessions and times allow explains {stuck.by.name}{before}"
-    found.breach(0, text, *([] if last is None else [last.by]), stuck.by)
+def _tell(best: _Furthest, found: Found) -> None:
+    """Tell the operation past which no order comes."""
+    stuck, last = best.stuck, best.search.data[best.state[1]]
+    request, answer = stuck.by.request, stuck.by.answer
+    data = request.expects if request.op == "setData" or answer is None else answer.data
+    written = {step.writes for steps in best.search.sessions for step in steps}
+    text = f"no order that sessions and times allow explains that {stuck.by.name} finds {of_data(data or '')}"
+    text += "" if stuck.sees in written else ", which nobody wrote,"
+    if last is not None:
+        text += f" after {last.by.name} wrote {of_data(last.by.request.data or '')}"
+    found.breach(0, text.removesuffix(","), *([] if last is None else [last.by]), stuck.by)
 
 
 REGISTERS = (

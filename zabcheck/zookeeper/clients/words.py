@@ -61,7 +61,7 @@ def brief(request: Request, answer: Answer | None) -> str:
         return f"{said}: no answer"
     error = answer.error or next((result.error for result in answer.results if result.error), "")
     if error or answer.data is not None:
-        return f"{said}: {error or _data(answer.data or '')}"
+        return f"{said}: {error or of_data(answer.data or '')}"
     if answer.path not in (None, request.path):
         return f"{said}: {answer.path}"
     return f"{said}: version {answer.stat.version}" if request.op == "setData" and answer.stat is not None else said
@@ -74,9 +74,9 @@ def _request(request: Request) -> str:
     path = f" {request.path}" if request.path is not None else ""
     more: list[str] = [*request.mode]
     if request.expects is not None:
-        more.append(f"expects {_data(request.expects)}")
+        more.append(f"expects {of_data(request.expects)}")
     if request.data is not None:
-        more.append(f"data {_data(request.data)}")
+        more.append(f"data {of_data(request.data)}")
     if request.version >= 0:
         more.append(f"expects version {request.version}")
     if request.watch:
@@ -89,12 +89,12 @@ def _answer(answer: Answer) -> str:
     results = ", ".join(result.error or f"done{_list(result)}" for result in answer.results)
     made = f" {answer.path}" if answer.path is not None else ""
     stat = f", {_stat(answer.stat)}" if answer.stat is not None else ""
-    data = f", data {_data(answer.data)}" if answer.data is not None else ""
+    data = f", data {of_data(answer.data)}" if answer.data is not None else ""
     return f"{answer.error or 'done'}{made}{zxid}{stat}{data}" + (f" ({results})" if results else "")
 
 
 def _value(part: Part) -> str:
-    return f" {_data(part.data)}" if part.data is not None else ""
+    return f" {of_data(part.data)}" if part.data is not None else ""
 
 
 def _list(result: Result) -> str:
@@ -104,7 +104,7 @@ def _list(result: Result) -> str:
     return text if len(text) <= _LONGEST else f" with a list of {len(result.children)}"
 
 
-def _data(data: str | Data) -> str:
+def of_data(data: str | Data) -> str:
     """Return data as text, as far as it is short; of other data its length."""
     if isinstance(data, Data):
         return f"of {data.length or 0} bytes" if data.base64 is None else "in base64"

@@ -31,7 +31,7 @@ LINES = {
     "time": ("─", "from request to answer"),
 }
 """The line of each kind, and its meaning."""
-AXES = {"zxid": "By zxid", "time": "In real time"}
+AXES = {"zxid": "By zxid", "time": "In real time", "operation": "By operation"}
 MOST_BESIDE = 12
 """The most records beside the witness that are listed; the file with the least history has all of them."""
 LEAST_TEXT, MOST_TEXT, BETWEEN = 24, 56, 9
@@ -238,7 +238,7 @@ def _html_row(label: str, row: Row, picture: Picture, places: Mapping[int, str])
     told = ""
     if row.at is not None:
         track += f'<b style="left:{places[row.at]}">{SIGNS[row.sign][0]}</b>'
-        told = f", {'at' if picture.axis == 'time' else 'as of'} {picture.ticks[row.at]}"
+        told = f", {'as of' if picture.axis == 'zxid' else 'at'} {picture.ticks[row.at]}"
     marked = f' id="{label}{row.mark}"' if row.mark else ""
     kinds = ["row", row.sign, *["marked"] * bool(row.mark), *["wrong"] * row.is_wrong]
     mark = f'<span class="mark">{row.mark}{" wrong:" if row.is_wrong else ""}</span> ' if row.mark else ""

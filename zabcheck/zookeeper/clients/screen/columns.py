@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from zabcheck.zookeeper.clients.exchange import UNKNOWN, WRITES
 from zabcheck.zookeeper.clients.history import (
+    ERROR,
     NOBODY,
     PATH,
     SESSION,
@@ -105,7 +106,16 @@ class _Sessions(Numbers):
         return super().__missing__(session)
 
 
-_is_path, _is_session = re.compile(PATH).search, re.compile(SESSION).search
+class _Errors(Numbers):
+    """The numbers of errors. Unusual, for what is none."""
+
+    def __missing__(self, error: str) -> int:
+        if not _is_error(error):
+            raise Unusual
+        return super().__missing__(error)
+
+
+_is_path, _is_session, _is_error = (re.compile(each).search for each in (PATH, SESSION, ERROR))
 
 
 def contents_of(data: Sequence[str | Data | None]) -> Ints:
@@ -171,7 +181,7 @@ class Gathering:
 
     def __init__(self) -> None:
         self.header: HistoryHeader | None = None
-        self.paths, self.sessions, self.errors = _Paths(), _Sessions({NOBODY: 0}), Numbers()
+        self.paths, self.sessions, self.errors = _Paths(), _Sessions({NOBODY: 0}), _Errors()
         for error in _ERRORS:
             self.errors[error]
         self.end: tuple[int, int] | None = None
