@@ -46,7 +46,7 @@ test-zookeeper: .venv/installed-for-tests .venv/zookeeper-3.6.3
 # rustc and nodejs.
 test-kits: .venv/installed-for-tests
 	$(MAKE) -C kits
-	$(PYTEST) $(IN_PARALLEL) -m kits
+	$(PYTEST) $(IN_PARALLEL) -m kits tests/kits tests/cli/zookeeper tests/protocols/external tests/zookeeper/simulated
 
 # The types of the scripts that say `// @ts-check` are checked.
 JAVASCRIPT := zabcheck kits

@@ -93,3 +93,12 @@ def test_the_hooks_before_a_commit_are_those_of_make_lint() -> None:
     found = re.findall(r"\.venv/bin/(ruff check|ruff format|mypy|deno lint|deno check)", "\n".join(hooks))
     assert len(linted) == 5
     assert sorted(found) == sorted(linted)
+
+
+@pytest.mark.parametrize("tier", ["kits", "zookeeper"])
+def test_a_tier_that_collects_some_folders_finds_all_of_its_tests_there(tier: str) -> None:
+    [named] = re.findall(rf" -m {tier} (.*)$", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    folders = [ROOT / each for each in named.split()]
+    files = [path for path in (ROOT / "tests").rglob("test_*.py") if f"mark.{tier}" in path.read_text(encoding="utf-8")]
+    assert len(files) > len(folders)
+    assert [path for path in files if not any(path.is_relative_to(each) for each in folders)] == []
