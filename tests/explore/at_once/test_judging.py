@@ -40,7 +40,6 @@ SPACES: dict[str, Callable[[], Space]] = {
     "broken": lambda: zab(Bounds(3, 2, 2, 1, 0), "keep-own-history"),
     "broken soon": lambda: zab(Bounds(3, 2, 1, 1, 0), "commit-on-own-ack"),
     "zookeeper": lambda: zookeeper(Bounds(3, 2, 1, 1, 1)),
-    "any time-outs of three": lambda: zab(Bounds(3, 2, 1, UNLIMITED, 0)),
 }
 
 

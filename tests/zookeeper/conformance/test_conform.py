@@ -204,14 +204,12 @@ def _labels_a_snapshot_otherwise(records: list[Record]) -> None:
 QUICK = ("SNAP for DIFF",)
 """The others take seconds: all that the server may have done before has to be ruled out."""
 ALTERED: dict[str, tuple[Callable[[list[Record]], None], tuple[int, str]]] = {
-    "another zxid": (_sends_another_zxid, (3, "packet 50")),
     "SNAP for DIFF": (_sends_snap, (3, "packet 7")),
     "a record is missing on the disk": (_forgets, (3, "the disk of server 3 after incarnation 1")),
     "another epoch on the disk": (_writes_another_epoch, (3, "the disk of server 3 after incarnation 1")),
     "an ACK too early": (_acknowledges_before_the_proposal, (3, "packet 132")),
     "a COMMIT without a quorum": (_commits_alone, (2, "packet 133")),
     "a snapshot is missing": (_loses_a_snapshot, (2, "the disk of server 2 after incarnation 0")),
-    "a snapshot that nobody writes": (_has_another_snapshot, (2, "the disk of server 2 after incarnation 0")),
     "a snapshot with another label": (_labels_a_snapshot_otherwise, (2, "the disk of server 2 after incarnation 0")),
     "a read that lacks a node": (_lacks_a_node, (1, "the read of server 1")),
     "an answer under another zxid": (_answers_what_was_never_applied, (3, "the answer to write 5 of client 3")),
@@ -300,6 +298,7 @@ def test_what_a_read_had_not_reached_may_be_missing(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_difference_of_a_snapshot_is_told(tmp_path: Path) -> None:
     [difference] = conform(altered(HEALTHY, tmp_path, _has_another_snapshot)).differences
+    assert (difference.server, difference.source) == (2, "the disk of server 2 after incarnation 0")
     assert difference.what.endswith(", snapshots ⟨0,0⟩ ⟨1,7⟩ ⟨2,3⟩")
     assert "its disk would not have the snapshot ⟨2,3⟩, and has it" in difference.guards
 
