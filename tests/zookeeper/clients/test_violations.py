@@ -706,7 +706,7 @@ def a_watch_that_is_there_cannot_be_removed() -> History:
     h = History()
     c1 = h.client(1)
     c1.get("/a", 5, "x", stat(2), watch="standard")
-    c1.answer(c1.ask("removeWatches", "/a", watch="any"), 6, "NoWatcher")
+    c1.answer(c1.ask("removeWatches", "/a", watch="data"), 6, "NoWatcher")
     return h
 
 

@@ -142,7 +142,7 @@ class _Stream:
         request, path = operation.request, operation.request.path
         if path is None or operation.answer is None:
             return
-        if request.op == "removeWatches" and request.watch == "any":
+        if request.op == "removeWatches":
             self._look_at_a_removal(path, operation)
         if request.op == "removeWatches" and operation.is_done:
             for kind in _REMOVED.get(request.watch, _KINDS):
@@ -158,10 +158,15 @@ class _Stream:
                 self._arm(path, "exist", zxid, operation)
 
     def _look_at_a_removal(self, path: str, operation: Exchanged) -> None:
-        """Compare the outcome of the removal of all watches of a node with those that there are."""
+        """Compare the outcome of a removal with the watches of the node.
+
+        One of a kind that is done may have had one of another kind: a server keeps those of data and persistent ones
+        together.
+        """
         assert operation.answer is not None
         arms = [arm for kind in _KINDS if (arm := self.arms.get((path, kind))) is not None]
-        standing = next((arm for arm in arms if arm.is_armed and arm not in self.resuming), None)
+        asked = [arm for arm in arms if arm.kind in _REMOVED.get(operation.request.watch, _KINDS)]
+        standing = next((arm for arm in asked if arm.is_armed and arm not in self.resuming), None)
         if operation.is_done and not arms:
             text = f"client {self.connection.client} watched {path} no more, and {operation.name} was done"
             self.found.removal.breach(operation.zxid, f"{text} as {shown(operation.zxid)}", operation)

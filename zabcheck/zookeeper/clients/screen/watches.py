@@ -315,7 +315,7 @@ class _Stream:
     def _remove(self, watch: str, line: int, row: int) -> None:
         path = int(self.watched.columns.path[row]) * _KINDS
         kinds = _REMOVED.get(watch, range(_KINDS))
-        if watch == "any" and not any(path + kind in self.arms for kind in kinds):
+        if not any(path + kind in self.arms for kind in range(_KINDS)):
             raise _Broken
         for kind in kinds:
             removed = self.arms.pop(path + kind, None)
@@ -327,9 +327,9 @@ class _Stream:
     def _not_removed(self, row: int) -> None:
         """Check that there is no watch of a node, as the answer says."""
         path = int(self.watched.columns.path[row]) * _KINDS
-        is_of_all = self.watched.columns.watches[int(self.watched.columns.sent[row])].watch == "any"
-        standing = [arm for kind in range(_KINDS) if (arm := self.arms.get(path + kind)) and not arm.is_resuming]
-        if is_of_all and standing:
+        asked = self.watched.columns.watches[int(self.watched.columns.sent[row])].watch
+        kinds = _REMOVED.get(asked, range(_KINDS))
+        if any((arm := self.arms.get(path + kind)) and not arm.is_resuming for kind in kinds):
             raise _Broken
 
     def _expect(self, arm: _Arm, path: int, after: int) -> None:
