@@ -29,7 +29,7 @@ from zabcheck.zookeeper.clients.history import (
     HistoryLine,
 )
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, judge, judge_columns
-from zabcheck.zookeeper.clients.promise import Breach
+from zabcheck.zookeeper.clients.promise import Breach, Linearizability
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen import Gathering
@@ -42,7 +42,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-_Judged = tuple[str, Status, int, FoundBreach | None, int | None]
+_Judged = tuple[str, Status, int, FoundBreach | None, int | None, Linearizability | None]
 
 
 def judge_stored(
@@ -184,12 +184,12 @@ def _told() -> Iterator[None]:
 
 def _judged(
     files: Sequence[str], promises: Sequence[str], meant: Mapping[str, str], bound: int | None
-) -> list[tuple[str, list[tuple[str, Status, int, Breach | None, int | None]]]]:
+) -> list[tuple[str, list[tuple[str, Status, int, Breach | None, int | None, Linearizability | None]]]]:
     judged = []
     for file in files:
         with rare_collections():
             judgements = _judged_at_once(file, promises, meant, bound)
-        told = [(each.promise.name, each.status, each.judged, each.breach, each.age) for each in judgements]
+        told = [(each.promise.name, each.status, each.judged, each.breach, each.age, each.reads) for each in judgements]
         judged.append((file, told))
     return judged
 
@@ -207,5 +207,12 @@ def _judged_at_once(file: str, promises: Sequence[str], meant: Mapping[str, str]
     return judge(again(), promises)
 
 
-def _judgement(name: str, status: Status, judged: int, breach: FoundBreach | None, age: int | None) -> Judgement:
-    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach(), age)
+def _judgement(
+    name: str,
+    status: Status,
+    judged: int,
+    breach: FoundBreach | None,
+    age: int | None,
+    reads: Linearizability | None,
+) -> Judgement:
+    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach(), age, reads)

@@ -44,7 +44,7 @@ from zabcheck.zookeeper.clients.history import (
     WatchEvent,
 )
 from zabcheck.zookeeper.clients.judge import PROMISES, Judgement, asked, judgement_on
-from zabcheck.zookeeper.clients.promise import Breach, Found, Kind
+from zabcheck.zookeeper.clients.promise import Breach, Found, Kind, Linearizability
 from zabcheck.zookeeper.clients.tree import Tree, ancestors, parent
 from zabcheck.zookeeper.clients.watches import WATCHES, lists_of
 
@@ -147,6 +147,7 @@ class FoundPart(Struct, frozen=True, array_like=True):
     """True also if the profile leaves all breaches out."""
     breach: FoundBreach | None
     age: int | None = None
+    reads: Linearizability | None = None
 
 
 class Common(Struct, frozen=True):
@@ -318,7 +319,9 @@ def _found_parts(
             breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
             least = min(breaches, key=lambda each: each.place, default=None)
             breach = None if least is None else FoundBreach(*least)  # type: ignore[arg-type]
-            parts.append(FoundPart(name, found.cases, found.is_undecided, bool(found.breaches), breach))
+            parts.append(
+                FoundPart(name, found.cases, found.is_undecided, bool(found.breaches), breach, reads=found.reads)
+            )
     return parts
 
 
@@ -790,7 +793,17 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     least = min(breaches, key=lambda each: each.place, default=None)
     is_decided = is_whole and not any(each.is_undecided for each in mine)
     age = max((each.age for each in mine if each.age is not None), default=None)
-    return judgement_on(PROMISES[name], judged, least, age, is_decided=is_decided)
+    judgement = judgement_on(PROMISES[name], judged, least, age, is_decided=is_decided)
+    return judgement._replace(reads=_reads(mine) if least is None else None)
+
+
+def _reads(found: Sequence[FoundPart]) -> Linearizability | None:
+    """Return if reads are linearizable by all parts: not so by the first node of which they are not."""
+    told = [each.reads for each in found if each.reads is not None]
+    late = [each for each in told if each.holds is False]
+    if late:
+        return min(late, key=lambda each: [getattr(record, "path", None) or "" for record in each.witness])
+    return next((each for each in told if each.holds is None), told[0] if told else None)
 
 
 def whole_of(dealt: Sequence[PieceSummary]) -> tuple[HistoryHeader, bool]:

@@ -74,7 +74,7 @@ class Exchanged(Struct, eq=False):
         return self.connection.session
 
     @property
-    def witness(self) -> tuple[Record, ...]:
+    def witness(self) -> tuple[Request | Answer, ...]:
         return (self.request,) if self.answer is None else (self.request, self.answer)
 
     @property

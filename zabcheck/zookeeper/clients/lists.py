@@ -11,7 +11,7 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
-from zabcheck.zookeeper.clients.history import Record
+from zabcheck.zookeeper.clients.history import Answer, Request
 from zabcheck.zookeeper.clients.promise import Found, Linearizability
 
 if TYPE_CHECKING:
@@ -155,7 +155,9 @@ class _Lists:
         strictly = Found()
         if is_timed:
             _look_for_a_cycle(edges(are_reads_timed=True), self.transactions, strictly)
-            witness = tuple(each for breach in strictly.breaches for each in breach.witness if isinstance(each, Record))
+            witness = tuple(
+                each for breach in strictly.breaches for each in breach.witness if isinstance(each, Request | Answer)
+            )
             if found.reads is None or found.reads.holds:
                 found.reads = Linearizability(not witness, witness)
         if not is_timed or strictly.breaches:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
-from zabcheck.zookeeper.clients.history import InitialNode, Record, WatchEvent
+from zabcheck.zookeeper.clients.history import Answer, InitialNode, Record, Request, WatchEvent
 from zabcheck.zookeeper.clients.tree import Tree
 
 GUIDE = "ZooKeeper Programmer's Guide"
@@ -43,7 +43,7 @@ class Linearizability(NamedTuple):
     """
 
     holds: bool | None
-    witness: tuple[Record, ...] = ()
+    witness: tuple[Request | Answer, ...] = ()
 
 
 class Found:
