@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from shutil import rmtree
 from typing import Any
 
 import msgspec
@@ -164,6 +165,23 @@ def is_looked_at_alone(lines: list[HistoryLine], folder: Path) -> None:
     pieces = [lines[begin : begin + 150] for begin in range(0, len(lines), 150)]
     assert judge_divided(_gather, read_piece, pieces, 3, str(folder), run) == judge(read(lines, "history"))
     assert [*folder.iterdir()] == []
+
+
+def test_files_that_are_gone_before_the_end_are_an_error(tmp_path: Path) -> None:
+    """Else promises would count as not exercised, and the history pass."""
+
+    def losing(work: Callable[[Any], Any], items: Sequence[Any], kind: Any) -> list[Any]:
+        found = run(work, items, kind)
+        if [*tmp_path.rglob("rows-*"), *tmp_path.rglob("ops-*")]:
+            for folder in [*tmp_path.rglob("lines-*")]:
+                rmtree(folder)
+        return found
+
+    lines = World(1).history(400)
+    with pytest.raises(FileNotFoundError, match="removed"):
+        judge_divided(_gather, _read, [lines[:400], lines[400:]], 3, str(tmp_path), losing)
+    with pytest.raises(FileNotFoundError, match="removed"):
+        prove_divided(_read, [lines[:400], lines[400:]], 3, str(tmp_path), losing)
 
 
 def test_most_promises_are_broken_by_random_histories() -> None:

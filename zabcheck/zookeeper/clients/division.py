@@ -262,6 +262,11 @@ class Files:
             with pa.input_stream(file, compression=_COMPRESSION) as content:
                 yield from decode(content.read())
 
+    def expect(self, kind: str, shares: Iterable[int]) -> None:
+        """Raise FileNotFoundError if nothing is there that was written for any of these shares."""
+        if not any((self._folder / f"{kind}-{share}").is_dir() for share in shares):
+            raise FileNotFoundError(f"{self._folder}: somebody has removed files that are needed until the end")
+
     def ops(self, kind: str, share: int) -> list[Op]:
         """Return operations, each once, in the order of the history."""
         by_place = {each.place: each for each in self.read(kind, share, _OPS.decode)}
@@ -680,9 +685,10 @@ def _told_at(common: Common, op: Op) -> int:
 def judge_watches(
     common: Common, group: int, buckets: Sequence[int], later: Later, names: Sequence[str]
 ) -> list[FoundPart]:
-    """Judge the watches of the sessions of some buckets. NotDivided as for `deal`."""
-    exchange, _ = _streams(common, buckets)
+    """Judge the watches of the sessions of some buckets, of which one watches. NotDivided as for `deal`."""
     files = Files(common.folder)
+    files.expect("lines", buckets)
+    exchange, _ = _streams(common, buckets)
     changes = _Operations(common.header, files.ops("watched", group)).exchange
     nodes = dict(files.read("nodes-watched", group, _NODES.decode))
     changes.nodes.extend(nodes[place] for place in sorted(nodes))

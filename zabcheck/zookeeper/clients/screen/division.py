@@ -345,7 +345,8 @@ def _seen(common: Common, kind: str, receiver: int, gathering: Gathering) -> lis
 def look_at_watches(
     common: Common, group: int, buckets: Sequence[int], unsettled: Sequence[str], latest: int, names: Sequence[str]
 ) -> Cases:
-    """Look at the watches of the sessions of some buckets. Unusual."""
+    """Look at the watches of the sessions of some buckets, of which one watches. Unusual."""
+    Files(common.folder).expect("lines", buckets)
     gathering = _read_lines(common, "lines", buckets)
     seen = _seen(common, "seen", group, gathering)
     columns = Lines(gathering).columns(common.header)
