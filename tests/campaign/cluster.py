@@ -17,7 +17,7 @@ from time import monotonic, sleep
 SPARK = Path(sysconfig.get_path("purelib")) / "pyspark"
 START = 90
 """The time that a process may take to come up, in seconds."""
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """To start takes half the CPU time, with a compiler and a garbage collector that have less to do."""
 
 
@@ -93,7 +93,7 @@ class Cluster:
             "SPARK_LOCAL_IP": "127.0.0.1",
             "SPARK_NO_DAEMONIZE": "1",
             "SPARK_DAEMON_MEMORY": "512m",
-            "JDK_JAVA_OPTIONS": _QUICK,
+            "JDK_JAVA_OPTIONS": QUICK,
         }
         with open(self.folder / f"{name}.log", "wb") as log:
             process = subprocess.Popen(

