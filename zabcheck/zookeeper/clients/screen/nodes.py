@@ -20,7 +20,9 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Ints,
     Table,
     Unusual,
+    distinct,
     highest,
+    is_one_of,
 )
 from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION, parent
 
@@ -164,7 +166,7 @@ class Nodes:
             _, from_end = np.unique(node[::-1], return_index=True)
             last[several] = False
             last[several[::-1][from_end]] = True
-        chosen = np.flatnonzero(last & np.isin(all_effects["op"], [CREATE, DELETE, SET]))
+        chosen = np.flatnonzero(last & is_one_of(all_effects["op"], [CREATE, DELETE, SET]))
         effects = {name: values[chosen] for name, values in all_effects.items()}
         effects |= {name: self.result(name, effects["result"]) for name in STAT}
         op, row, path = effects["op"], effects["row"], effects["created"]
@@ -198,12 +200,12 @@ class Nodes:
         below = of | {"path": parents, "content": none, "children": none, "names": none} | dict.fromkeys(STAT, none)
         changes = start > 0
         of_children = changes & (op != SET)
-        return _only(data, changes, True), {name: below[name][of_children] for name in _SHOWN_BELOW}
+        return _only(data, changes, True), _only({name: below[name] for name in _SHOWN_BELOW}, of_children)
 
     def reads(self) -> Table:
         """The answers to reads: rows as those of `effects`, with `path`."""
         columns = self.columns
-        is_read = np.isin(columns.op, READS) & (columns.answer >= 0) & (columns.path != NO_ID)
+        is_read = is_one_of(columns.op, READS) & (columns.answer >= 0) & (columns.path != NO_ID)
         rows = np.flatnonzero(is_read)
         answer = columns.answer[rows]
         results = columns.answers
@@ -213,7 +215,7 @@ class Nodes:
             reads[name] = _or_none(results[name], answer)
         multi = self._effects(columns.is_known & (columns.op == OPS["multiRead"]), "multiRead")
         multi = _only(multi, (columns.op[multi["row"]] == OPS["multiRead"]) & columns.is_known[multi["row"]])
-        multi = _only(multi, np.isin(multi["op"], READS) & (multi["error"] != NONE))
+        multi = _only(multi, is_one_of(multi["op"], READS) & (multi["error"] != NONE))
         if len(multi["row"]):
             multi |= {name: self.result(name, multi["result"]) for name in shown}
             reads = {name: np.concatenate([reads[name], multi[name]]) for name in reads}
@@ -227,16 +229,18 @@ class Nodes:
         is_done = reads["error"] == DONE
         there = is_done & has_stat
         bare = is_done & ~has_stat & (reads["children"] != NONE) & (zxid > 0) & self.is_owned[reads["path"]]
-        self._bare_lists = {name: (reads | {"start": zxid, "until": zxid})[name][bare] for name in _LISTED}
-        for name in ("children", "names", *STAT):
-            reads[name][~there] = NONE
+        listed = reads | {"start": zxid, "until": zxid}
+        self._bare_lists = _only({name: listed[name] for name in _LISTED}, bare)
+        unseen = np.flatnonzero(~there & (has_stat | (reads["children"] != NONE)))
+        for name in ("children", "names", *STAT) if len(unseen) else ():
+            reads[name][unseen] = NONE
         start = np.where(there, reads["mzxid"], zxid)
         content = np.where(there & (reads["op"] == OPS["getData"]), reads["shown"], NONE)
         data = reads | {"start": start, "until": np.maximum(zxid, start), "content": content}
         below = np.where(there, reads["pzxid"], 0)
         none = np.full(len(start), NONE)
         children = reads | {"start": below, "until": np.maximum(zxid, below), "content": none}
-        return _only(data, absent | there, False), {name: children[name][there] for name in _SHOWN_BELOW}
+        return _only(data, absent | there, False), _only({name: children[name] for name in _SHOWN_BELOW}, there)
 
     def _parents(self) -> Ints:
         numbers = self.columns.path_numbers
@@ -352,7 +356,7 @@ class Labels:
         """Take the pairs whose paths, and whose contents, are looked for."""
         self._is_of = np.zeros(path.max(initial=-1) + 1, np.bool_)
         self._is_of[path] = True
-        self._contents = np.unique(content)
+        self._contents = distinct(content)
 
     def rows(self, table: Table) -> Ints:
         """Return the rows of a table that have one of these paths, and one of these contents."""
@@ -383,7 +387,7 @@ def _or_none(values: npt.NDArray[Any], rows: Ints) -> Ints:
 
 def _only(table: Table, chosen: Bools, is_change: bool | None = None) -> Table:
     """Return some rows of a table."""
+    rows = np.flatnonzero(chosen)
     if is_change is None:
-        return {name: values[chosen] for name, values in table.items()}
-    found = {name: table[name][chosen] for name in _SHOWN}
-    return found | {"is_change": np.full(int(chosen.sum()), is_change)}
+        return {name: values[rows] for name, values in table.items()}
+    return {name: table[name][rows] for name in _SHOWN} | {"is_change": np.full(len(rows), is_change)}

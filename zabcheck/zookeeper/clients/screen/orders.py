@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from zabcheck.zookeeper.clients.orders import TIMELY
-from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, grouped, highest
+from zabcheck.zookeeper.clients.screen.columns import NONE, OPS, Bools, Columns, Ints, grouped, highest, is_one_of
 from zabcheck.zookeeper.clients.screen.nodes import NEVER, SET, Labels, Nodes
 
 _TIMELY = [OPS[name] for name in TIMELY]
@@ -197,7 +197,7 @@ def times_of(columns: Columns, nodes: Nodes) -> Times:
     asked = np.flatnonzero((is_done_write | is_sync) & has & (columns.time != NONE))
     when = columns.of_answer("time")
     has &= when != NONE
-    read = np.flatnonzero(has & columns.is_known & np.isin(columns.op, _TIMELY))
+    read = np.flatnonzero(has & columns.is_known & is_one_of(columns.op, _TIMELY))
     read = read[np.argsort(when[read], kind="stable")]
     due = read if columns.header.bound is not None else read[:0]
     read = read[::-1][_is_highest(NEVER - columns.zxid[read[::-1]])]

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.json import Decoder
 
@@ -42,6 +43,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Ints,
     Table,
     contents_of,
+    is_one_of,
 )
 from zabcheck.zookeeper.clients.screen.digests import digests_within, hashes_of
 from zabcheck.zookeeper.clients.screen.lines import UnmatchedPart, UnmatchedResult
@@ -218,6 +220,7 @@ class _Batch:
         ]
 
     def _records(self) -> Table:
+        """Return the columns that each kind of line has."""
         whose = self.gathering.whose(self._given("connection"), self._given("client"))
         time = self._ints("time")
         if (time > LATEST).any():
@@ -226,10 +229,10 @@ class _Batch:
 
     def _requests(self) -> Table:
         self._need("op")
-        lines, rest = self._rest(_REQUESTS)
+        lines, rest, numbers = self._distinct_rest(_REQUESTS)
         content, ttl = self._contents(), np.zeros(len(self.rows), np.int64)
-        ttl[lines] = [each.ttl for each in rest]
-        self._put_data(content, lines, rest)
+        ttl[lines] = np.array([each.ttl for each in rest], np.int64)[numbers]
+        self._put_data(content, lines, rest, numbers)
         modes = self.gathering.modes
         table: Table = {
             "xid": self._given("xid", _LEAST),
@@ -243,24 +246,23 @@ class _Batch:
             "ttl": ttl,
             "watch": self._looked_up("watch", [WATCHES[each] for each in self._values("watch")], 0, np.int8),
         }
-        of_multi = np.isin(table["op"][lines], [OPS["multi"], OPS["multiRead"]])
-        places = self.places[self.rows[lines]].tolist()
-        about_watches = self._about_watches(table, lines, rest)
-        self.gathering.take_parts(
-            [(place, each.parts) for place, each, is_multi in zip(places, rest, of_multi, strict=True) if is_multi]
-        )
+        of_multi = is_one_of(table["op"][lines], [OPS["multi"], OPS["multiRead"]])
+        about_watches = self._about_watches(table, lines, rest, numbers)
+        places = self.places[self.rows[lines[of_multi]]]
+        self.gathering.take_parts(places, [each.parts for each in rest], numbers[of_multi])
         self.gathering.take_watches(about_watches)
         return table
 
-    def _about_watches(self, table: Table, lines: Ints, rest: Sequence[_OfRequest]) -> list[tuple[int, Request]]:
+    def _about_watches(
+        self, table: Table, lines: Ints, rest: Sequence[_OfRequest], numbers: npt.NDArray[Any]
+    ) -> list[tuple[int, Request]]:
         """Return the requests about watches alone, each with its line."""
-        found = np.flatnonzero(np.isin(table["op"], ABOUT_WATCHES))
+        found = np.flatnonzero(is_one_of(table["op"], ABOUT_WATCHES))
         records, none, texts, watches = self._records(), _OfRequest(), self._values("path"), [*WATCHES]
         path = self._looked_up("path", range(len(texts)), NO_ID)[found].tolist()
-        place = np.minimum(np.searchsorted(lines, found), max(len(lines) - 1, 0))
-        more = [
-            rest[at] if has else none for at, has in zip(place.tolist(), np.isin(found, lines).tolist(), strict=True)
-        ]
+        of_row = np.full(len(self.rows), -1)
+        of_row[lines] = numbers
+        more = [rest[each] if each >= 0 else none for each in of_row[found].tolist()]
         columns = [records[name][found] for name in ("line", "client", "connection", "time")]
         columns += [table[name][found] for name in ("xid", "op", "watch")]
         return [
@@ -293,17 +295,19 @@ class _Batch:
             needed = has_stat if name in ("mzxid", "pzxid", "dataVersion") else valid[name] & self.chosen
             if (needed & ~(valid[name] & has_stat)).any():
                 raise _Doubtful
-        numbers = _numbered(_SESSION, self.gathering.sessions, self._values("ephemeralOwner"))
-        owner = self._looked_up("ephemeralOwner", numbers, 0)
-        lines, rest = self._rest(_ANSWERS)
+        sessions = _numbered(_SESSION, self.gathering.sessions, self._values("ephemeralOwner"))
+        owner = self._looked_up("ephemeralOwner", sessions, 0)
+        lines, rest, numbers = self._distinct_rest(_ANSWERS)
         content, children, names = (
             self._contents(),
             np.full(len(self.rows), NONE),
             np.full(len(self.rows), NONE),
         )
-        self._put_data(content, lines, rest)
-        listed = [number for number, each in enumerate(rest) if each.children is not None]
-        children[lines[listed]], names[lines[listed]] = hashes_of([rest[number].children or () for number in listed])
+        self._put_data(content, lines, rest, numbers)
+        is_list = np.array([each.children is not None for each in rest], np.bool_)
+        hashes, lengths = hashes_of([each.children or () for each in rest])
+        listed = is_list[numbers]
+        children[lines[listed]], names[lines[listed]] = hashes[numbers[listed]], lengths[numbers[listed]]
         errors = self.gathering.errors
         table: Table = {
             "xid": self._given("xid", _LEAST),
@@ -323,10 +327,7 @@ class _Batch:
             "length": self._ints("dataLength"),
             "count": self._ints("numChildren"),
         }
-        places = self.places[self.rows[lines]].tolist()
-        self.gathering.take_results(
-            [(place, each.results) for place, each in zip(places, rest, strict=True) if each.results]
-        )
+        self.gathering.take_results(self.places[self.rows[lines]], [each.results for each in rest], numbers)
         return table
 
     def _events(self) -> Table:
@@ -340,20 +341,29 @@ class _Batch:
 
     def _rest(self, decoder: Decoder[T]) -> tuple[Ints, list[T]]:
         """Return the other fields of the rows that have some, after their places among the rows."""
+        lines, decoded, numbers = self._distinct_rest(decoder)
+        return lines, [*map(decoded.__getitem__, numbers.tolist())]
+
+    def _distinct_rest(self, decoder: Decoder[T]) -> tuple[Ints, list[T], npt.NDArray[Any]]:
+        """Return the places of the rows that have other fields, these fields without equal ones, and those of each."""
         lines = np.flatnonzero(self.valid["rest"][self.rows])
         if not len(lines):
-            return lines, []
+            return lines, [], lines
         column = self.batch.column("rest").take(_numbers(self.rows[lines])).dictionary_encode()
-        texts = column.dictionary.to_pylist()
-        decoded = decode_block(decoder, b"".join([text.encode() + b"\n" for text in texts]))
-        if decoded is None or len(decoded) < len(texts):
-            decoded = [decoder.decode(text) for text in texts]
-        return lines, [decoded[each] for each in column.indices.to_pylist()]
+        texts = pc.binary_join_element_wise(column.dictionary, "", "\n")
+        ends = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1]
+        decoded = decode_block(decoder, texts.buffers()[2].to_pybytes()[: ends[-1]])
+        if decoded is None or len(decoded) != len(texts):
+            decoded = [decoder.decode(text) for text in column.dictionary.to_pylist()]
+        return lines, decoded, _raw(column.indices, np.int32)
 
-    def _put_data(self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer]) -> None:
+    def _put_data(
+        self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer], numbers: npt.NDArray[Any]
+    ) -> None:
         """Put in the data that is no text."""
-        some = [number for number, each in enumerate(rest) if each.data is not None]
-        content[lines[some]] = contents_of([rest[number].data for number in some])
+        data = contents_of([each.data for each in rest])[numbers]
+        some = np.flatnonzero(data != NONE)
+        content[lines[some]] = data[some]
 
     # Columns.
 

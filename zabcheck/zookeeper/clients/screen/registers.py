@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from zabcheck.zookeeper.clients.screen.columns import NO_ID, NONE, OPS, Columns
+from zabcheck.zookeeper.clients.screen.columns import NO_ID, NONE, OPS, Columns, is_one_of
 from zabcheck.zookeeper.clients.screen.nodes import SET, Nodes
 
 
@@ -10,7 +10,7 @@ def one_order(columns: Columns, nodes: Nodes) -> int | None:
     """Return 0 if the answers about each node have zxids or counters."""
     if not len(nodes.is_owned):
         return 0
-    accesses = np.isin(columns.op, [OPS["getData"], SET]) & (columns.path != NO_ID)
+    accesses = is_one_of(columns.op, [OPS["getData"], SET]) & (columns.path != NO_ID)
     has_stat = (columns.answer >= 0) & (columns.of_answer("czxid") != NONE)
     told = np.zeros(len(nodes.unsettled) + 1, np.bool_)  # the last for requests without a path
     told[columns.path[accesses & ((columns.zxid > 0) | has_stat)]] = True

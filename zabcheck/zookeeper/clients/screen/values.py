@@ -18,6 +18,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Columns,
     Ints,
     Table,
+    is_one_of,
 )
 from zabcheck.zookeeper.clients.screen.nodes import CHECK, CREATE, DELETE, SET, Labels, Nodes
 from zabcheck.zookeeper.clients.tree import UNKNOWN_VERSION
@@ -102,12 +103,12 @@ def views_of_multis(columns: Columns, nodes: Nodes) -> int | None:
     labels, data = Labels(effects["path"][refused], effects["content"][refused]), nodes.data
     seen = labels.rows(data)
     read = seen[~data["is_change"][seen]]
+    if not len(read):
+        return 0
     read_of_refused = np.intersect1d(
         labels.of(data["path"][read], data["content"][read]),
         labels.of(effects["path"][refused], effects["content"][refused]),
     )
-    if not len(read_of_refused):
-        return 0
     written = labels.rows(effects)
     written = written[~refused[written]]
     otherwise = labels.of(effects["path"][written], effects["content"][written])
@@ -126,7 +127,7 @@ def _have_results(columns: Columns, answered: Bools) -> bool:
     asked = np.searchsorted(parts, columns.sent[rows], "right") - np.searchsorted(parts, columns.sent[rows])
     if (count != asked).any():
         return False
-    mine = np.flatnonzero(np.isin(lines, columns.answered[rows]))
+    mine = np.repeat(first, count) + np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
     is_wrong = error != DONE
     so_far = np.cumsum(is_wrong)
     before = np.append(0, so_far)[np.arange(len(lines)) - columns.results["number"]]
@@ -224,14 +225,14 @@ def _of_nodes(columns: Columns, nodes: Nodes, answered: Bools) -> int | None:
         return None
     known = before >= 0
     there = nodes.shown("czxid", before) != NONE
-    gone = known & ~there
-    wrong = gone & ((fine & np.isin(op, [SET, DELETE, CHECK])) | (error == NODE_EXISTS))
+    gone, is_changed = known & ~there, is_one_of(op, [SET, DELETE, CHECK])
+    wrong = gone & ((fine & is_changed) | (error == NODE_EXISTS))
     version = nodes.shown("version", before)
     wrong |= there & (error == NO_NODE) & (op != CREATE)
     wrong |= there & (error == BAD_VERSION) & (expected == version)
     wrong |= there & fine & (op == CREATE) & (some["mode"] & MODES["sequential"] == 0)
     there &= version != UNKNOWN_VERSION
-    wrong |= there & fine & np.isin(op, [SET, DELETE, CHECK]) & (expected != -1) & (expected != version)
+    wrong |= there & fine & is_changed & (expected != -1) & (expected != version)
     wrong |= there & set_done & (made != version + 1)
     return None if wrong.any() else cases
 

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from zabcheck.zookeeper.clients.screen.columns import (
+    ABOUT_WATCHES,
     NO_ID,
     NO_NODE,
     NO_WATCHER,
@@ -21,6 +22,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     TYPES,
     Columns,
     Ints,
+    is_one_of,
 )
 from zabcheck.zookeeper.clients.screen.nodes import NEVER, Nodes
 from zabcheck.zookeeper.clients.screen.orders import rising_view, views
@@ -157,8 +159,8 @@ class _Watched:
 
     def judge(self) -> Cases:
         columns = self.columns
-        about = np.isin(columns.op, [OPS[name] for name in ("addWatch", "removeWatches", "setWatches")])
-        armed = np.isin(columns.op, _READS) & (columns.watch > 0) & (columns.path != NO_ID)
+        about = is_one_of(columns.op, ABOUT_WATCHES)
+        armed = is_one_of(columns.op, _READS) & (columns.watch > 0) & (columns.path != NO_ID)
         armed &= columns.is_done | ((columns.op == OPS["exists"]) & (columns.error == NO_NODE))
         armed_rows = np.flatnonzero(armed)
         kind = np.where(columns.op[armed_rows] == OPS["getChildren"], CHILD, DATA)
