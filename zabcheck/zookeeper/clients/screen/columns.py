@@ -5,6 +5,7 @@ A path, a session and an error is a number here; data is its CRC and length, a l
 """
 
 import re
+import struct
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import chain, compress
@@ -121,8 +122,8 @@ _is_path, _is_session, _is_error = (re.compile(each).search for each in (PATH, S
 def contents_of(data: Sequence[str | Data | None]) -> Ints:
     """Return the CRC and length of data as one number, by the fields `data`. Unusual, for other digests."""
     contents = np.full(len(data), NONE)
-    is_there = _ints([each is not None for each in data], np.bool_)
-    given = [each for each in data if each is not None]
+    is_there = _bytes([each is not None for each in data], np.bool_)
+    given = [*compress(data, is_there.tobytes())]
     try:
         contents[is_there] = digests_of(given)  # type: ignore[arg-type]
     except TypeError:
@@ -165,14 +166,22 @@ class GrowingTable:
 
 
 def _ints(values: Sequence[int], kind: Any = np.int64) -> npt.NDArray[Any]:
-    return np.fromiter(values, kind, len(values))
+    """Return numbers as an array: `np.fromiter` takes half as long again."""
+    raw = bytearray(8 * len(values))
+    struct.pack_into(f"{len(values)}q", raw, 0, *values)
+    return np.frombuffer(raw, np.int64).astype(kind, copy=False)
+
+
+def _bytes(values: Sequence[int], kind: Any = np.int8) -> npt.NDArray[Any]:
+    """Return numbers below 128, or flags, as an array of one byte each."""
+    return np.frombuffer(bytearray(values), kind)
 
 
 def _given(values: Sequence[int | None]) -> Ints:
     """Return numbers, `NONE` for those that are not there."""
     try:
         return _ints(values)  # type: ignore[arg-type]
-    except TypeError:
+    except struct.error:
         return _ints([NONE if value is None else value for value in values])
 
 
@@ -205,11 +214,11 @@ class Gathering:
 
     def add_at(self, places: Ints, lines: Sequence[HistoryLine]) -> None:
         """Take lines that have these places in the file, without those between. Unusual."""
-        kinds = _ints([*map(_KINDS.__getitem__, map(type, lines))], np.int8)
+        kinds = _bytes([_KINDS[type(line)] for line in lines])
         for kind, take in enumerate((self._other, self._request, self._answer, self._event)):
             chosen = kinds == kind
             if chosen.any():
-                take(places[chosen], [*compress(lines, chosen.tolist())])
+                take(places[chosen], [*compress(lines, chosen.tobytes())])
 
     def _other(self, places: Ints, lines: Sequence[Any]) -> None:
         for place, line in zip(places.tolist(), lines, strict=True):
@@ -248,7 +257,7 @@ class Gathering:
         )
         columns["xid"] = _ints([each.xid for each in lines])
         columns |= self._asked(lines)
-        columns["watch"] = _ints([WATCHES[each.watch] for each in lines], np.int8)
+        columns["watch"] = _bytes([WATCHES[each.watch] for each in lines])
         self.requests.add(columns)
         op = columns["op"]
         if is_one_of(op, _OF_JEPSEN).any() or [True for each in lines if each.expects is not None]:
@@ -261,10 +270,10 @@ class Gathering:
     def _asked(self, asked: Sequence[Any]) -> Table:
         paths, modes = self.paths, self.modes
         return {
-            "op": _ints([OPS[each.op] for each in asked], np.int8),
+            "op": _bytes([OPS[each.op] for each in asked]),
             "path": _ints([paths[each.path] for each in asked], np.int32),
             "expected": _ints([each.version for each in asked]),
-            "mode": _ints([modes[each.mode] for each in asked], np.int8),
+            "mode": _bytes([modes[each.mode] for each in asked]),
             "content": contents_of([each.data for each in asked]),
             "ttl": _ints([each.ttl for each in asked]),
         }
@@ -300,6 +309,7 @@ class Gathering:
         return columns | self._stats([each.stat for each in results])
 
     def _stats(self, stats: Sequence[Stat | None]) -> Table:
+        has = _bytes([each is not None for each in stats], np.bool_)
         given, sessions = [each for each in stats if each is not None], self.sessions
         fields = {
             "czxid": _ints([each.czxid for each in given]),
@@ -312,7 +322,6 @@ class Gathering:
             "length": _given([each.data_length for each in given]),
             "count": _given([each.num_children for each in given]),
         }
-        has = _ints([each is not None for each in stats], np.bool_)
         for name, values in fields.items():
             fields[name] = np.full(len(stats), NONE)
             fields[name][has] = values
@@ -358,7 +367,7 @@ class Gathering:
             [each.client for each in lines],
             [each.time for each in lines],
         )
-        columns["type"] = _ints([TYPES[each.type] for each in lines], np.int8)
+        columns["type"] = _bytes([TYPES[each.type] for each in lines])
         columns["path"] = _ints([self.paths[each.path] for each in lines], np.int32)
         columns["zxid"] = _ints([each.zxid for each in lines])
         self.events.add(columns)

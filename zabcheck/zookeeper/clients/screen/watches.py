@@ -7,6 +7,7 @@ pass over the answers that set watches, and the events.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -213,19 +214,20 @@ class _Watched:
 
     def _set_again(self, rows: Ints) -> "dict[int, list[_Again]]":
         """Return for each setWatches what becomes of each watch in its lists."""
-        columns, nodes = self.columns, self.nodes
+        columns, nodes, numbers = self.columns, self.nodes, self.columns.path_numbers
+        requests = [columns.watches[line] for line in columns.sent[rows].tolist()]
         lists = [
-            (row, KINDS[kind], columns.path_numbers[path])
-            for row in rows.tolist()
-            for kind, paths in lists_of(columns.watches[int(columns.sent[row])])
+            (number, KINDS[kind], numbers[path])
+            for number, request in enumerate(requests)
+            for kind, paths in lists_of(request)
             for path in paths
         ]
+        found: dict[int, list[_Again]] = {row: [] for row in rows.tolist()}
         if not lists:
-            return {row: [] for row in rows.tolist()}
-        row, kind, path = (np.array(each, np.int64) for each in zip(*lists, strict=True))
-        requests = [columns.watches[int(columns.sent[each])] for each in rows.tolist()]
-        relative_of = dict(zip(rows.tolist(), (max(request.relative, 0) for request in requests), strict=True))
-        relative = np.array([relative_of[each] for each in row.tolist()], np.int64)
+            return found
+        number, kind, path = np.fromiter(chain.from_iterable(lists), np.int64, 3 * len(lists)).reshape(-1, 3).T
+        row = rows[number]
+        relative = np.array([max(request.relative, 0) for request in requests], np.int64)[number]
         zxid = columns.zxid[row]
         if (relative >> nodes.bits).any():
             raise _Broken
@@ -235,12 +237,10 @@ class _Watched:
         is_told = (kind < PERSISTENT) & ((kind != EXIST) | is_there) & changed
         due = self.changes.next(kind, path, zxid)
         deadline = self.changes.deadlines(columns.connection[row], due)
-        found: dict[int, list[_Again]] = {each: [] for each in rows.tolist()}
-        for number, *fields in zip(
-            *(each.tolist() for each in (row, path * _KINDS + kind, relative, zxid, is_told, due, deadline)),
-            strict=True,
-        ):
-            found[number].append(_Again(*fields))
+        fields = (path * _KINDS + kind, relative, zxid, is_told, due, deadline)
+        watches = map(_Again._make, zip(*(each.tolist() for each in fields), strict=True))
+        for of, watch in zip(row.tolist(), watches, strict=True):
+            found[of].append(watch)
         return found
 
 
