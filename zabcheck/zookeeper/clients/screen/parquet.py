@@ -12,7 +12,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from msgspec import Struct
 from msgspec.json import Decoder
 
@@ -350,11 +349,10 @@ class _Batch:
         if not len(lines):
             return lines, [], lines
         column = self.batch.column("rest").take(_numbers(self.rows[lines])).dictionary_encode()
-        texts = pc.binary_join_element_wise(column.dictionary, "", "\n")
-        ends = np.frombuffer(texts.buffers()[1], np.int32)[: len(texts) + 1]
-        decoded = decode_block(decoder, texts.buffers()[2].to_pybytes()[: ends[-1]])
+        texts = column.dictionary.to_pylist()
+        decoded = decode_block(decoder, ("\n".join(texts) + "\n").encode())
         if decoded is None or len(decoded) != len(texts):
-            decoded = [decoder.decode(text) for text in column.dictionary.to_pylist()]
+            decoded = [decoder.decode(text) for text in texts]
         return lines, decoded, _raw(column.indices, np.int32)
 
     def _put_data(
