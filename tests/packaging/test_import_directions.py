@@ -253,6 +253,7 @@ LIBRARIES: list[tuple[str, list[str]]] = [
             "zabcheck.campaign",
             "zabcheck.invariants.columns",
             "zabcheck.zookeeper.campaign",
+            "zabcheck.zookeeper.clients.division",
             "zabcheck.zookeeper.clients.parquet",
             "zabcheck.zookeeper.clients.screen.parquet",
         ],
