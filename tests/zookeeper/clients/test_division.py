@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests.tiers import sweep
 from tests.zookeeper.clients.service import World
-from tests.zookeeper.clients.test_screen import ERRORS, other_children
+from tests.zookeeper.clients.test_screen import ERRORS, is_judged_alike, other_children
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from zabcheck.zookeeper.clients.division import NotDivided, judge_divided, prove_divided
 from zabcheck.zookeeper.clients.exchange import read
@@ -165,6 +165,26 @@ def is_looked_at_alone(lines: list[HistoryLine], folder: Path) -> None:
     pieces = [lines[begin : begin + 150] for begin in range(0, len(lines), 150)]
     assert judge_divided(_gather, read_piece, pieces, 3, str(folder), run) == judge(read(lines, "history"))
     assert [*folder.iterdir()] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "an_event_comes_after_the_read",
+        "a_change_while_away_is_not_told",
+        "a_persistent_watch_tells_one_of_two_changes_where_others_may_write",
+    ],
+)
+def test_nothing_is_said_of_an_event_about_a_node_that_not_everybody_may_read(name: str, tmp_path: Path) -> None:
+    promise, write = VIOLATIONS[name]
+    history = write()
+    restricts = history.client(9)
+    restricts.answer(restricts.ask("setACL", "/a", restricted=True), 20)
+    lines = [*history.lines, HistoryEnd(len(history.lines) - 1)]
+    judged = judge(read(lines, "history"))
+    assert [each.status for each in judged if each.promise.name == promise] == ["inconclusive"]
+    assert not is_judged_alike(lines)
+    assert divided(lines, tmp_path) == judged
 
 
 def test_files_that_are_gone_before_the_end_are_an_error(tmp_path: Path) -> None:

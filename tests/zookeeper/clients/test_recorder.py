@@ -19,8 +19,9 @@ from tests.zookeeper.clients.faults import FAULTS, Fault
 from tests.zookeeper.clients.served import Served
 from tests.zookeeper.real import debian
 from zabcheck.zookeeper.clients import disturbance, recorder
+from zabcheck.zookeeper.clients.conversation import Conversation
 from zabcheck.zookeeper.clients.disturbance import Command
-from zabcheck.zookeeper.clients.exchange import read
+from zabcheck.zookeeper.clients.exchange import is_restricted, read
 from zabcheck.zookeeper.clients.history import (
     Answer,
     Connect,
@@ -297,3 +298,22 @@ def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_
     refused = judged.breach.witness[-1]
     assert isinstance(refused, Answer)
     assert (refused.error, refused.zxid) == ("NoAuth", 0)
+
+
+def test_permissions_by_which_not_everybody_may_read_a_node_are_recorded() -> None:
+    lines: list[HistoryLine] = []
+    talk = Conversation(1, 1, "", lines.append)
+    talk.sent(wire.connect(0, b"", 4000, 0)[4:])
+    nobody_writes = wire.forbid_writes("/a")
+    nobody_reads = nobody_writes._replace(body=nobody_writes.body.replace(b"\x00\x00\x00\x1d", b"\x00\x00\x00\x1e"))
+    somebody = wire.create("/a", b"")._replace(body=wire.create("/a", b"").body.replace(b"anyone", b"nobody"))
+    asked = [
+        wire.create("/a", b""),
+        nobody_writes,
+        nobody_reads,
+        somebody,
+        wire.multi([wire.set_data("/a", b""), somebody]),
+    ]
+    for xid, part in enumerate(asked, 1):
+        talk.sent(wire.request(xid, part)[4:])
+    assert [is_restricted(each) for each in lines if isinstance(each, Request)] == [False, False, True, True, True]

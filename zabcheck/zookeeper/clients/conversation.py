@@ -189,7 +189,7 @@ class Conversation:
         fields: dict[str, Any] = {"path": path} if _CANONICAL.fullmatch(path) else {}
         if kind in _CREATES:
             fields["data"] = self._data(reader.buffer("the data"))
-            _skip_permissions(reader)
+            fields["restricted"] = not _may_everybody_read(reader)
             fields["mode"] = _MODES.get(reader.int32("the flags"), ())
             if kind == Write.CREATE_TTL:
                 fields["ttl"] = max(0, reader.int64("the time to live"))
@@ -198,7 +198,7 @@ class Conversation:
         elif kind in (Write.DELETE, Write.CHECK):
             fields["version"] = reader.int32("a version")
         elif kind == Write.SET_ACL:
-            _skip_permissions(reader)
+            fields["restricted"] = not _may_everybody_read(reader)
         elif kind in (wire.EXISTS, wire.GET_DATA, wire.GET_CHILDREN, wire.GET_CHILDREN2):
             fields["watch"] = "standard" if reader.bool("whether to watch") else ""
         elif kind == wire.ADD_WATCH:
@@ -237,7 +237,7 @@ class Conversation:
         elif kind in (wire.GET_CHILDREN, wire.GET_CHILDREN2):
             fields["children"] = _names(reader)
         elif kind == wire.GET_ACL:
-            _skip_permissions(reader)
+            _may_everybody_read(reader)
         elif kind not in (wire.EXISTS, Write.SET_DATA, Write.SET_ACL):
             return fields
         if kind not in (Write.CREATE, wire.GET_CHILDREN):
@@ -257,11 +257,13 @@ def _paths(reader: Reader) -> tuple[str, ...]:
     return tuple(path for path in _names(reader) if _CANONICAL.fullmatch(path))
 
 
-def _skip_permissions(reader: Reader) -> None:
+def _may_everybody_read(reader: Reader) -> bool:
+    found = False
     for _ in range(max(0, reader.length("the permissions"))):
-        reader.int32("a permission")
-        reader.string("a scheme")
-        reader.string("an identity")
+        permissions = reader.int32("a permission")
+        identity = reader.string("a scheme"), reader.string("an identity")
+        found |= identity == wire.EVERYBODY and bool(permissions & wire.READ)
+    return found
 
 
 def _stat(reader: Reader) -> Stat:

@@ -139,6 +139,11 @@ def effects_of(operation: Exchanged) -> tuple[Effect, ...]:
     return operation.effects
 
 
+def is_restricted(request: Request) -> bool:
+    """Return True if a request, or a part of it, sets permissions by which not everybody may read a node."""
+    return request.restricted or any(part.restricted for part in request.parts)
+
+
 def _effects(operation: Exchanged) -> tuple[Effect, ...]:
     request, answer = operation.request, operation.answer
     if request.op in ("multi", "multiRead"):

@@ -181,7 +181,7 @@ class Connected(Record, frozen=True, kw_only=True, tag="connected"):
 
 
 class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, rename="camel", gc=False):
-    """A request within a multi."""
+    """A request within a multi; `restricted` is that of a request."""
 
     op: Operation
     path: Path
@@ -189,12 +189,14 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
     version: Number = -1
     mode: tuple[Literal["sequential", "ephemeral", "container", "ttl"], ...] = ()
     ttl: Count = 0
+    restricted: bool = False
 
 
 class Request(Record, frozen=True, kw_only=True, tag="request"):
     """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch.
 
-    A set that `expects` data is done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
+    It is `restricted` if it sets permissions by which not everybody may read the node. A set that `expects` data is
+    done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
     """
 
     xid: Number
@@ -212,6 +214,7 @@ class Request(Record, frozen=True, kw_only=True, tag="request"):
     child_watches: tuple[Path, ...] = ()
     persistent_watches: tuple[Path, ...] = ()
     recursive_watches: tuple[Path, ...] = ()
+    restricted: bool = False
     expects: str | Data | None = None
 
 

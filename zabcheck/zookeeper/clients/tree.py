@@ -16,7 +16,7 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of, is_restricted
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Result, Stat, content_of
 
 ROOT = "/"
@@ -93,6 +93,8 @@ class Tree:
         """By path, by the transaction that last created or deleted a child."""
         self.unsettled: set[str] = set()
         """The paths that a write of unknown outcome may have changed, and those of nodes that end by themselves."""
+        self.restricted: set[str] = set()
+        """The paths of nodes that, at some time, not everybody may have been allowed to read."""
         self._owns = exchange.owns
         self.complete = exchange.header.complete
         self._complete = tuple(top.rstrip("/") + "/" for top in self.complete)
@@ -103,6 +105,8 @@ class Tree:
                 self._add(operation)
             elif operation.is_write:
                 self.unsettled.update(each.path for each in effects_of(operation))
+            if is_restricted(operation.request) and (operation.is_done or not operation.is_known):
+                self.restricted.update(each.created for each in effects_of(operation))
         for lists in (self.data, self.children):
             for sightings in lists.values():
                 sightings.sort(key=_SPAN)

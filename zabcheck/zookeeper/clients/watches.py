@@ -15,7 +15,7 @@ from typing import Literal, get_args
 from zabcheck.zookeeper.clients.exchange import Connection, Exchange, Exchanged
 from zabcheck.zookeeper.clients.history import Request, WatchEvent
 from zabcheck.zookeeper.clients.promise import GUIDE, Found, Promise
-from zabcheck.zookeeper.clients.tree import Changes, Seen, Tree
+from zabcheck.zookeeper.clients.tree import Changes, Seen, Tree, ancestors
 from zabcheck.zookeeper.wire.zxids import shown
 
 Kind = Literal["data", "exist", "child", "persistent", "recursive"]
@@ -178,6 +178,10 @@ class _Stream:
     def _miss(self, arm: Arm, answer: Exchanged) -> None:
         """Note that an answer came before the event that was due."""
         found = self.found.persistent if arm.kind in _LASTING else self.found.fires
+        arm.is_armed = False
+        if self._may_be_withheld(arm):
+            found.is_undecided = True
+            return
         found.case()
         assert arm.change is not None
         text = (
@@ -185,7 +189,15 @@ class _Stream:
             f"{shown(answer.zxid)} before it heard of the change {shown(arm.due)}"
         )
         found.breach(arm.due, text, arm.by, arm.change.by, answer)
-        arm.is_armed = False
+
+    def _may_be_withheld(self, arm: Arm) -> bool:
+        """Return True if a server may rightly tell nothing, as the client may not read the node (3.8.4 and 3.9.2 on).
+
+        A history does not say what each client may do.
+        """
+        if arm.kind == "recursive":
+            return any(arm.path in (each, *ancestors(each)) for each in self.tree.restricted)
+        return arm.path in self.tree.restricted
 
     def _resume(self, operation: Exchanged) -> None:
         """Compare the events before the answer to setWatches with what has changed since; arm what is left."""
@@ -198,7 +210,9 @@ class _Stream:
             changes = [seen for each in self._changes(arm) if (seen := each.last(since, zxid)) is not None]
             last = max(changes, key=lambda seen: seen.start, default=None)
             is_told = arm.kind not in _LASTING and (arm.kind != "exist" or self._exists(arm.path, zxid))
-            if is_told and last is not None:
+            if is_told and last is not None and self._may_be_withheld(arm):
+                self.found.rearming.is_undecided = True
+            elif is_told and last is not None:
                 text = (
                     f"{arm.path} changed as {shown(last.start)} while client {self.connection.client} was away with "
                     f"{shown(since)}, and nothing told it before setWatches was answered as of {shown(zxid)}"
@@ -254,6 +268,7 @@ class _Stream:
         if event.zxid > 0:
             return event.zxid
         is_unclear = any(arm in self.resuming or not arm.is_armed for arm in arms)
+        is_unclear |= any(self._may_be_withheld(arm) for arm in arms)
         if is_unclear or not self.tree.is_complete(event.path) or self.tree.may_change_unseen(event.path):
             return _NEVER
         return min(arm.due for arm in arms)
@@ -350,7 +365,7 @@ def watched(exchange: Exchange, tree: Tree) -> Watched:
 
 def _judge(name: str, exchange: Exchange, tree: Tree, found: Found) -> None:
     mine: Found = getattr(watched(exchange, tree), name)
-    found.cases, found.breaches = mine.cases, mine.breaches
+    found.cases, found.breaches, found.is_undecided = mine.cases, mine.breaches, mine.is_undecided
 
 
 WATCHES = (

@@ -37,8 +37,10 @@ ANSWER = Struct(">iqi")
 STAT = Struct(">qqqqiiiqiiq")
 MULTI_HEADER = Struct(">i?i")
 PING_TYPE = 11
-_ALL, _WRITE = 31, 2
-"""Permissions (ZooDefs.Perms): to do anything, and to set the data."""
+_ALL, READ, _WRITE = 31, 1, 2
+"""Permissions (ZooDefs.Perms): to do anything, to read a node, and to set its data."""
+EVERYBODY = "world", "anyone"
+"""The scheme and the identity of those who have a permission that everybody has (ZooDefs.Ids)."""
 
 EventType = Literal["NodeCreated", "NodeDeleted", "NodeDataChanged", "NodeChildrenChanged"]
 _EVENTS: dict[int, EventType] = {
@@ -154,7 +156,7 @@ def ping() -> bytes:
 
 def _anybody(permissions: int) -> bytes:
     """Return a list of permissions, of anybody."""
-    return _int(1) + _int(permissions) + _buffer(b"world") + _buffer(b"anyone")
+    return _int(1) + _int(permissions) + b"".join(_buffer(each.encode()) for each in EVERYBODY)
 
 
 _OPEN = _anybody(_ALL)

@@ -268,6 +268,8 @@ class Gathering:
         self.take_parts(places[of_parts], [lines[number].parts for number in of_parts], np.arange(len(of_parts)))
 
     def _asked(self, asked: Sequence[Any]) -> Table:
+        if True in [each.restricted for each in asked]:
+            raise Unusual
         paths, modes = self.paths, self.modes
         return {
             "op": _bytes([OPS[each.op] for each in asked]),

@@ -41,6 +41,7 @@ from zabcheck.zookeeper.clients.screen.columns import (
     Gathering,
     Ints,
     Table,
+    Unusual,
     contents_of,
     is_one_of,
 )
@@ -76,6 +77,7 @@ class _OfRequest(_Rest):
     child_watches: tuple[str, ...] = ()
     persistent_watches: tuple[str, ...] = ()
     recursive_watches: tuple[str, ...] = ()
+    restricted: bool = False
 
 
 class _OfAnswer(_Rest):
@@ -229,6 +231,8 @@ class _Batch:
     def _requests(self) -> Table:
         self._need("op")
         lines, rest, numbers = self._distinct_rest(_REQUESTS)
+        if True in [each.restricted for each in rest]:
+            raise Unusual
         content, ttl = self._contents(), np.zeros(len(self.rows), np.int64)
         ttl[lines] = np.array([each.ttl for each in rest], np.int64)[numbers]
         self._put_data(content, lines, rest, numbers)
