@@ -111,6 +111,17 @@ def test_a_history_without_an_end_is_inconclusive(zabcheck: Command, tmp_path: P
     assert (result.code, result.out.splitlines()[-1]) == (3, "INCONCLUSIVE: the history does not end with `end`")
 
 
+def test_a_promise_that_is_undecided_says_why(zabcheck: Command, tmp_path: Path) -> None:
+    history = VIOLATIONS["an_event_comes_after_the_read"][1]()
+    restricts = history.client(9)
+    restricts.answer(restricts.ask("setACL", "/a", restricted=True), 20)
+    result = zabcheck("clients", "check", saved(history, tmp_path / "closed.jsonl"), "--promise", "watch fires")
+    assert (result.code, result.out.splitlines()[-1]) == (
+        3,
+        "INCONCLUSIVE: watch fires is undecided: events are missing of nodes that not everybody may read",
+    )
+
+
 def test_as_json_it_has_the_records_of_the_witness(zabcheck: Command, broken: Path) -> None:
     result = zabcheck("clients", "check", broken, "--promise", "multi", "--format", "json")
     assert_documented(json.loads(result.out))

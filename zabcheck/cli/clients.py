@@ -568,16 +568,24 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
     if broken:
         return VIOLATED, _are_broken(broken)
     undecided = [each.promise.name for each in judged.judgements if each.status == "inconclusive"]
-    if undecided and len(undecided) == len(judged.judgements):
+    if not all(each.is_whole for each in judged.judgements):
         return INCONCLUSIVE, "the history does not end with `end`"
     if undecided:
-        return (
-            INCONCLUSIVE,
-            f"{named(undecided)} is undecided after {MOST_STATES:,} states, or by values written twice",
-        )
+        return INCONCLUSIVE, f"{named(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided: {_why(undecided)}"
     if not exercised:
         return INCONCLUSIVE, "the history exercises no promise"
     return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"
+
+
+def _why(undecided: Sequence[str]) -> str:
+    """Return why promises of a whole history are undecided."""
+    reasons = {
+        f"{MOST_STATES:,} states were searched, or values were written twice"
+        if each == "one order"
+        else "events are missing of nodes that not everybody may read"
+        for each in undecided
+    }
+    return "; ".join(sorted(reasons))
 
 
 def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _Written) -> dict[str, Any]:

@@ -42,7 +42,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 
-_Judged = tuple[str, Status, int, FoundBreach | None, int | None, Linearizability | None]
+_Judged = tuple[str, Status, int, FoundBreach | None, int | None, Linearizability | None, bool]
 
 
 def judge_stored(
@@ -184,12 +184,15 @@ def _told() -> Iterator[None]:
 
 def _judged(
     files: Sequence[str], promises: Sequence[str], meant: Mapping[str, str], bound: int | None
-) -> list[tuple[str, list[tuple[str, Status, int, Breach | None, int | None, Linearizability | None]]]]:
+) -> list[tuple[str, list[tuple[str, Status, int, Breach | None, int | None, Linearizability | None, bool]]]]:
     judged = []
     for file in files:
         with rare_collections():
             judgements = _judged_at_once(file, promises, meant, bound)
-        told = [(each.promise.name, each.status, each.judged, each.breach, each.age, each.reads) for each in judgements]
+        told = [
+            (each.promise.name, each.status, each.judged, each.breach, each.age, each.reads, each.is_whole)
+            for each in judgements
+        ]
         judged.append((file, told))
     return judged
 
@@ -214,5 +217,7 @@ def _judgement(
     breach: FoundBreach | None,
     age: int | None,
     reads: Linearizability | None,
+    is_whole: bool,
 ) -> Judgement:
-    return Judgement(PROMISES[name], status, judged, None if breach is None else breach.as_breach(), age, reads)
+    least = None if breach is None else breach.as_breach()
+    return Judgement(PROMISES[name], status, judged, least, age, reads, is_whole)

@@ -738,7 +738,7 @@ def judge_divided(
         judged[name]
         if cases is None
         else judgement_on(
-            PROMISES[name], cases, None, looked.age if name == "timeliness" else None, is_decided=looked.is_whole
+            PROMISES[name], cases, None, looked.age if name == "timeliness" else None, is_whole=looked.is_whole
         )
         for name, cases in looked.cases.items()
     ]
@@ -802,9 +802,9 @@ def _judgement(name: str, found: Sequence[FoundPart], is_whole: bool) -> Judgeme
     judged = max(sum(each.cases for each in mine), int(any(each.is_broken for each in mine)))
     breaches = [each.breach.as_breach() for each in mine if each.breach is not None]
     least = min(breaches, key=lambda each: each.place, default=None)
-    is_decided = is_whole and not any(each.is_undecided for each in mine)
+    is_decided = not any(each.is_undecided for each in mine)
     age = max((each.age for each in mine if each.age is not None), default=None)
-    judgement = judgement_on(PROMISES[name], judged, least, age, is_decided=is_decided)
+    judgement = judgement_on(PROMISES[name], judged, least, age, is_whole=is_whole, is_decided=is_decided)
     return judgement._replace(reads=_reads(mine) if least is None else None)
 
 

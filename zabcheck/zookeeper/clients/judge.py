@@ -34,6 +34,8 @@ class Judgement(NamedTuple):
     """As `Found.age`."""
     reads: Linearizability | None = None
     """As `Found.reads`; None if the promise is broken."""
+    is_whole: bool = True
+    """False if the history does not end with `end`."""
 
 
 def judge(exchange: Exchange, names: Collection[str] = ()) -> list[Judgement]:
@@ -66,7 +68,7 @@ def judge_columns(
             judgements.append(proof.judged(promise))
         else:
             age = screened.age if promise is TIMELINESS else None
-            judgements.append(judgement_on(promise, cases, None, age, is_decided=screened.is_whole))
+            judgements.append(judgement_on(promise, cases, None, age, is_whole=screened.is_whole))
     return judgements
 
 
@@ -96,16 +98,22 @@ class _Proof:
         by_code = self.exchange.header.profile == "zookeeper"
         breaches = [each for each in found.breaches if by_code or each.kind == "documented"]
         breach = min(breaches, key=lambda each: each.place, default=None)
-        is_decided = self.exchange.is_whole and not found.is_undecided
-        judgement = judgement_on(promise, found.judged, breach, found.age, is_decided=is_decided)
+        is_whole, is_decided = self.exchange.is_whole, not found.is_undecided
+        judgement = judgement_on(promise, found.judged, breach, found.age, is_whole=is_whole, is_decided=is_decided)
         return judgement._replace(reads=found.reads if breach is None else None)
 
 
 def judgement_on(
-    promise: Promise, judged: int, breach: Breach | None, age: int | None = None, *, is_decided: bool
+    promise: Promise,
+    judged: int,
+    breach: Breach | None,
+    age: int | None = None,
+    *,
+    is_whole: bool,
+    is_decided: bool = True,
 ) -> Judgement:
     """Return the verdict on a promise with `judged` cases, and its least breach, if there is one."""
     status: Status = "violated" if breach is not None else "holds" if judged else "not exercised"
-    if breach is None and not is_decided:
+    if breach is None and not (is_whole and is_decided):
         status = "inconclusive"
-    return Judgement(promise, status, judged, breach, age)
+    return Judgement(promise, status, judged, breach, age, is_whole=is_whole)
