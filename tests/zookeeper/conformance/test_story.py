@@ -48,7 +48,7 @@ def test_what_does_not_fit_together_is_left_out_and_the_page_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", sweep((*QUICK, "another zxid", "a snapshot is missing", "an answer too early"), normal=QUICK)
+    "name", sweep((*QUICK, "an ACK too early", "a snapshot is missing", "an answer too early"), normal=QUICK)
 )
 def test_the_run_ends_in_the_state_that_every_attempt_reached(name: str, tmp_path: Path) -> None:
     """The simulator executes what each server's search has found, so both have to be in the same state."""
