@@ -1,7 +1,6 @@
 """Rules for all tests: no run leaves anything that another finds, none is timed, and what is collected stays.
 
-A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many, among them
-constants of zabcheck's modules. With few, to read all modules for them takes longer than it is worth.
+A test of any input (`@given`) tries few in the normal tier; the slow tier runs it again and tries many.
 
 The garbage collector rests while pytest collects, and all of that is old afterwards: thousands of tests and their
 modules live until the end. What is old is gone through only if very much is made, and not five times at the end, as
@@ -23,7 +22,6 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from hypothesis.internal.conjecture import providers
 
 from zabcheck.protocols import adapter
 
@@ -37,11 +35,6 @@ ALIKE = settings(database=None, deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("normal", ALIKE, max_examples=20)
 settings.register_profile("thorough", ALIKE, max_examples=150)
 settings.load_profile("normal")
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    if "not slow" in config.option.markexpr:
-        providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.hookimpl(trylast=True)
