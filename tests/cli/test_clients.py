@@ -118,7 +118,7 @@ def test_a_promise_that_is_undecided_says_why(zabcheck: Command, tmp_path: Path)
     result = zabcheck("clients", "check", saved(history, tmp_path / "closed.jsonl"), "--promise", "watch fires")
     assert (result.code, result.out.splitlines()[-1]) == (
         3,
-        "INCONCLUSIVE: watch fires is undecided: events are missing of nodes that not everybody may read",
+        "INCONCLUSIVE: watch fires is undecided: events are missing, about nodes that not everybody is allowed to read",
     )
 
 

@@ -191,7 +191,7 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
         told = [one for one in each.judgements if one.judged or not each.is_jepsen]
         console.print(render_promises(told or each.judgements))
         if told and len(told) < len(each.judgements):
-            console.print("the other promises need zxids, watches or sessions, which a history of Jepsen has not")
+            console.print("the other promises need zxids, watches or sessions, which Jepsen's histories do not have")
         if each.reads is not None:
             print_path(console, _of_reads(each.reads))
         if each.age is not None:
@@ -207,7 +207,7 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
 
 def _of_reads(reads: Linearizability) -> str:
     if reads.holds is None:
-        return f"if reads are linearizable, too, is undecided after {MOST_STATES:,} states"
+        return f"whether reads are linearizable, too, is undecided after {MOST_STATES:,} states"
     if reads.holds:
         return "reads are linearizable, too"
     said = "; ".join(map(_said, reads.witness))
@@ -580,9 +580,9 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
 def _why(undecided: Sequence[str]) -> str:
     """Return why promises of a whole history are undecided."""
     reasons = {
-        f"{MOST_STATES:,} states were searched, or values were written twice"
+        f"an order was sought in {MOST_STATES:,} states, or values were written twice"
         if each == "one order"
-        else "events are missing of nodes that not everybody may read"
+        else "events are missing, about nodes that not everybody is allowed to read"
         for each in undecided
     }
     return "; ".join(sorted(reasons))

@@ -265,7 +265,7 @@ class Files:
     def expect(self, kind: str, shares: Iterable[int]) -> None:
         """Raise FileNotFoundError if nothing is there that was written for any of these shares."""
         if not any((self._folder / f"{kind}-{share}").is_dir() for share in shares):
-            raise FileNotFoundError(f"{self._folder}: somebody has removed files that are needed until the end")
+            raise FileNotFoundError(f"{self._folder}: files that are needed until the end have been removed")
 
     def ops(self, kind: str, share: int) -> list[Op]:
         """Return operations, each once, in the order of the history."""

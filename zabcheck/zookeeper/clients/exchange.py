@@ -140,7 +140,7 @@ def effects_of(operation: Exchanged) -> tuple[Effect, ...]:
 
 
 def is_restricted(request: Request) -> bool:
-    """Return True if a request, or a part of it, sets permissions by which not everybody may read a node."""
+    """Return True if a request, or a part of it, sets permissions that do not let everybody read a node."""
     return request.restricted or any(part.restricted for part in request.parts)
 
 

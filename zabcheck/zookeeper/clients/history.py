@@ -195,7 +195,7 @@ class Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_d
 class Request(Record, frozen=True, kw_only=True, tag="request"):
     """A request as it was sent. `relative` and the lists are those of setWatches, `watch` also the mode of addWatch.
 
-    It is `restricted` if it sets permissions by which not everybody may read the node. A set that `expects` data is
+    It is `restricted` if it sets permissions that do not let everybody read the node. A set that `expects` data is
     done only if the node has this, and a `txn` appends to lists and reads them: of Jepsen.
     """
 
