@@ -574,7 +574,9 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
         return INCONCLUSIVE, f"{named(undecided)} {'is' if len(undecided) == 1 else 'are'} undecided: {_why(undecided)}"
     if not exercised:
         return INCONCLUSIVE, "the history exercises no promise"
-    return OK, f"the history breaks none of {counted(len(exercised), 'promise', 'promises')} that it exercises"
+    if len(exercised) == 1:
+        return OK, "the history keeps the only promise that it exercises"
+    return OK, f"the history breaks none of {len(exercised)} promises that it exercises"
 
 
 def _why(undecided: Sequence[str]) -> str:
