@@ -41,7 +41,7 @@ from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.observe import observe_sorted
 from zabcheck.zookeeper.verdict.findings import findings
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 
 T = TypeVar("T")
 
@@ -186,14 +186,14 @@ def until_served(ensemble: ProcessEnsemble, stops: Stops | None = None) -> float
     return monotonic() - start
 
 
-def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> list[Judged]:
+def runs(distribution: Distribution, folders: Iterator[Path], count: int) -> list[RecordingVerdict]:
     """Measure seeded runs, without judging and with; then, the runs in turn, such with thread orders drawn.
 
     Return those without.
     """
     executed: dict[bool, list[Spent]] = {False: [], True: []}
     both: dict[bool, list[Spent]] = {False: [], True: []}
-    results: list[Judged] = []
+    results: list[RecordingVerdict] = []
     for seed in range(count):
         for threads in (False, True):
             folder, schedule = next(folders), draw(seed, SERVERS, threads)
@@ -301,7 +301,9 @@ def writing(distribution: Distribution, folder: Path, form: Form) -> Iterator[Wr
     recorder.close()
 
 
-def covered(distribution: Distribution, folders: Iterator[Path], seeded: Sequence[Judged], count: int) -> None:
+def covered(
+    distribution: Distribution, folders: Iterator[Path], seeded: Sequence[RecordingVerdict], count: int
+) -> None:
     """Return the share of the transaction logs' content that the traces have."""
     healthy = []
     for _ in range(count):
@@ -317,7 +319,7 @@ def covered(distribution: Distribution, folders: Iterator[Path], seeded: Sequenc
         print(f"  {name:32}{logged:>9,}{share:>12}", flush=True)
 
 
-def choices_of(judged: Judged) -> Sequence[Choice]:
+def choices_of(judged: RecordingVerdict) -> Sequence[Choice]:
     """Return the choices of a run."""
     assert judged.schedule is not None
     return draw(judged.schedule["seed"], SERVERS).choices

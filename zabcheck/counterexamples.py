@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zabcheck.counterexample.forms import exports, page, terminal
 from zabcheck.counterexample.making import counterexample
 from zabcheck.counterexample.saving import save
-from zabcheck.counterexample.story import Raised, Story
+from zabcheck.counterexample.story import RaisedException, Story
 from zabcheck.invariants import Event, Violation, select
 from zabcheck.invariants.quorums import MAJORITY, quorums_of
 from zabcheck.mutants.catalogue import planted
@@ -60,7 +60,7 @@ class Counterexample:
         """The violation with its witness; None if the code that the protocol models has an error."""
         self.property: str | None = None if story.violation is None else story.violation.property
         """The name of the violated property; None if the code that the protocol models has an error."""
-        self.raised: Raised | None = story.raised
+        self.raised: RaisedException | None = story.raised
         """The error of the code that the protocol models; None if a property is violated."""
         self.explanation: tuple[str, ...] = story.explanation
         """Sentences that say why the property does not hold."""

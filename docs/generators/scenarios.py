@@ -7,7 +7,7 @@ from zabcheck.counterexample.forms.exports import TEXT_WIDTH
 from zabcheck.counterexample.forms.terminal import to_text
 from zabcheck.counterexample.making import counterexample
 from zabcheck.papers.scenarios import SCENARIOS
-from zabcheck.papers.scenarios.base import Scenario, Written
+from zabcheck.papers.scenarios.base import HandWrittenTrace, Scenario
 from zabcheck.protocols import PROTOCOLS
 from zabcheck.search.run import Search
 from zabcheck.search.swarm import find
@@ -46,7 +46,7 @@ HEAD = "| scenario | run | violated |\n|---|---|---|"
 def row(scenario: Scenario) -> str:
     """Return the row about one scenario: its title, its run, and the property that must be violated."""
     run = scenario.run
-    if isinstance(run, Written):
+    if isinstance(run, HandWrittenTrace):
         how = "a trace written by hand"
     else:
         how = f"`{run.protocol}`" + (f" with `{run.mutant}`" if run.mutant else "")

@@ -11,7 +11,7 @@ from zabcheck.campaign.findings import RAISED
 from zabcheck.campaign.minimised import (
     RUNS_A_PIECE,
     FailingRun,
-    Minimised,
+    MinimisedRun,
     Minimiser,
     group_alike,
     name_of,
@@ -36,7 +36,7 @@ def failing(store: Store) -> list[FailingRun]:
 
 
 @pytest.fixture(scope="module")
-def found(store: Store, failing: list[FailingRun]) -> list[Minimised]:
+def found(store: Store, failing: list[FailingRun]) -> list[MinimisedRun]:
     minimiser = Minimiser(PLAN, store)
     for piece in pieces_of(failing):
         minimiser.work(piece)
@@ -44,7 +44,7 @@ def found(store: Store, failing: list[FailingRun]) -> list[Minimised]:
 
 
 @pytest.mark.slow
-def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], failing: list[FailingRun]) -> None:
+def test_every_run_breaks_what_it_broke_in_few_steps(found: list[MinimisedRun], failing: list[FailingRun]) -> None:
     assert [each.failing for each in found] == failing
     assert len(found) > 10
     for each in found:
@@ -53,7 +53,7 @@ def test_every_run_breaks_what_it_broke_in_few_steps(found: list[Minimised], fai
         assert failure.steps == each.steps <= 20
 
 
-def test_like_runs_are_one_finding_with_the_shortest_in_front(found: list[Minimised]) -> None:
+def test_like_runs_are_one_finding_with_the_shortest_in_front(found: list[MinimisedRun]) -> None:
     groups = group_alike(found)
     assert len(groups) < len(found) / 4
     assert sorted(each.failing.run for group in groups for each in group) == [each.failing.run for each in found]
@@ -63,13 +63,13 @@ def test_like_runs_are_one_finding_with_the_shortest_in_front(found: list[Minimi
     assert len({(group[0].failing.property, group[0].how) for group in groups}) == len(groups)
 
 
-def test_how_it_breaks_names_moves_and_the_shape_of_the_witness(found: list[Minimised]) -> None:
+def test_how_it_breaks_names_moves_and_the_shape_of_the_witness(found: list[MinimisedRun]) -> None:
     hows = {each.how for each in found if each.failing.property == "chosen"}
     assert ("lead", "request", "accept@a", "deliver@a") in hows
 
 
 def test_what_was_minimised_is_not_minimised_again(
-    store: Store, failing: list[FailingRun], found: list[Minimised]
+    store: Store, failing: list[FailingRun], found: list[MinimisedRun]
 ) -> None:
     [piece, *_] = pieces_of(failing)
     before = Path(store.root, name_of(piece)).stat().st_mtime_ns
@@ -94,7 +94,7 @@ def test_a_piece_is_named_after_its_runs() -> None:
     assert name_of(pieces[0]) != name_of(runs[: RUNS_A_PIECE - 1])
 
 
-def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[FailingRun], found: list[Minimised]) -> None:
+def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[FailingRun], found: list[MinimisedRun]) -> None:
     [piece, *_] = pieces_of(failing)
     content = store.read(name_of(piece)) or b""
     store.write(name_of(piece), content[:50])
@@ -103,7 +103,7 @@ def test_a_file_that_is_corrupt_is_named(store: Store, failing: list[FailingRun]
     store.write(name_of(piece), content)
 
 
-def test_the_report_has_the_most_frequent_first_and_every_file(store: Store, found: list[Minimised]) -> None:
+def test_the_report_has_the_most_frequent_first_and_every_file(store: Store, found: list[MinimisedRun]) -> None:
     findings = write_findings(PLAN, store, group_alike(found))
     assert [each.runs for each in findings] == sorted((each.runs for each in findings), reverse=True)
     for each in findings:

@@ -11,7 +11,7 @@ from invariants.columns import events_of
 from tests.campaign.plans import EVERY, begun, made, plan_of, rows
 from zabcheck.campaign import part as parts
 from zabcheck.campaign.findings import ERROR
-from zabcheck.campaign.part import Maker, Recorded
+from zabcheck.campaign.part import Maker, RecordedRun
 from zabcheck.campaign.schema import RUNS
 from zabcheck.campaign.store import EVENTS_FOLDER, Store, name_of
 from zabcheck.search.coverage import Coverage, State, fingerprint
@@ -150,7 +150,7 @@ def test_it_is_told_how_many_runs_are_made_while_a_part_is_made(
     told: list[dict[int, int]] = []
 
     class Watched(Maker):
-        def record(self, number: int, known: dict[State, int]) -> Recorded:
+        def record(self, number: int, known: dict[State, int]) -> RecordedRun:
             told.append(store.under_way())
             return super().record(number, known)
 

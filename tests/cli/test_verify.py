@@ -51,9 +51,9 @@ def summed(folder: Path, **fields: Any) -> None:
 def believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the solvers say `unsat` of everything, at once."""
 
-    def check(self: verifier.Verifier, texts: Mapping[str, str], seconds: float) -> Iterator[verifier.Checked]:
+    def check(self: verifier.Verifier, texts: Mapping[str, str], seconds: float) -> Iterator[verifier.SolverAnswers]:
         for file in texts:
-            yield verifier.Checked(file, dict.fromkeys(SOLVERS, "unsat"), dict.fromkeys(SOLVERS, 0.0))
+            yield verifier.SolverAnswers(file, dict.fromkeys(SOLVERS, "unsat"), dict.fromkeys(SOLVERS, 0.0))
 
     monkeypatch.setattr(verifier.Verifier, "check", check)
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from invariants import Event, Header, Local, check
 from tests.counterexample.stories import broken
 from zabcheck.counterexample.explain import explain
-from zabcheck.counterexample.story import Flight, HeldThread, Mismatch, Moment, Raised, Story
+from zabcheck.counterexample.story import Flight, HeldThread, Mismatch, Moment, RaisedException, Story
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.papers.scenarios.play import play
@@ -114,7 +114,7 @@ def raised() -> Story:
 
 
 def raised_badly() -> Story:
-    return replace(raised(), raised=Raised(1, EVIL, EVIL, (EVIL, EVIL)))
+    return replace(raised(), raised=RaisedException(1, EVIL, EVIL, (EVIL, EVIL)))
 
 
 def told(events: Sequence[Event], unit: str = "line", folded: bool = False) -> Story:

@@ -13,7 +13,7 @@ from invariants.quorums import quorums_of
 from tests.explore.at_any_time import processes_at_any_time
 from tests.explore.test_space import orbit, seen_by_the_simulator
 from tests.tiers import sweep
-from zabcheck.explore import Bounds, Exploration, Refused, explore
+from zabcheck.explore import Bounds, CannotExplore, Exploration, explore
 from zabcheck.explore.exploration import COARSE, certify
 from zabcheck.explore.judges import judged_in_every_state, monitored
 from zabcheck.explore.results import SearchResult
@@ -238,7 +238,7 @@ def test_a_run_with_changes_can_be_certified() -> None:
     ],
 )
 def test_what_it_does_not_know_is_refused(protocol: str, how: dict[str, Any], reason: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(CannotExplore) as refused:
         explore(protocol, **how)
     assert reason in str(refused.value)
 

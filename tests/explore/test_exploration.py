@@ -9,7 +9,7 @@ from msgspec import structs
 
 import zabcheck
 from tests.tiers import sweep
-from zabcheck.explore import Bounds, Exploration, Refused, certify, exploration, explore, space
+from zabcheck.explore import Bounds, CannotExplore, Exploration, certify, exploration, explore, space
 from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.liveness import rests, undisturbed
 from zabcheck.explore.results import Progress
@@ -212,7 +212,7 @@ def test_a_protocol_says_itself_which_epochs_it_knows() -> None:
     [(Forgetful, "highest_epoch: KeyError: 'epoch'"), (Vague, "highest_epoch: expected a whole number, found 'many'")],
 )
 def test_a_protocol_that_fails_to_say_so_is_refused(kind: type[Climbing], reason: str) -> None:
-    with pytest.raises(Refused, match=reason) as refused:
+    with pytest.raises(CannotExplore, match=reason) as refused:
         explore(kind, bounds=ALONE, properties=["integrity"])
     assert refused.value.argument == "protocol"
 
@@ -261,7 +261,7 @@ def test_a_step_that_raises_before_it_changes_anything_is_found_where_time_outs_
     ],
 )
 def test_what_is_refused(asked: dict[str, Any], argument: str | None, reason: str) -> None:
-    with pytest.raises(Refused, match=reason) as refused:
+    with pytest.raises(CannotExplore, match=reason) as refused:
         explore(**asked)
     assert refused.value.argument == argument
     assert "\n" not in str(refused.value)
@@ -339,19 +339,19 @@ def test_a_run_of_elections_by_messages_is_certified() -> None:
 
 
 def test_a_run_that_violates_nothing_is_not_certified() -> None:
-    with pytest.raises(Refused, match="expected a run that violates a property; it does not"):
+    with pytest.raises(CannotExplore, match="expected a run that violates a property; it does not"):
         certify(planted(TWO_LEADERS[0]))
 
 
 def test_a_run_with_an_obstacle_is_not_certified() -> None:
-    with pytest.raises(Refused, match="expected no `cut`, a run with one cannot be certified"):
+    with pytest.raises(CannotExplore, match="expected no `cut`, a run with one cannot be certified"):
         certify(planted(choices.Cut(1, 2), *TWO_LEADERS))
 
 
 def test_a_run_with_more_than_can_be_counted_is_not_certified() -> None:
     snapshots = 16 * (choices.Request(1), choices.Snapshot(1))
     run = schedule_of("zab", "quorum-off-by-one", 2, (TWO_LEADERS[0], *snapshots, TWO_LEADERS[1]), switches=ATOMIC)
-    with pytest.raises(Refused, match="expected at most 15 snapshots"):
+    with pytest.raises(CannotExplore, match="expected at most 15 snapshots"):
         certify(run)
 
 

@@ -15,7 +15,7 @@ from tests.tiers import sweep
 from zabcheck.cli.play import desk_of, lesson_of
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.papers.lessons import LESSONS
-from zabcheck.play.desk import AnyAct, Beside, Curve, Desk, Do, Exercise, Refused, Said
+from zabcheck.play.desk import ActRefused, AnyAct, Beside, Curve, Desk, Do, Exercise, Said
 from zabcheck.play.holdings import on_disk
 from zabcheck.play.link import linked
 from zabcheck.play.regions import regions
@@ -97,7 +97,7 @@ def test_what_is_shown_is_well_formed_and_every_button_can_be_pressed() -> None:
 def test_what_cannot_be_done_says_why_and_changes_nothing(fields: dict[str, Any], why: str) -> None:
     desk = Desk(led())
     here = desk.session.here
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ActRefused) as refused:
         act(desk, **fields)
     assert str(refused.value).startswith(why)
     assert (desk.session.here, desk.version, len(desk.session.positions)) == (here, 0, 4)
@@ -145,13 +145,13 @@ def test_a_question_that_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPa
     desk = Desk(led())
     act(desk, act="ask", question="violation")
     assert desk.answer == Said("In -1 seconds 0 random continuations from here broke no property.")
-    with pytest.raises(Refused, match="given up after -1 seconds: 0 of 800 continuations"):
+    with pytest.raises(ActRefused, match="given up after -1 seconds: 0 of 800 continuations"):
         act(desk, act="ask", question="chances")
 
 
 def test_a_known_bug_can_be_put_in_where_there_is_none() -> None:
     desk = Desk(led(None))
-    with pytest.raises(Refused, match="expected a known bug"):
+    with pytest.raises(ActRefused, match="expected a known bug"):
         act(desk, act="ask", question="right step")
     act(desk, act="do", choice=SYNC)
     act(desk, act="ask", question="right step", name="commit-on-own-ack")
@@ -168,7 +168,7 @@ def test_the_link_of_a_run_is_opened_as_a_branch_with_the_same_trace() -> None:
     assert linked(link).sha256 == sha256
     assert len(desk.session.branches()) == 2
     other = Desk(led(None))
-    with pytest.raises(Refused, match="it is a run of something else"):
+    with pytest.raises(ActRefused, match="it is a run of something else"):
         act(other, act="open", link=link)
 
 
@@ -184,7 +184,7 @@ def test_what_is_taken_away_shows_the_run_again() -> None:
     assert page.count("<svg") == 2
     assert "parts with sync 1: chosen violated" in page
     assert desk.session.here.choice == choices.Sync(1)
-    with pytest.raises(Refused, match="there is no file"):
+    with pytest.raises(ActRefused, match="there is no file"):
         desk.file("../../etc/passwd")
 
 
@@ -263,9 +263,9 @@ def test_a_lesson_that_is_done_leads_to_the_next() -> None:
     assert desk.exercise is not None
     assert desk.exercise.name == "synchronization"
     assert desk.session.here.depth == len(LESSONS["synchronization"].given.choices)
-    with pytest.raises(Refused, match="there is no next lesson"):
+    with pytest.raises(ActRefused, match="there is no next lesson"):
         act(desk_of(*lesson_of([*LESSONS][-1], None)), act="continue")
-    with pytest.raises(Refused, match="there is no next lesson"):
+    with pytest.raises(ActRefused, match="there is no next lesson"):
         act(Desk(led()), act="continue")
 
 

@@ -12,7 +12,7 @@ from zabcheck.counterexample.story import states_after
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import Deliver, End, Header, check
 from zabcheck.invariants import trace as trace_format
-from zabcheck.play.desk import Refused
+from zabcheck.play.desk import ActRefused
 from zabcheck.play.reading import READ_ONLY, Reading
 from zabcheck.simulation import choices
 
@@ -85,12 +85,12 @@ def test_the_last_rows_lead_on_from_the_state_before_them() -> None:
 )
 def test_nothing_can_be_chosen(fields: dict[str, Any], why: str) -> None:
     one = reading()
-    with pytest.raises(Refused, match=why):
+    with pytest.raises(ActRefused, match=why):
         act(one, **fields)
     assert one.version == 0
 
 
 def test_the_page_that_stands_alone_can_be_taken() -> None:
     assert reading().file("run.html").startswith(b"<!DOCTYPE html>")
-    with pytest.raises(Refused, match=r"there is no file run\.schedule\.json"):
+    with pytest.raises(ActRefused, match=r"there is no file run\.schedule\.json"):
         reading().file("run.schedule.json")

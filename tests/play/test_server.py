@@ -12,7 +12,7 @@ from msgspec import structs
 
 from tests.play.sessions import LED, led, served
 from zabcheck.mutants.catalogue import mutated
-from zabcheck.play.desk import Desk, Layer, Refused, Servers
+from zabcheck.play.desk import ActRefused, Desk, Layer, Servers
 from zabcheck.play.server import MOST_BYTES, TOKEN, Server
 from zabcheck.play.session import Session
 from zabcheck.protocols.base import Effect, Request
@@ -114,7 +114,7 @@ def test_servers_that_are_asked_end_with_the_server() -> None:
     def execute(_: Schedule) -> Layer:
         begun.set()
         assert stop.wait(60)
-        raise Refused("interrupted")
+        raise ActRefused("interrupted")
 
     with served(Desk(led(), servers=Servers("servers", execute, stop))) as server:
 

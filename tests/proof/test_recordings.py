@@ -9,7 +9,7 @@ from docs.generators.zookeeper import ARCHIVED, HEALTHY, LOST_WRITE, extracted
 from invariants import Verdict, check
 from tests.tiers import sweep
 from zabcheck.zookeeper.report.departure import departure
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 
 RECORDINGS = {
     "2307-3.6.2": (53, "f.2.1", "packet 67", "promises leave", "none", None),
@@ -55,12 +55,12 @@ PAGE = Path(__file__).parents[2] / "docs/proof.md"
 NOTES = Path(__file__).parents[2] / "docs/notes/proof.md"
 
 
-def judged_recording(name: str, folder: Path) -> Judged:
+def judged_recording(name: str, folder: Path) -> RecordingVerdict:
     kept = {each.name: each for each in (HEALTHY, LOST_WRITE)}
     return judge(kept.get(name) or extracted(name, folder))
 
 
-def of_the_proof(judged: Judged) -> list[Verdict]:
+def of_the_proof(judged: RecordingVerdict) -> list[Verdict]:
     return check(judged.observation.trace(), ["refinement", "proof"])
 
 

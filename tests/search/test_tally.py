@@ -14,7 +14,7 @@ from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.zab import ZAB
 from zabcheck.search import swarm
 from zabcheck.search.run import Search
-from zabcheck.search.tally import Tally, Undelivered
+from zabcheck.search.tally import SilentFollowers, Tally
 
 
 def tally_of(protocol: Protocol, processes: int = 3, runs: int = 6, steps: int = 80, followers: bool = True) -> Tally:
@@ -61,4 +61,4 @@ def test_properties_of_the_users_own_choice_are_judged_alone() -> None:
 @pytest.mark.parametrize(("how", "silent"), [("kept", [2]), ("one", [])])
 def test_a_node_of_maelstrom_that_acknowledges_what_no_poll_shows_is_noticed(how: str, silent: Sequence[int]) -> None:
     undelivered = tally_of(external(command(how)), 2, runs=4, steps=20).undelivered
-    assert undelivered == (Undelivered(0, tuple(silent)) if silent else None)
+    assert undelivered == (SilentFollowers(0, tuple(silent)) if silent else None)

@@ -44,7 +44,7 @@ class FailingRun(Struct, frozen=True, order=True):
     run: int
 
 
-class Minimised(Struct, frozen=True):
+class MinimisedRun(Struct, frozen=True):
     """A failing run after minimisation: a schedule of `steps` steps. Runs that are alike have an equal `how`."""
 
     failing: FailingRun
@@ -53,17 +53,17 @@ class Minimised(Struct, frozen=True):
     schedule: Schedule
 
 
-class _Written(Struct, frozen=True):
-    """A `Minimised` in its file; which switches its schedule may have depends on the protocol that it names."""
+class _MinimisedFile(Struct, frozen=True):
+    """A `MinimisedRun` in its file; which switches its schedule may have depends on the protocol that it names."""
 
     failing: FailingRun
     steps: int
     how: tuple[str, ...]
     schedule: msgspec.Raw
 
-    def read(self, file: str) -> Minimised:
+    def read(self, file: str) -> MinimisedRun:
         """Return it with its schedule decoded. ScheduleError if that is malformed."""
-        return Minimised(self.failing, self.steps, self.how, schedules.load(bytes(self.schedule), file))
+        return MinimisedRun(self.failing, self.steps, self.how, schedules.load(bytes(self.schedule), file))
 
 
 def select_runs(failing: Iterable[FailingRun], most: int | None) -> list[FailingRun]:
@@ -100,7 +100,7 @@ class Minimiser:
         if self.store.read(name) is None:
             self.store.write(name, msgspec.json.encode([self.minimised(each) for each in piece]))
 
-    def minimised(self, failing: FailingRun) -> Minimised:
+    def minimised(self, failing: FailingRun) -> MinimisedRun:
         """Repeat a run and minimise it.
 
         ValueError if the run does not fail again, or not in the same way: the protocol is not deterministic.
@@ -115,7 +115,7 @@ class Minimiser:
             broken = PropertyBroken(failing.property, run, seed)
             schedule = minimise(protocol, broken.schedule, failing.property, keep=self.keep)
         replayed = replay_on(protocol, schedule, _to_judge(failing))
-        return Minimised(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
+        return MinimisedRun(failing, replayed.steps, (*_moves(schedule), *_shape(replayed)), schedule)
 
 
 def _to_judge(failing: FailingRun) -> list[str] | None:
@@ -123,23 +123,23 @@ def _to_judge(failing: FailingRun) -> list[str] | None:
     return None if failing.property in (RAISED, ERROR) else [failing.property]
 
 
-def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[Minimised]:
+def read(store: Store, pieces: Iterable[Sequence[FailingRun]]) -> list[MinimisedRun]:
     """Read the results that the tasks have written. StoreError if a file is missing or malformed."""
-    found: list[Minimised] = []
+    found: list[MinimisedRun] = []
     for piece in pieces:
         name = name_of(piece)
         content = store.read(name)
         try:
-            written = msgspec.json.decode(content or b"", type=list[_Written])
+            written = msgspec.json.decode(content or b"", type=list[_MinimisedFile])
             found += [each.read(name) for each in written]
         except (*NOT_DECODED, schedules.ScheduleError) as error:
             raise StoreError(f"{store.path(name)}: expected minimised schedules, {why_not_decoded(error)}") from None
     return found
 
 
-def group_alike(found: Iterable[Minimised]) -> list[list[Minimised]]:
+def group_alike(found: Iterable[MinimisedRun]) -> list[list[MinimisedRun]]:
     """Group the runs that are one finding; in each group the shortest schedule comes first."""
-    groups: dict[Any, list[Minimised]] = defaultdict(list)
+    groups: dict[Any, list[MinimisedRun]] = defaultdict(list)
     for each in found:
         groups[each.failing.mutant, each.failing.property, each.how].append(each)
     return [sorted(group, key=lambda each: (each.steps, each.failing.run)) for group in groups.values()]
@@ -165,7 +165,7 @@ def _shape(replayed: Replay) -> Iterator[str]:
             yield f"{type(event).__name__.lower()}@{letter}"
 
 
-def write_findings(plan: Plan, store: Store, groups: Iterable[list[Minimised]]) -> list[Finding]:
+def write_findings(plan: Plan, store: Store, groups: Iterable[list[MinimisedRun]]) -> list[Finding]:
     """Explain and write the shortest run of each group, and return the findings.
 
     The findings of each mutant stand together, the most frequent first. StoreError if a file cannot be written.

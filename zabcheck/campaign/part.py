@@ -32,7 +32,7 @@ _BATCH = 50_000
 """The approximate number of events in one batch of columns: events outside columns take much more memory."""
 
 
-class Recorded(Struct):
+class RecordedRun(Struct):
     """A run of a campaign: its row of `runs`, and the lines of its trace, header and end included."""
 
     row: dict[str, Any]
@@ -72,7 +72,7 @@ class Maker:
             store.write_table(name_of(EVENTS_FOLDER, part), [*batches, events.take()], EVENTS, **PARQUET)
         store.write_table(name_of(RUNS_FOLDER, part), [pa.RecordBatch.from_pylist(rows, RUNS)], RUNS, **RUNS_PARQUET)
 
-    def record(self, number: int, known: dict[State, int]) -> Recorded:
+    def record(self, number: int, known: dict[State, int]) -> RecordedRun:
         """Make one run of the plan.
 
         `known` maps the states in which earlier runs of the part were to their fingerprints; the run's new states are
@@ -107,7 +107,7 @@ class Maker:
             "seconds": round(process_time() - start, 6),  # so no sum lies between two microseconds: see `engines`
         }
         header = Header(1, drawn.quorums.size, self.plan.protocol, drawn.quorums.name)
-        return Recorded(row, [header, *lines, End(len(lines), complete=complete)])
+        return RecordedRun(row, [header, *lines, End(len(lines), complete=complete)])
 
 
 def _drawn(drawn: Draws) -> dict[str, Any]:

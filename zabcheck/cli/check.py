@@ -74,7 +74,9 @@ def check_(
     return _show([judge_files(names, property, merge, run) for names in groups], groups, asked_for(property), format)
 
 
-def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], asked: Collection[str], format: Format) -> int:
+def _show(
+    results: list["JudgedTrace | JudgedRuns"], groups: list[list[str]], asked: Collection[str], format: Format
+) -> int:
     """Print the verdicts on the traces, each from the files of its group, and return the exit code."""
     outcomes = [
         each.outcome(asked) if isinstance(each, JudgedRuns) else on_verdicts(each.verdicts, asked) for each in results
@@ -97,13 +99,13 @@ def _show(results: list["Judged | JudgedRuns"], groups: list[list[str]], asked: 
     return conclude(console, code, why, next_step(results[first], groups[first], code))
 
 
-def next_step(judged: "Judged | JudgedRuns", names: list[str], code: int) -> str:
+def next_step(judged: "JudgedTrace | JudgedRuns", names: list[str], code: int) -> str:
     """Return what to do next about a trace, or the traces of a file, that has this exit code."""
-    if isinstance(judged, Judged) and judged.misses_others:
+    if isinstance(judged, JudgedTrace) and judged.misses_others:
         merged = another("check", *names, "FILE...", keep=["property"], merge=True)
         return f"{merged} # with the files of the other processes"
     if code == VIOLATED and STDIN not in names:
-        run = judged.run if isinstance(judged, Judged) else judged.violations[0][0]
+        run = judged.run if isinstance(judged, JudgedTrace) else judged.violations[0][0]
         return another("explain", *names, keep=["property"], merge=True if len(names) > 1 else None, run=run)
     if code == INCONCLUSIVE:
         return "record it to its end, through what the properties judge (docs/traces.md)"
@@ -117,7 +119,7 @@ class Place(NamedTuple):
     line: int
 
 
-class Judged(NamedTuple):
+class JudgedTrace(NamedTuple):
     """One trace, from one file or merged from several, with its verdicts and the places of the events of witnesses."""
 
     files: list[str]
@@ -155,7 +157,7 @@ class Judged(NamedTuple):
         return f"line {place.line}" if len(self.files) == 1 else f"{place.trace}, line {place.line}"
 
 
-def print_judged(console: Console, judged: Judged) -> None:
+def print_judged(console: Console, judged: JudgedTrace) -> None:
     """Print the verdicts on one trace."""
     for title in judged.titles():
         print_path(console, title, style="bold")
@@ -179,7 +181,9 @@ def print_judged(console: Console, judged: Judged) -> None:
         console.print(f"{which} not end with a complete `end`: what could yet change is left open")
 
 
-def judge_files(names: list[str], properties: list[str] | None, merge: bool, run: int | None) -> Judged | JudgedRuns:
+def judge_files(
+    names: list[str], properties: list[str] | None, merge: bool, run: int | None
+) -> JudgedTrace | JudgedRuns:
     """Judge one trace while it is read, from one file or from several; or a Parquet file, or one run of it."""
     with ExitStack() as stack:
         sources = {name: stack.enter_context(opened(name)) for name in names}
@@ -192,11 +196,11 @@ def judge_files(names: list[str], properties: list[str] | None, merge: bool, run
                 if isinstance(found, JudgedRuns):
                     return found
                 places = {event: None if line is None else Place(name, line) for event, line in found.lines.items()}
-                return Judged([name], found.verdicts, places, run)
+                return JudgedTrace([name], found.verdicts, places, run)
             if run is not None:
                 raise BadInput(f"{name}: expected a Parquet file, as --run {run} names one of its runs")
         if not merge and (verdicts := judge_large(sources[names[0]], properties)) is not None:
-            return Judged(names, verdicts, {}, misses_others=misses_others(verdicts, sources))
+            return JudgedTrace(names, verdicts, {}, misses_others=misses_others(verdicts, sources))
         judged = judge_lines(sources, properties, merge)
         return judged if merge else judged._replace(misses_others=misses_others(judged.verdicts, sources))
 
@@ -220,7 +224,7 @@ def is_large(source: BinaryIO) -> bool:
     return False
 
 
-def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merge: bool) -> Judged:
+def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merge: bool) -> JudgedTrace:
     """Judge one trace line by line."""
     names = list(sources)
     readers = [
@@ -231,7 +235,7 @@ def judge_lines(sources: dict[str, BinaryIO], properties: list[str] | None, merg
     verdicts = verdicts_of(source, properties)
     wanted = {event for verdict in verdicts if verdict.violation is not None for event in verdict.violation.witness}
     places = places_of(wanted, dict(zip(names, readers, strict=True)) if wanted else {})
-    return Judged(names, verdicts, places)
+    return JudgedTrace(names, verdicts, places)
 
 
 def verdicts_of(source: trace_format.Reader | trace_format.Merged, properties: list[str] | None) -> list[Verdict]:

@@ -40,11 +40,11 @@ from zabcheck.zookeeper.clients.proxy import SERVERS, Proxy
 from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.clients.registers import MOST_STATES
 from zabcheck.zookeeper.clients.words import words
-from zabcheck.zookeeper.report.clients import Shown, listed, page, render, told_of_least
+from zabcheck.zookeeper.report.clients import BreachReport, listed, page, render, told_of_least
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.screen import Gathering  # loads numpy, which not every command needs
-    from zabcheck.zookeeper.run.disturbed import Disturbed  # loads kazoo, an extra
+    from zabcheck.zookeeper.run.disturbed import ServerDisturbances  # loads kazoo, an extra
     from zabcheck.zookeeper.run.ensemble import Ensemble
 
 _PATIENCE = 60.0
@@ -87,7 +87,7 @@ class _Finding(NamedTuple):
     """A breach, and how it is shown."""
 
     breach: Breach
-    shown: Shown
+    shown: BreachReport
 
 
 @command_of(clients)
@@ -169,7 +169,7 @@ def _tell(command: str, judged: list[JudgedHistory], out: Path, format: Format, 
     broken = [[*_broken(each)] for each in judged]
     with writing("--out", out):
         written = [
-            _write(each.name, findings, out) if findings else _Written(None, {})
+            _write(each.name, findings, out) if findings else _WrittenFiles(None, {})
             for each, findings in zip(judged, broken, strict=True)
         ]
     if format is Format.json:
@@ -214,7 +214,7 @@ def _of_reads(reads: Linearizability) -> str:
     return f"reads are not linearizable, which ZooKeeper does not promise: {said}"
 
 
-class _Written(NamedTuple):
+class _WrittenFiles(NamedTuple):
     """The files of a history: its page, and by breach the least history that shows it."""
 
     page: Path | None
@@ -225,7 +225,7 @@ class _Written(NamedTuple):
         return [*self.least.values(), *([] if self.page is None else [self.page])]
 
 
-def _write(name: str, findings: Sequence[_Finding], out: Path) -> _Written:
+def _write(name: str, findings: Sequence[_Finding], out: Path) -> _WrittenFiles:
     """Write a history's page, and the least history of each finding; names have the start of the page's SHA-256."""
     made = page(Path(name).name, [each.shown for each in findings]).encode()
     stem = re.sub(r"[^\w-]+", "-", Path(name).stem).strip("-")
@@ -236,7 +236,7 @@ def _write(name: str, findings: Sequence[_Finding], out: Path) -> _Written:
         if each.shown.least is not None
     }
     write_all(out, {f"{stem}.html": made, **dict(least.values())})
-    return _Written(out / f"{stem}.html", {breach: out / file for breach, (file, _) in least.items()})
+    return _WrittenFiles(out / f"{stem}.html", {breach: out / file for breach, (file, _) in least.items()})
 
 
 Out = Annotated[Path, typer.Option(metavar="FILE", help="Where the history is written, as JSON Lines.")]
@@ -275,7 +275,7 @@ def record(
     check_file("--out", out)
     dump = _writer(out)
     command = None if disturb is None else _command(disturb)
-    own: Disturbed | None = None
+    own: ServerDisturbances | None = None
     with ExitStack() as stack:
         if classpath is not None:
             ensemble = stack.enter_context(_own_servers(classpath))
@@ -312,7 +312,7 @@ def _of_command(text: str, command: Command) -> str:
     return f"`{text}` ran {counted(command.times, 'time', 'times')}{failed}"
 
 
-def _of_own_servers(own: "Disturbed") -> str:
+def _of_own_servers(own: "ServerDisturbances") -> str:
     return (
         f"a server was held back, two were stopped, and the leader was killed {counted(own.times, 'time', 'times')}, "
         f"{own.with_multis} of them with multis open"
@@ -339,10 +339,10 @@ def _own_servers(classpath: str) -> "Iterator[Ensemble]":
             yield ensemble
 
 
-def _disturbed(ensemble: "Ensemble") -> "Disturbed":
-    from zabcheck.zookeeper.run.disturbed import Disturbed
+def _disturbed(ensemble: "Ensemble") -> "ServerDisturbances":
+    from zabcheck.zookeeper.run.disturbed import ServerDisturbances
 
-    return Disturbed(ensemble)
+    return ServerDisturbances(ensemble)
 
 
 def _command(text: str) -> Command:
@@ -483,12 +483,12 @@ def _judged_by_spark(
             name = as_text(file)
             with stored.opened(file) as source:
                 is_jepsen = forms.is_jepsen(source)
-            lines = _Stored(partial(stored.opened, file), name, meant, bound)
+            lines = _StoredLines(partial(stored.opened, file), name, meant, bound)
             judged.append(_with_lines(name, judgements, lines, is_jepsen))
     return judged
 
 
-class _Stored:
+class _StoredLines:
     """The lines of a file, which is read anew each time: it may be too long for the memory."""
 
     def __init__(
@@ -530,7 +530,7 @@ def _broken(judged: JudgedHistory) -> Iterator[_Finding]:
         assert breach is not None
         marks = marks_of(breach.witness)
         part = least(judged.records, breach, names, until - process_time())
-        shown = Shown(
+        shown = BreachReport(
             heading=_are_broken(names),
             summary=breach.summary,
             promises=tuple((each.promise.statement, each.promise.source) for each in several),
@@ -590,7 +590,7 @@ def _why(undecided: Sequence[str]) -> str:
     return "; ".join(sorted(reasons))
 
 
-def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _Written) -> dict[str, Any]:
+def _as_json(judged: JudgedHistory, findings: Sequence[_Finding], files: _WrittenFiles) -> dict[str, Any]:
     least = {each.breach: _least_as_json(judged, each.shown.least, files.least.get(each.breach)) for each in findings}
     promises = [_promise_as_json(judged, each, least) for each in judged.judgements]
     page = files.page and as_text(files.page)

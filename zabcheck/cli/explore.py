@@ -37,7 +37,7 @@ from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.counterexample.explain import explain_replay
 from zabcheck.counterexample.forms import terminal
 from zabcheck.counterexample.saving import save
-from zabcheck.explore import UNLIMITED, Exploration, Refused, exploration, report
+from zabcheck.explore import UNLIMITED, CannotExplore, Exploration, exploration, report
 from zabcheck.explore.bounds import MOST, MOST_SNAPSHOTS, SMALL, Bounds
 from zabcheck.explore.exploration import BY_VOTE, COARSE, MOST_PROCESSES
 from zabcheck.explore.results import Progress
@@ -318,7 +318,7 @@ def _refused(schedule: Path | None) -> Iterator[None]:
     """Turn a refusal of the search into BadInput that names the option, or the `schedule` in a file."""
     try:
         yield
-    except Refused as error:
+    except CannotExplore as error:
         value = error.value
         if error.argument is None:
             raise BadInput(error.reason) from None
@@ -349,7 +349,7 @@ def number_of(option: str, text: str) -> int:
     return int(text)
 
 
-class _Shown(NamedTuple):
+class _ProgressCallbacks(NamedTuple):
     """The callbacks of a search: for the states visited so far, then for the states whose leaders were followed."""
 
     states: Callable[[Progress], None]
@@ -357,7 +357,7 @@ class _Shown(NamedTuple):
 
 
 @contextmanager
-def progress(start: float, resumed: bool) -> Iterator[_Shown]:
+def progress(start: float, resumed: bool) -> Iterator[_ProgressCallbacks]:
     """Show a line on standard error, if that is a terminal. It has no end: how many states there are is not known.
 
     `start` is the CPU time of this process when the search began, in seconds. If the search is `resumed`, the first
@@ -393,7 +393,7 @@ def progress(start: float, resumed: bool) -> Iterator[_Shown]:
                 task, description=f"what a leader comes to, from {done:,} of {counted(states, 'state', 'states')}"
             )
 
-        yield _Shown(states, followed)
+        yield _ProgressCallbacks(states, followed)
 
 
 def _finish(found: Exploration, bounds: Bounds | None, checkpoint: Path | None, out: Path, format: Format) -> int:

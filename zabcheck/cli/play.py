@@ -51,11 +51,11 @@ from zabcheck.invariants.diagnosis import like
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.papers.lessons import LESSONS
 from zabcheck.papers.lessons.base import Lesson
-from zabcheck.papers.scenarios.base import Written
+from zabcheck.papers.scenarios.base import HandWrittenTrace
 from zabcheck.play import lesson as own_lesson
 from zabcheck.play.ahead import Offer, waiting
 from zabcheck.play.chances import TRIES, TRIES_TO_BREAK, break_from_here, chances
-from zabcheck.play.desk import Desk, Exercise, Layer, Refused
+from zabcheck.play.desk import ActRefused, Desk, Exercise, Layer
 from zabcheck.play.lesson import LessonError
 from zabcheck.play.link import LinkError, is_link, link_of, linked
 from zabcheck.play.naming import ROUND, named_at, told, typed
@@ -402,7 +402,7 @@ def _read_only(trace: str, properties: Sequence[str] | None, named_as: Named, pa
 
 def _of_scenario(name: str) -> tuple[Protocol, Schedule]:
     run = scenario_of(name).run
-    if isinstance(run, Written):
+    if isinstance(run, HandWrittenTrace):
         raise BadInput(f"--scenario {name}: expected one that is executed, its events are written by hand")
     return named_by(run), run
 
@@ -504,7 +504,7 @@ class _Play:
                 return
             try:
                 moved = self._answer(words)
-            except (NotPossible, BadInput, Refused, StepRaised) as refused:
+            except (NotPossible, BadInput, ActRefused, StepRaised) as refused:
                 self._say(f"not possible: {refused}" if isinstance(refused, NotPossible) else str(refused))
                 continue
             if moved:

@@ -21,7 +21,7 @@ from zabcheck.counterexample.saving import TOLD
 from zabcheck.invariants.diagnosis import like
 from zabcheck.papers.scenarios import SCENARIOS
 from zabcheck.papers.scenarios.base import Scenario
-from zabcheck.papers.scenarios.play import Played, play
+from zabcheck.papers.scenarios.play import PlayedScenario, play
 from zabcheck.text.files import write_all
 from zabcheck.text.pen import BOLD, DIM, RED, Drawing, Pen
 from zabcheck.text.words import as_text, clean
@@ -88,7 +88,7 @@ def scenario_of(name: str) -> Scenario:
     return SCENARIOS[name]
 
 
-def save(out: Path, played: Played) -> list[Path]:
+def save(out: Path, played: PlayedScenario) -> list[Path]:
     """Write the schedule, if there is one, and the trace, the text and the page. OSError if `out` cannot be written."""
     story, stem = played.story, played.scenario.name
     contents = {f"{stem}.schedule.json": story.schedule} if story.schedule else {}

@@ -35,7 +35,7 @@ def verify(
         if not proofs:
             verifier.look_for_solvers()
     asked: tuple[str, ...] = () if proofs else tuple(SOLVERS)
-    done = [verifier.Checked(file, {}, {}) for file in read.texts] if proofs else _ask(folder, read, seconds)
+    done = [verifier.SolverAnswers(file, {}, {}) for file in read.texts] if proofs else _ask(folder, read, seconds)
     code, why = _verdict(done, read, asked)
     if format is Format.json:
         print_json(
@@ -61,9 +61,9 @@ def verify(
     return conclude(console, code, why)
 
 
-def _ask(folder: Path, read: certificate.Certificate, seconds: float) -> list[verifier.Checked]:
+def _ask(folder: Path, read: certificate.Certificate, seconds: float) -> list[verifier.SolverAnswers]:
     """Return what the solvers say of each file."""
-    done: list[verifier.Checked] = []
+    done: list[verifier.SolverAnswers] = []
     with (
         bad_input_for(verifier.SolverFailed, f"{folder}/"),
         verifier.Verifier() as solvers,
@@ -77,7 +77,7 @@ def _ask(folder: Path, read: certificate.Certificate, seconds: float) -> list[ve
     return done
 
 
-def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
+def _row(solver: str, done: Sequence[verifier.SolverAnswers]) -> list[str]:
     answers = [each.answers[solver] for each in done]
     longest = max(done, key=lambda each: each.seconds[solver])
     figures = [str(answers.count("unsat")), str(answers.count("sat")), str(answers.count("unknown"))]
@@ -85,7 +85,9 @@ def _row(solver: str, done: Sequence[verifier.Checked]) -> list[str]:
     return [solver, *figures, f"{taken:.1f}", f"{longest.file} {longest.seconds[solver]:.1f} s"]
 
 
-def _verdict(done: Sequence[verifier.Checked], read: certificate.Certificate, asked: Sequence[str]) -> tuple[int, str]:
+def _verdict(
+    done: Sequence[verifier.SolverAnswers], read: certificate.Certificate, asked: Sequence[str]
+) -> tuple[int, str]:
     """Return the exit code, and why. A statement that one solver refutes is refused, whatever the other says."""
     about = f"{read.subject.name}: "
     sat = [each.file for each in done if "sat" in each.answers.values()]

@@ -61,7 +61,7 @@ class Continuation(NamedTuple):
     choices: tuple[Choice, ...]
 
 
-class _Judged(NamedTuple):
+class _JudgedPrefix(NamedTuple):
     """A prefix of the run, and what judges it."""
 
     prefix: Prefix
@@ -163,7 +163,7 @@ def _tried(replayed: Replay, kind: type[Invariant]) -> list[Continuation]:
     return continuations(replayed.quorums, replayed.schedule.switches, kind)
 
 
-def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Judged]:
+def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_JudgedPrefix]:
     """Judge each of the recorded prefixes by the events that the run showed until then."""
     events = recording.replay.events[1:-1]
     judge = Judge(kinds, quorums=recording.replay.quorums)
@@ -172,7 +172,7 @@ def _judged(recording: Recording, kinds: Sequence[type[Invariant]]) -> list[_Jud
         for event in events[seen : prefix.events]:
             judge.observe(event)
         seen = prefix.events
-        found.append(_Judged(prefix, judge.fork()))
+        found.append(_JudgedPrefix(prefix, judge.fork()))
     return found
 
 
@@ -182,7 +182,7 @@ def _leader_first(simulator: Simulator, tried: Sequence[Continuation]) -> list[C
     return sorted(tried, key=lambda each: -following.count(each.leader or 0))
 
 
-def _end_of(judged: _Judged, continuation: Continuation, kind: type[Invariant]) -> _End:
+def _end_of(judged: _JudgedPrefix, continuation: Continuation, kind: type[Invariant]) -> _End:
     """Return what becomes of the property when the run goes on like this."""
     judge = judged.judge.fork()
     progress = _Progress(continuation.leader)

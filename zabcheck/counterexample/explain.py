@@ -11,7 +11,7 @@ from zabcheck.counterexample.story import (
     Decisive,
     Flight,
     Moment,
-    Raised,
+    RaisedException,
     Story,
     Variables,
     flights_of,
@@ -130,12 +130,12 @@ def _moments(recording: Recording, flights: Mapping[int, Flight], first: int) ->
         before = after
 
 
-def _raised(protocol: Protocol, raised: StepRaised) -> Raised:
+def _raised(protocol: Protocol, raised: StepRaised) -> RaisedException:
     stimulus = repr(raised.stimulus)
     if isinstance(raised.stimulus, ProtocolMessage):
         kind, text = protocol.show(raised.stimulus)
         stimulus = f"{kind}({text}) from p{raised.sender}"
-    return Raised(raised.process, stimulus, raised.said, raised.traceback, raised.is_modelled)
+    return RaisedException(raised.process, stimulus, raised.said, raised.traceback, raised.is_modelled)
 
 
 def _settings(schedule: Schedule) -> tuple[str, ...]:

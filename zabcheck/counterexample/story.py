@@ -117,7 +117,7 @@ class HeldThread(Struct, frozen=True):
     told: tuple[str, ...]
 
 
-class Raised(Struct, frozen=True):
+class RaisedException(Struct, frozen=True):
     """An exception that a step of the protocol raised, in a line, with the lines of its own code that led there.
 
     `stimulus` is what `process` was handling.
@@ -250,7 +250,7 @@ class Story(Struct, frozen=True):
     """False where only the order of each process's own events is known (merged logs)."""
     unit: str = "step"
     """The unit of the moments' numbers: a step, or in a trace a line of its file, or an event."""
-    raised: Raised | None = None
+    raised: RaisedException | None = None
     """The exception that ended the run; None if there was none. With one, no property is judged."""
     explanation: tuple[str, ...] = ()
     """Sentences on what broke the property in this run."""

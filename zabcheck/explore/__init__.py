@@ -18,7 +18,7 @@ progress from there. `exploration` puts all this together, and replays the runs 
 """
 
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.exploration import Refused, certify, explore
+from zabcheck.explore.exploration import CannotExplore, certify, explore
 from zabcheck.explore.results import Exploration
 
-__all__ = ["UNLIMITED", "Bounds", "Exploration", "Refused", "certify", "explore"]
+__all__ = ["UNLIMITED", "Bounds", "CannotExplore", "Exploration", "certify", "explore"]

@@ -10,8 +10,8 @@ Two things are taken for granted in a `Space` that need not be so.
 - Processes are interchangeable (`symmetry`); they are not where ids win ties, or (f.a, f.zxid) tells no history. That
   hides no violation, but may make one up. So a run that is found is replayed, and if the simulator shows the violation
   under no names, all is searched again without.
-- A process does not go on with an iteration that it has left (`Monitored.leave`). If one does, all is searched again,
-  and no property forgets anything.
+- A process does not go on with an iteration that it has left (`MonitoredInvariant.leave`). If one does, all is searched
+  again, and no property forgets anything.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,7 +29,7 @@ from zabcheck.explore.liveness.undisturbed import LIVENESS, UndisturbedResult, f
 from zabcheck.explore.results import Exits, Exploration, Progress
 from zabcheck.explore.shortest import TRIED, NotTried, ShortestResult, search, shorter, used_by
 from zabcheck.explore.space import CannotFollow, Space
-from zabcheck.explore.states.checkpoint import Followed
+from zabcheck.explore.states.checkpoint import FollowUpPosition
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.invariants import EpochProgress, Event, Halt, Integrity, Invariant, select
 from zabcheck.invariants.quorums import MAJORITY, Configuration, Quorums, configuration_of, quorums_of
@@ -60,7 +60,7 @@ _UNKNOWN = (("elections", "together"), ("application", "key-value"))
 """Values of switches that an exhaustive search cannot handle."""
 
 
-class Refused(ValueError):
+class CannotExplore(ValueError):
     """The arguments cannot be explored, for this `reason`.
 
     `argument` names the argument at fault, if the reason alone does not, and `value` the wrong part of it.
@@ -212,12 +212,12 @@ def certify(
     """
     start = process_time()
     if schedule.processes > MOST_PROCESSES:
-        raise Refused("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
+        raise CannotExplore("schedule", "processes", f"expected at most {MOST_PROCESSES}, found {schedule.processes}")
     try:
         checked = named_by(schedule) if protocol is None else protocol
         asked_for = select(None if properties is None else tuple(properties))
     except ValueError as error:
-        raise Refused(None, None, str(error)) from error
+        raise CannotExplore(None, None, str(error)) from error
     _refuse_other_runs(schedule, checked)
     schedule = _in_fine_steps(schedule)
     steps, least = _used_by(checked, schedule)
@@ -255,7 +255,7 @@ def _question(
         checked = _resolved(protocol, mutant)
         wanted = select(checked.properties if properties is None else tuple(properties))
     except ValueError as error:
-        raise Refused(None, None, str(error)) from error
+        raise CannotExplore(None, None, str(error)) from error
     if checked.environment.configurations and quorums == MAJORITY:
         quorums = Configuration(bounds.processes, tuple(range(1, bounds.processes + 1))).name
     _refuse_unknown(switches, bounds)
@@ -282,10 +282,10 @@ def _beginning(question: _Question, after: Schedule) -> tuple[AnyChoice, ...]:
     expected, found = ((each.protocol, each.processes) for each in (question.schedule, after))
     if expected != found:
         said = [f"`{name}` with {counted(number, 'process', 'processes')}" for name, number in (expected, found)]
-        raise Refused("after", None, f"expected a run of {said[0]}, found one of {said[1]}")
+        raise CannotExplore("after", None, f"expected a run of {said[0]}, found one of {said[1]}")
     for place, choice in enumerate(after.choices, 1):
         if not isinstance(choice, TRIED) or isinstance(choice, Lead):
-            raise Refused("after", f"step {place}", "expected a choice that moves one process, and cuts no link")
+            raise CannotExplore("after", f"step {place}", "expected a choice that moves one process, and cuts no link")
     return after.choices
 
 
@@ -293,9 +293,9 @@ def _refuse_unknown(switches: Switches, bounds: Bounds) -> None:
     for name, value in _UNKNOWN:
         if getattr(switches, name) == value:
             reason = "expected another value, an exhaustive search does not know that"
-            raise Refused("switches", f"{name}={value}", reason)
+            raise CannotExplore("switches", f"{name}={value}", reason)
     if not 1 <= bounds.processes <= MOST_PROCESSES:
-        raise Refused("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
+        raise CannotExplore("bounds", None, f"expected 1 to {MOST_PROCESSES} processes, found {bounds.processes}")
 
 
 def _resolved(protocol: str | type[Process] | Protocol, mutant: str | None) -> Protocol:
@@ -315,24 +315,24 @@ def _refuse_other_runs(schedule: Schedule, checked: Protocol) -> None:
     try:
         refuse_elections(schedule.switches.elections, checked)
     except ValueError as error:
-        raise Refused("switches", None, str(error)) from None
+        raise CannotExplore("switches", None, str(error)) from None
     if checked.environment.unexplored:
         which = ("mutant", schedule.mutant) if schedule.mutant else ("protocol", schedule.protocol)
-        raise Refused(*which, f"expected {checked.environment.unexplored}")
+        raise CannotExplore(*which, f"expected {checked.environment.unexplored}")
 
 
 def _refuse_changes(bounds: Bounds, checked: Protocol) -> None:
     """Refuse configurations that clients cannot ask for."""
     if bounds.changes and not checked.environment.configurations:
-        raise Refused("changes", None, f"expected none, as the configuration of `{checked.name}` does not change")
+        raise CannotExplore("changes", None, f"expected none, as the configuration of `{checked.name}` does not change")
     for name in bounds.changes:
         if configuration_of(name, bounds.processes) is None:
             reason = f"expected one such as `config 1,2`, of processes from 1 to {bounds.processes} in ascending order"
-            raise Refused("changes", name, reason)
+            raise CannotExplore("changes", name, reason)
     if len(set(bounds.changes)) < len(bounds.changes):
-        raise Refused("changes", None, "expected each configuration once")
+        raise CannotExplore("changes", None, "expected each configuration once")
     if len(bounds.changes) > MOST_CHANGES:
-        raise Refused("changes", None, f"expected at most {MOST_CHANGES}, found {len(bounds.changes)}")
+        raise CannotExplore("changes", None, f"expected at most {MOST_CHANGES}, found {len(bounds.changes)}")
 
 
 def _quorums(schedule: Schedule, checked: Protocol) -> Quorums:
@@ -340,7 +340,7 @@ def _quorums(schedule: Schedule, checked: Protocol) -> Quorums:
         quorums = quorums_of(schedule.quorums, schedule.processes)
         check_quorums(checked, quorums)
     except ValueError as error:
-        raise Refused("quorums", None, str(error)) from None
+        raise CannotExplore("quorums", None, str(error)) from None
     return quorums
 
 
@@ -361,9 +361,11 @@ def _used_by(checked: Protocol, schedule: Schedule) -> tuple[tuple[AnyChoice, ..
     try:
         steps, least = used_by(checked, schedule)
     except NotTried as kind:
-        raise Refused("schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified") from None
+        raise CannotExplore(
+            "schedule", "choices", f"expected no `{kind}`, a run with one cannot be certified"
+        ) from None
     if excess := least.excess():
-        raise Refused("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
+        raise CannotExplore("schedule", "choices", f"expected {excess}, an exhaustive search does not count further")
     return steps, least
 
 
@@ -372,7 +374,7 @@ def _broken_by(checked: Protocol, schedule: Schedule) -> str | None:
     replayed = replay_on(checked, schedule, None if schedule.violates is None else [schedule.violates])
     broken = next((verdict.property for verdict in replayed.verdicts if verdict.status == "violated"), None)
     if broken is None and (replayed.raised is None or not replayed.raised.is_modelled):
-        raise Refused(
+        raise CannotExplore(
             "schedule", None, f"expected a run that violates {schedule.violates or 'a property'}; it does not"
         )
     return broken
@@ -382,7 +384,7 @@ def _judged(wanted: Iterable[type[Invariant]]) -> tuple[type[Invariant], ...]:
     kinds = tuple(kind for kind in wanted if judged_in_every_state(kind))
     if not kinds:
         reason = "expected one that can be judged in every state, so none of the group `liveness`"
-        raise Refused("properties", None, reason)
+        raise CannotExplore("properties", None, reason)
     return kinds
 
 
@@ -405,14 +407,14 @@ def _answer(
             found = _search(question, limits)
             replayed = _replayed(question, found)
     except (CannotTellApart, EpochUnknown) as error:
-        raise Refused("protocol", question.schedule.protocol, str(error)) from None
+        raise CannotExplore("protocol", question.schedule.protocol, str(error)) from None
     except CannotFollow as error:
         reason = "expected a step that is possible within the bounds, and breaks nothing"
-        raise Refused("after", str(error), reason) from None
+        raise CannotExplore("after", str(error), reason) from None
     if not _is_real(found, replayed):
         assert command_of(question.protocol.name) is not None, "the simulator does what was looked up"
         reason = "expected nodes that do the same when they are restored from a snapshot, a run shows that they do not"
-        raise Refused("protocol", question.schedule.protocol, reason)
+        raise CannotExplore("protocol", question.schedule.protocol, reason)
     return _exploration(question, found, replayed, process_time() - start)
 
 
@@ -453,7 +455,7 @@ def _follow(
     followed, alone = None, None
     write = None if checkpoint is None else space.checkpoint(checkpoint)
 
-    def told(at: Followed) -> None:
+    def told(at: FollowUpPosition) -> None:
         space.followed = at
         limits.look_for_interrupt()
         if write is not None:
@@ -469,7 +471,7 @@ def _follow(
         if question.rests and (followed is None or followed.trap is None):
             alone = find_undone(space, told)
     except ValueError as error:
-        raise Refused("properties", None, str(error)) from None
+        raise CannotExplore("properties", None, str(error)) from None
     except KeyboardInterrupt:
         if write is not None:
             write(True)

@@ -15,7 +15,7 @@ from zabcheck.explore.at_once.index import Ints
 from zabcheck.explore.at_once.many import ManySuccessors, SuccessorRows
 from zabcheck.explore.judges import WentOn
 from zabcheck.explore.states.compact import Compact, InArrays
-from zabcheck.explore.states.spilled import Spilled
+from zabcheck.explore.states.spilled import InFiles
 from zabcheck.explore.tables.components import EpochUnknown
 from zabcheck.explore.tables.local_states import LocalStates
 from zabcheck.explore.tables.monitors import Monitors
@@ -74,11 +74,11 @@ class Portions:
     def make_room(self, over: float, folder: Path | None) -> None:
         """Move states to files in this folder (None: the system's for such), so that about `over` bytes are free."""
         states = self.states
-        if isinstance(states, Spilled):
+        if isinstance(states, InFiles):
             states.shrink()
         elif isinstance(states, Compact) and over < states.bytes_used:
             room = (states.bytes_used - over) / 2  # the other half is for the tables
-            self.states = Spilled(states, folder or Path(gettempdir()), room)
+            self.states = InFiles(states, folder or Path(gettempdir()), room)
 
     def _expand_all(self, start: int, rows: Ints) -> ExpandedCount:
         """Add the successors of these rows (numbered from `start`) to the visited states; stop at a violation."""

@@ -22,7 +22,7 @@ from zabcheck.explore.states.checkpoint import (
     EVERY,
     Checkpoint,
     CheckpointFile,
-    Followed,
+    FollowUpPosition,
     Position,
     settings_of,
 )
@@ -69,7 +69,7 @@ class Space:
     have the outcome. With symmetry a run may be made up, so one that is found has to be replayed; `exploration` does
     that, and is the function to call. `moments` False: the states of several processes at one moment do not matter, as
     they do to `liveness` and `rests`; then reduction leaves out more states, for some properties (not where errors of
-    the modelled code end a run). `forgetful`: properties forget iterations that are left (`Monitored.leave`).
+    the modelled code end a run). `forgetful`: properties forget iterations that are left (`MonitoredInvariant.leave`).
     The first state is the one after the run `after`, which counts as used; CannotFollow from `explore` if that cannot
     be. StepRaised if a process cannot start.
     """
@@ -120,7 +120,7 @@ class Space:
         """The number of the first state that is not of the current level, nor of one before."""
         self._over = False
         """True if the current level has no states."""
-        self.followed = Followed()
+        self.followed = FollowUpPosition()
         """The position, in the checkpoint that was read, of what follows the search."""
         self.unwritten: OSError | None = None
         """The reason why the last checkpoint could not be written, if it could not."""

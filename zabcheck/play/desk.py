@@ -96,7 +96,7 @@ AnyAct = Do | Undo | Redo | Go | Compare | Ask | Open | Continue
 _ACTS: msgspec.json.Decoder[AnyAct] = msgspec.json.Decoder(AnyAct)
 
 
-class Refused(Exception):
+class ActRefused(Exception):
     """An act that cannot be done. The message says why, in a sentence."""
 
 
@@ -271,9 +271,9 @@ class Desk:
         try:
             self._do(act)
         except NotPossible as error:
-            raise Refused(f"not possible: {error}") from None
+            raise ActRefused(f"not possible: {error}") from None
         except (ValueError, StepRaised) as error:
-            raise Refused(str(error)) from None
+            raise ActRefused(str(error)) from None
         self.version += 1
 
     def _do(self, act: AnyAct) -> None:
@@ -310,14 +310,14 @@ class Desk:
 
     def _continue(self) -> None:
         if self.exercise is None or self.exercise.following is None:
-            raise Refused("there is no next lesson")
+            raise ActRefused("there is no next lesson")
         following = self.exercise.following()
         self.session, self.exercise = following.session, following.exercise
         self.answer = self.compared = None
 
     def _position(self, number: int) -> Position:
         if not 0 <= number < len(self.session.positions):
-            raise Refused(f"expected a position from 0 to {len(self.session.positions) - 1}, found {number}")
+            raise ActRefused(f"expected a position from 0 to {len(self.session.positions) - 1}, found {number}")
         return self.session.positions[number]
 
     def _answer(self, question: str, name: str) -> Answer | None:
@@ -347,7 +347,7 @@ class Desk:
     def ask_servers(self) -> str:
         """Have the servers do the run up to here; return in words what came of it. Refused if they cannot."""
         if self.servers is None:
-            raise Refused("expected servers: zabcheck play --on-zookeeper has some")
+            raise ActRefused("expected servers: zabcheck play --on-zookeeper has some")
         session = self.session
         layer = self.servers.execute(session.schedule())
         places = tuple(position.number for position in session.here.path for _ in position.executed)
@@ -369,7 +369,7 @@ class Desk:
         """Give the same choices to the protocol without its known bug, or with one if it has none."""
         session, protocol = self.session, self.session.protocol
         if protocol.mutant is None and not bug:
-            raise Refused("expected a known bug: none is planted in this protocol")
+            raise ActRefused("expected a known bug: none is planted in this protocol")
         twin = session.with_protocol(mutated(protocol.name, None if protocol.mutant is not None else bug))
         how = f"without {protocol.mutant}" if protocol.mutant is not None else f"with {bug}"
         return self._beside(f"the same choices {how}", twin, twin.here)
@@ -388,7 +388,7 @@ class Desk:
             found = chances(self.session, property_, tries, is_over=self._is_over)
         except GivenUp as over:
             whole = len(path) * tries
-            raise Refused(f"given up after {PATIENCE} seconds: {over.tried:,} of {whole:,} continuations") from None
+            raise ActRefused(f"given up after {PATIENCE} seconds: {over.tried:,} of {whole:,} continuations") from None
         return Curve(property_, tries, tuple(zip(path, found, strict=True)))
 
     def _open(self, link: str) -> None:
@@ -396,13 +396,13 @@ class Desk:
         try:
             schedule = schedules.load(linked(link).schedule, "the link")
         except (LinkError, schedules.ScheduleError) as error:
-            raise Refused(f"the link: {error}") from None
+            raise ActRefused(f"the link: {error}") from None
         mine = session.schedule(session.positions[0])
         fields = ("protocol", "mutant", "processes", "quorums", "switches")
         if any(getattr(schedule, field) != getattr(mine, field) for field in fields):
-            raise Refused("the link: it is a run of something else; zabcheck play and the link opens it")
+            raise ActRefused("the link: it is a run of something else; zabcheck play and the link opens it")
         if len(schedule.choices) > MAX_STEPS:
-            raise Refused(f"the link: expected at most {MAX_STEPS:,} choices")
+            raise ActRefused(f"the link: expected at most {MAX_STEPS:,} choices")
         session.go(0)
         session.follow(schedule.choices)
 
@@ -439,8 +439,8 @@ class Desk:
             if name == "run.html":
                 return standalone(self.session, self.heading).encode()
         except ValueError as error:
-            raise Refused(str(error)) from None
-        raise Refused(f"there is no file {name}")
+            raise ActRefused(str(error)) from None
+        raise ActRefused(f"there is no file {name}")
 
 
 def act_in(data: bytes) -> AnyAct:
@@ -448,7 +448,7 @@ def act_in(data: bytes) -> AnyAct:
     try:
         return _ACTS.decode(data)
     except NOT_DECODED as error:
-        raise Refused(f"no such act: {error}") from None
+        raise ActRefused(f"no such act: {error}") from None
 
 
 def parting(one: Sequence[Position], other: Sequence[Position]) -> int:

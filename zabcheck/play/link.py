@@ -32,7 +32,7 @@ class LinkError(ValueError):
     """A link that has no run. The message says why, and what to do."""
 
 
-class Linked(NamedTuple):
+class LinkContent(NamedTuple):
     """The content of a link: the schedule as it stands in a file, and the SHA-256 of the trace that it shows."""
 
     schedule: bytes
@@ -56,7 +56,7 @@ def link_of(replayed: Replay) -> str:
     return f"{BEGINNING}{LINK_VERSION}.{_as_text(packed)}.{_as_text(_check(packed))}"
 
 
-def linked(text: str) -> Linked:
+def linked(text: str) -> LinkContent:
     """Return what a link, or its fragment, has. Nothing in it is looked up or executed. LinkError if it is no link."""
     version, point, rest = _fragment(text).removeprefix(BEGINNING).partition(".")
     if not is_link(text) or len(text) > MAX_LINK or not point:
@@ -70,7 +70,7 @@ def linked(text: str) -> Linked:
             raise LinkError(CUT)
         unpacked = zlib.decompressobj().decompress(content, MAX_BYTES)
         found = msgspec.json.decode(unpacked, type=_Content)
-        return Linked(bytes(found.schedule), found.sha256)
+        return LinkContent(bytes(found.schedule), found.sha256)
     except (Error, ValueError, zlib.error, *NOT_DECODED):
         raise LinkError(CUT) from None
 

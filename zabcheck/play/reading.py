@@ -14,7 +14,7 @@ from zabcheck.counterexample.pieces import also_broken, labels_by_step
 from zabcheck.counterexample.story import Flight, Story, states_after
 from zabcheck.invariants import Verdict
 from zabcheck.play.ahead import ROWS
-from zabcheck.play.desk import Go, Redo, Refused, Undo, act_in
+from zabcheck.play.desk import ActRefused, Go, Redo, Undo, act_in
 from zabcheck.play.regions import also, bar, picture, properties, state
 from zabcheck.text.html import text
 from zabcheck.text.words import counted
@@ -65,16 +65,16 @@ class Reading:
             case Go(number) if number is not None and 0 <= number <= end:
                 here = number
             case Go(number):
-                raise Refused(f"expected a position from 0 to {end}, found {number}")
+                raise ActRefused(f"expected a position from 0 to {end}, found {number}")
             case _:
-                raise Refused(READ_ONLY)
+                raise ActRefused(READ_ONLY)
         self.here = here
         self.version += 1
 
     def file(self, name: str) -> bytes:
         """Return the content of `run.html`, the page that stands alone. Refused if another one is asked for."""
         if name != "run.html":
-            raise Refused(f"there is no file {name}")
+            raise ActRefused(f"there is no file {name}")
         return page(self.story).encode()
 
     def seen(self) -> Story:

@@ -26,7 +26,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from zabcheck.play.desk import Desk, Refused
+from zabcheck.play.desk import ActRefused, Desk
 from zabcheck.play.document import document, resource
 from zabcheck.play.reading import Reading
 from zabcheck.play.regions import regions
@@ -174,7 +174,7 @@ class Server:
                 return _refused(f"expected at most {MOST_BYTES:,} bytes", 413)
         try:
             await self._in_turn(lambda: self.desk.act(data))
-        except Refused as refused:
+        except ActRefused as refused:
             return _refused(str(refused), 409)
         return await self._shown()
 
@@ -194,7 +194,7 @@ class Server:
         name = request.path_params["name"]
         try:
             content = await self._in_turn(lambda: self.desk.file(name))
-        except Refused as refused:
+        except ActRefused as refused:
             return _refused(str(refused), 404)
         return Response(content, headers=HEADERS, media_type="application/octet-stream")
 

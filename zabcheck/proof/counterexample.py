@@ -26,7 +26,7 @@ from zabcheck.proof.finite import (
 )
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
-from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, Named, Not, Same, Term
+from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, NamedConstant, Not, Same, Term
 from zabcheck.proof.obligations import Obligation
 from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.relations import Relations, State
@@ -242,12 +242,12 @@ class _Writer:
             return self.adds.get(fact, FALSE)
         name = "|" + " ".join([fact[0], *map(show, fact[1])]) + "|"
         self.facts[name] = fact
-        return Either((Named(name), self.adds[fact])) if after and fact in self.adds else Named(name)
+        return Either((NamedConstant(name), self.adds[fact])) if after and fact in self.adds else NamedConstant(name)
 
     def _choice(self, term: Term, it: Thing) -> Formula:
         name = f"|{term.name} = {show(it)}|"
         self.choices[name] = (term, it)
-        return Named(name)
+        return NamedConstant(name)
 
     def _cases(self, formula: Formula) -> Iterator[tuple[Bound, list[Formula]]]:
         """Yield the values of the step's terms in a formula, each with the choices that this means."""

@@ -172,7 +172,7 @@ class Exists(Formula, frozen=True):
     formula: Formula
 
 
-class Named(Formula, frozen=True):
+class NamedConstant(Formula, frozen=True):
     """A constant of a solver's script, true or false."""
 
     name: str

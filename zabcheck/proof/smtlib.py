@@ -12,7 +12,7 @@ from zabcheck.proof.logic import (
     Exists,
     ForAll,
     Formula,
-    Named,
+    NamedConstant,
     Node,
     Not,
     Quorum,
@@ -84,7 +84,7 @@ def text(formula: Formula, names: Mapping[int, str] | None = None) -> str:
             return _applied(f"{relation}{'-after' if after else ''}", [_term(term, known) for term in terms])
         case Same(one, other):
             return f"(= {_term(one, known)} {_term(other, known)})"
-        case Named(name):
+        case NamedConstant(name):
             return name
         case Not(inner):
             return f"(not {text(inner, known)})"

@@ -28,7 +28,7 @@ class SolverFailed(Exception):
     """A solver did not run, or could not read a statement; the message has what it said."""
 
 
-class Checked(Struct, frozen=True):
+class SolverAnswers(Struct, frozen=True):
     """The answer of each solver to a file, and the seconds it took."""
 
     file: str
@@ -57,7 +57,7 @@ class Verifier:
         self._end()
         self._folder.cleanup()
 
-    def check(self, texts: Mapping[str, str], seconds: float) -> Iterator[Checked]:
+    def check(self, texts: Mapping[str, str], seconds: float) -> Iterator[SolverAnswers]:
         """Yield the answer of each solver to each file; each may take `seconds` for it. SolverFailed if one fails."""
         for file, text in texts.items():
             answers: dict[str, Answer] = {}
@@ -66,7 +66,7 @@ class Verifier:
                 begun = monotonic()
                 answers[solver] = self._ask(solver, file, text, seconds)
                 took[solver] = monotonic() - begun
-            yield Checked(file, answers, took)
+            yield SolverAnswers(file, answers, took)
 
     def _ask(self, solver: str, file: str, text: str, seconds: float) -> Answer:
         """Return the answer; `unknown` also if the solver took too much time or memory, so that its process died."""

@@ -112,7 +112,7 @@ class Cast(Struct, frozen=True, gc=False):
     message: Message
 
 
-class _Written:
+class _DurableWrite:
     """Base of the effects that write durable variables, each with its value."""
 
     __slots__ = ("fields",)
@@ -124,18 +124,18 @@ class _Written:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.fields.items())})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Written) and type(other) is type(self) and self.fields == other.fields
+        return isinstance(other, _DurableWrite) and type(other) is type(self) and self.fields == other.fields
 
     __hash__ = None  # type: ignore[assignment]  # the fields are a dict
 
 
-class Persist(_Written):
+class Persist(_DurableWrite):
     """Write these durable variables, all or none: `Persist(current_epoch=2, history=h)`."""
 
     __slots__ = ()
 
 
-class Write(_Written):
+class Write(_DurableWrite):
     """Write these durable variables at once: they are synced when the step goes on with the next effect.
 
     For a protocol whose steps say themselves when the disk is waited for. None of its writes may be a `Persist`: there
@@ -145,7 +145,7 @@ class Write(_Written):
     __slots__ = ()
 
 
-class Buffer(_Written):
+class Buffer(_DurableWrite):
     """Write these durable variables, all or none, and go on: they are synced by the next `Flush`.
 
     Until then a crash keeps any prefix of such writes. `shows` are events that tell what is durable by it: they are

@@ -34,7 +34,7 @@ from zabcheck.protocols.base import StepRaised
 from zabcheck.protocols.switches import Switches
 from zabcheck.search.moves import MOVES, Moves, draw_switches, first_configuration, weights_for
 from zabcheck.search.rejoining import Rejoining
-from zabcheck.search.run import DEFAULT_PROCESSES, Failed, PropertyBroken, ProtocolRaised, Run, Search
+from zabcheck.search.run import DEFAULT_PROCESSES, PropertyBroken, ProtocolRaised, Run, RunFailed, Search
 from zabcheck.search.settings import SETTINGS
 from zabcheck.simulation.choices import Choice
 
@@ -252,7 +252,7 @@ def find_with(machine: type[Machine], chosen: settings) -> PropertyBroken | None
     except FlakyFailure as flaky:
         # Hypothesis executes a failing run once more, and that had another outcome. Executing the schedule of the first
         # run shows which part of the protocol is not deterministic.
-        [failed, *_] = [each for each in flaky.exceptions if isinstance(each, Failed)]
+        [failed, *_] = [each for each in flaky.exceptions if isinstance(each, RunFailed)]
         if isinstance(failed, PropertyBroken):
             return failed
         raise failed from None

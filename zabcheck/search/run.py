@@ -108,7 +108,7 @@ class Run:
         return self.judge.violated() if self.judge.broken else None
 
 
-class Failed(Exception):
+class RunFailed(Exception):
     """A run of `protocol` failed after `choices`, the fine ones that it executed, with these switches and quorums.
 
     `seed` is the seed of this one run; None if it has none of its own.
@@ -139,7 +139,7 @@ class Failed(Exception):
         )
 
 
-class PropertyBroken(Failed):
+class PropertyBroken(RunFailed):
     """A run broke a property."""
 
     def __init__(self, property_: str, run: Run, seed: int | None = None) -> None:
@@ -148,7 +148,7 @@ class PropertyBroken(Failed):
         self.property = property_
 
 
-class ProtocolRaised(Failed):
+class ProtocolRaised(RunFailed):
     """A step of the protocol raised `raised`; `choices` include the one that led to it.
 
     No property is judged in such a run.

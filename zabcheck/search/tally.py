@@ -26,7 +26,7 @@ class PropertySummary(Struct, frozen=True):
     """The number of times that its condition was met, in all runs together."""
 
 
-class Undelivered(Struct, frozen=True):
+class SilentFollowers(Struct, frozen=True):
     """The followers of a search that never delivered anything, so that a pass would say nothing of them.
 
     `undisturbed` is the number of runs that ended with a leader whom nothing disturbed, in none of which a follower
@@ -80,7 +80,7 @@ class Summary(Struct, frozen=True):
     """The number of runs in which each fault happened, by name. Faults that never happened are left out."""
     unseen: Mapping[str, tuple[str, ...]] = {}
     """The goals that these runs could not reach, each with the kinds of event that it needs and no run showed."""
-    undelivered: Undelivered | None = None
+    undelivered: SilentFollowers | None = None
     """The followers that never delivered anything; None if all is well."""
     exits: Exits | None = None
 
@@ -157,12 +157,12 @@ class Tally:
                 self._undisturbed += 1
 
     @property
-    def undelivered(self) -> Undelivered | None:
+    def undelivered(self) -> SilentFollowers | None:
         """The followers that never delivered anything; None if all is well, or nothing is known."""
         silent = [p for p, runs in self._broadcast_in.items() if runs >= SEVERAL and p not in self._delivers]
         if silent:
-            return Undelivered(0, tuple(sorted(silent)))
-        return Undelivered(self._undisturbed) if self._undisturbed and not self._follows else None
+            return SilentFollowers(0, tuple(sorted(silent)))
+        return SilentFollowers(self._undisturbed) if self._undisturbed and not self._follows else None
 
     @property
     def unseen(self) -> dict[str, tuple[str, ...]]:

@@ -17,7 +17,7 @@ from zabcheck.cli.zookeeper import gate as gating
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.simulation.schedule import load
 from zabcheck.zookeeper.bugs.catalogue import BUGS
-from zabcheck.zookeeper.conformance.conform import Broken
+from zabcheck.zookeeper.conformance.conform import BrokenProperties
 from zabcheck.zookeeper.conformance.rates import Rates
 from zabcheck.zookeeper.run.choices.in_step import LetThrough
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
@@ -59,7 +59,7 @@ def test_a_drawn_run_is_made_short_in_the_model_and_servers_do_the_same(
     recorded: list[str], zabcheck: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     minimal = load(SHORT.read_bytes(), SHORT.name)
-    monkeypatch.setattr(failure, "broken_by", lambda *_: Broken(("total order",), minimal))
+    monkeypatch.setattr(failure, "broken_by", lambda *_: BrokenProperties(("total order",), minimal))
     recorded += [HEALTHY, LOST, LOST, HEALTHY]
     result = zabcheck(*DRAWN, "--budget", "100s", "--summary", "gate.md", *fake(tmp_path))
     assert (result.code, result.err, recorded) == (1, "", [])

@@ -21,7 +21,7 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, ThreadOrder, decode
 from zabcheck.zookeeper.run.search import Attempt
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 
 LOST_WRITE = ROOT / "tests/zookeeper/lost-write-3.8.0"
 HEALTHY = ROOT / "tests/zookeeper/healthy-3.8.0"
@@ -30,7 +30,7 @@ LONG = 60
 
 
 @cache
-def as_judged(recording: Path) -> Judged:
+def as_judged(recording: Path) -> RecordingVerdict:
     return judge(recording)
 
 

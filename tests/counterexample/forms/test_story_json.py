@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from tests.counterexample.stories import HOSTILE, broken, scheduled, traced
 from zabcheck.counterexample.forms.story_json import fields, to_json
 from zabcheck.counterexample.pieces import labels_by_step
-from zabcheck.counterexample.story import Decisive, Raised, Story
+from zabcheck.counterexample.story import Decisive, RaisedException, Story
 from zabcheck.search.run import replay
 from zabcheck.simulation import schedule as schedules
 
@@ -91,7 +91,7 @@ def test_deliveries_and_the_rest() -> None:
     assert (document["raised"], document["decisive"]) == (None, None)
     more = replace(
         story,
-        raised=Raised(1, "a stimulus", "an error", ("a line",)),
+        raised=RaisedException(1, "a stimulus", "an error", ("a line",)),
         decisive=Decisive(3, 2, "p1 leads p2", 1, (1, 2), "After step 3."),
         explanation=("Once.", "Twice."),
     )

@@ -10,7 +10,7 @@ from invariants.record import Record
 from tests.explore.judges.continuations import run_of
 from tests.invariants.protocol_traces import random_protocol_trace
 from tests.invariants.traces import random_trace
-from zabcheck.explore.judges import Monitored, MonitorJudge, monitored
+from zabcheck.explore.judges import MonitoredInvariant, MonitorJudge, monitored
 
 LOCAL = tuple(kind for kind in map(monitored, select(None)) if kind.is_local)
 SEEDS = range(150)
@@ -26,7 +26,7 @@ def traces() -> Iterator[Sequence[Event]]:
             yield run_of(mutant, seed)
 
 
-def shown_to(process: int, kind: type[Monitored], event: Event) -> bool:
+def shown_to(process: int, kind: type[MonitoredInvariant], event: Event) -> bool:
     """Return whether a judge of this process alone has to be shown the event."""
     if isinstance(event, Local) and event.process == process:
         return True
@@ -81,7 +81,7 @@ def test_a_subclass_of_a_local_property_is_not_taken_for_local() -> None:
 
 def test_a_local_property_says_that_it_reads_no_delivered_sequences() -> None:
     with pytest.raises(TypeError, match="Forgets: expected `reads_sequences = False`"):
-        type("Forgets", (Monitored,), {"is_local": True})
+        type("Forgets", (MonitoredInvariant,), {"is_local": True})
 
 
 def test_a_property_may_keep_a_process_of_its_own() -> None:

@@ -22,7 +22,7 @@ from invariants.quorums import Quorums
 from invariants.record import Record
 from tests.tiers import sweep
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.judges import Monitored, judged_in_every_state, monitored, monitors
+from zabcheck.explore.judges import MonitoredInvariant, judged_in_every_state, monitored, monitors
 from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
@@ -149,7 +149,7 @@ def test_a_property_may_bring_what_monitors_it() -> None:
         pass
 
     @monitors(Promised)
-    class MonitoredPromised(Monitored, Promised):
+    class MonitoredPromised(MonitoredInvariant, Promised):
         reads_sequences = False
 
         def remembers(self, incarnations: object) -> None:
@@ -162,4 +162,4 @@ def test_a_property_may_bring_what_monitors_it() -> None:
 
 def test_a_monitor_is_a_subclass_of_its_property() -> None:
     with pytest.raises(AssertionError, match="judged as the property is"):
-        monitors(TotalOrder)(Monitored)
+        monitors(TotalOrder)(MonitoredInvariant)

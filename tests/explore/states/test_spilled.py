@@ -21,7 +21,7 @@ from zabcheck.explore.space import Space
 from zabcheck.explore.states import spilled as spilled_module
 from zabcheck.explore.states.compact import Compact, Tree
 from zabcheck.explore.states.memory import CannotSpill
-from zabcheck.explore.states.spilled import SortedRun, Spilled, merged
+from zabcheck.explore.states.spilled import InFiles, SortedRun, merged
 
 MEMORY = 100
 NEVER = 1 << 40
@@ -48,7 +48,7 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
 def spilled(searched: Space, folder: Path) -> tuple[object, ...]:
     """Explore so that the states have to go to files; return everything that is found."""
     found = everything(searched, memory=MEMORY, folder=folder)
-    assert isinstance(searched.states, Spilled)
+    assert isinstance(searched.states, InFiles)
     return found
 
 
@@ -88,13 +88,13 @@ def test_states_in_files_are_in_the_checkpoint(tmp_path: Path, monkeypatch: pyte
     file, ended = tmp_path / "checkpoint", space(SMALL, ABRUPT)
     monkeypatch.setattr(module, "used", memory_is(MEMORY + 1, MEMORY + 1, 0, 0, 0, MEMORY + 1))
     unfinished = ended.explore(MEMORY, folder=tmp_path, checkpoint=file)
-    assert isinstance(ended.states, Spilled)
+    assert isinstance(ended.states, InFiles)
     assert not unfinished.whole
     assert unfinished.states == len(list(ended.rows()))
     monkeypatch.setattr(module, "used", memory_is(MEMORY + 1, MEMORY + 1, 0))
     resumed, whole = space(SMALL, ABRUPT), space(SMALL, ABRUPT)
     assert resumed.explore(MEMORY, folder=tmp_path, checkpoint=file, resume=True) == whole.explore()
-    assert isinstance(resumed.states, Spilled)
+    assert isinstance(resumed.states, InFiles)
     assert states_of(resumed) == states_of(whole)
 
 
@@ -125,7 +125,7 @@ def test_after_ctrl_c_nothing_is_left(tmp_path: Path) -> None:
 
     ended = searched.explore(MEMORY, folder=tmp_path, look_for_interrupt=look)
     assert ended.interrupted
-    assert isinstance(searched.states, Spilled)
+    assert isinstance(searched.states, InFiles)
     assert ended.states == len(searched.states)
     assert list(tmp_path.iterdir()) == []  # also while the search is there, so after kill -9, too
     assert open_files(tmp_path)
@@ -187,7 +187,7 @@ def test_there_are_few_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     rng, states, known = Random(1), Compact(Tree(3)), dict[tuple[int, ...], None]()
     states.add(np.zeros((1, 3), np.int64), *np.zeros((3, 1), np.int64))
     known[0, 0, 0] = None
-    in_files = Spilled(states, tmp_path, 0)
+    in_files = InFiles(states, tmp_path, 0)
     for _ in range(100):
         rows = [tuple(rng.randrange(20) for _ in range(3)) for _ in range(100)]
         in_files.add(np.array(rows), *np.zeros((3, 100), np.int64))

@@ -15,7 +15,7 @@ from zabcheck.explore.bounds import UNLIMITED
 from zabcheck.explore.judges import WentOn, judged_in_every_state
 from zabcheck.explore.results import SearchResult
 from zabcheck.explore.space import Space
-from zabcheck.explore.tables.components import NO_CONNECTION, NOTHING, Components, Left
+from zabcheck.explore.tables.components import NO_CONNECTION, NOTHING, Components, LeftIteration
 from zabcheck.mutants.catalogue import CATALOGUE, mutated
 from zabcheck.protocols.base import Effect, Elected, Protocol
 from zabcheck.protocols.switches import Switches
@@ -104,17 +104,19 @@ def test_a_process_that_leaves_an_iteration_shows_it() -> None:
         return [type(event).__name__ for event in components.events[events]]
 
     assert after(choices.Elect(2, 1)) == []
-    assert after(choices.Elect(2, 1), choices.Timeout(2)) == ["Left"]
-    assert after(choices.Elect(2, 1), choices.Reset(2, 1), choices.Notice(2, 1)) == ["Left"]
-    assert after(choices.Elect(2, 1), choices.Elect(2, 2)) == ["Left"]
-    assert after(choices.Elect(2, 1), choices.Crash(2)) == ["Crash", "Left"]
-    assert after(choices.Crash(2)) == ["Crash", "Left"]
+    assert after(choices.Elect(2, 1), choices.Timeout(2)) == ["LeftIteration"]
+    assert after(choices.Elect(2, 1), choices.Reset(2, 1), choices.Notice(2, 1)) == ["LeftIteration"]
+    assert after(choices.Elect(2, 1), choices.Elect(2, 2)) == ["LeftIteration"]
+    assert after(choices.Elect(2, 1), choices.Crash(2)) == ["Crash", "LeftIteration"]
+    assert after(choices.Crash(2)) == ["Crash", "LeftIteration"]
 
 
 def test_a_process_that_is_a_quorum_alone_leaves_before_it_leads_again() -> None:
     space = Space(mutated("zab"), Quorums(1), ABRUPT, Bounds(1, 2, 1, 1, 0), ALL, forgetful=True)
     space.explore()
-    again = [events for events in space.components.events if events and isinstance(events[0], Left) and events[1:]]
+    again = [
+        events for events in space.components.events if events and isinstance(events[0], LeftIteration) and events[1:]
+    ]
     assert any(isinstance(each, CommitEpoch) for events in again for each in events)
 
 
@@ -122,7 +124,7 @@ def test_leaving_is_not_told_to_properties_that_forget_nothing() -> None:
     remembered = select(["invariant 1", "invariant 3"])
     space = Space(mutated("zab"), Quorums(2), ABRUPT, Bounds(2, 2, 1, 1, 1), remembered, forgetful=True)
     space.explore()
-    assert not any(isinstance(each, Left) for events in space.components.events for each in events)
+    assert not any(isinstance(each, LeftIteration) for events in space.components.events for each in events)
 
 
 def delivering_when_elected() -> Protocol:

@@ -28,7 +28,7 @@ from invariants.record import Record
 from tests.explore.tables.test_reduction import ABRUPT, GRACEFUL, PROPERTIES
 from tests.tiers import sweep
 from zabcheck.explore.bounds import UNLIMITED, Bounds
-from zabcheck.explore.judges import Monitored
+from zabcheck.explore.judges import MonitoredInvariant
 from zabcheck.explore.space import Space
 from zabcheck.mutants.catalogue import mutated
 from zabcheck.mutants.mutant import Mutant
@@ -44,7 +44,7 @@ Shown = tuple[tuple[Event, ...], ...]
 _KINDS: tuple[type[Event], ...] = (Broadcast, Deliver, AckEpoch, Adopt, Accept, CommitEpoch, Ready, Promise)
 
 
-class Diary(Monitored):
+class Diary(MonitoredInvariant):
     """Holds always, and remembers what each process has shown: so states differ in that, too."""
 
     name = "diary"

@@ -4,12 +4,12 @@ from itertools import pairwise
 
 from invariants import Broadcast, Event, check
 from zabcheck.papers.scenarios import SCENARIOS
-from zabcheck.papers.scenarios.base import Written
+from zabcheck.papers.scenarios.base import HandWrittenTrace
 
 
 def events_of(name: str) -> list[Event]:
     run = SCENARIOS[name].run
-    assert isinstance(run, Written)
+    assert isinstance(run, HandWrittenTrace)
     return list(run.events)
 
 

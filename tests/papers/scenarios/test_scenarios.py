@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from invariants import FURTHER, PROPERTIES, Recover
 from zabcheck.papers.scenarios import MODULES, SCENARIOS
-from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
+from zabcheck.papers.scenarios.base import HandWrittenTrace, Outcome, Scenario
 from zabcheck.papers.scenarios.play import play
 from zabcheck.search.goals import GOALS
 from zabcheck.search.run import replay
@@ -40,7 +40,7 @@ def test_it_demands_something_that_there_is(scenario: Scenario) -> None:
 
 @each_scenario
 def test_a_schedule_is_executed_without_a_choice_that_does_nothing(scenario: Scenario) -> None:
-    if not isinstance(scenario.run, Written):
+    if not isinstance(scenario.run, HandWrittenTrace):
         assert replay(scenario.run).skipped == 0
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from invariants import Broadcast, Deliver, Zxid
 from tests.protocols.external.commands import PYTHON
-from zabcheck.explore.exploration import Refused, explore
+from zabcheck.explore.exploration import CannotExplore, explore
 from zabcheck.protocols.base import Protocol
 from zabcheck.protocols.external.protocol import external
 from zabcheck.protocols.external.rest import Resting
@@ -141,7 +141,7 @@ def test_what_does_not_start_is_told_in_a_line(of: str, said: str) -> None:
 
 
 def test_not_every_state_is_visited() -> None:
-    with pytest.raises(Refused, match="expected one whose processes follow whom an oracle names"):
+    with pytest.raises(CannotExplore, match="expected one whose processes follow whom an oracle names"):
         explore(external(command("one")).name)
 
 

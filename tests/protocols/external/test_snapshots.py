@@ -4,7 +4,7 @@ import pytest
 
 from tests.protocols.external.commands import KIT, replayed, wrong
 from zabcheck.explore.bounds import Bounds
-from zabcheck.explore.exploration import COARSE, Refused, certify, explore
+from zabcheck.explore.exploration import COARSE, CannotExplore, certify, explore
 from zabcheck.explore.results import Exploration
 from zabcheck.protocols.external import pool
 from zabcheck.protocols.external.protocol import external
@@ -46,7 +46,7 @@ def test_it_finds_as_short_a_run_that_breaks_a_property() -> None:
 
 def test_without_snapshots_there_is_no_search_of_every_state() -> None:
     said = r": expected nodes that save and restore their state: `snapshot` of their `init_ok`$"
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(CannotExplore, match=said):
         explore(external(wrong("counts")).name, bounds=SMALL)
 
 
@@ -57,7 +57,7 @@ def test_a_node_that_saves_its_state_has_to_understand_reset() -> None:
 
 def test_a_snapshot_that_is_none_ends_the_search_with_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "FIRST", ())
-    with pytest.raises(Refused, match=r": the node expected `snapshot_ok` alone, .*; it wrote .*\"done\""):
+    with pytest.raises(CannotExplore, match=r": the node expected `snapshot_ok` alone, .*; it wrote .*\"done\""):
         explore(external(wrong("tells no state")).name, bounds=SMALL)
 
 

@@ -4,7 +4,7 @@ from tests.zookeeper.clients.test_violations import VIOLATIONS
 from zabcheck.zookeeper.clients.judge import judge
 from zabcheck.zookeeper.clients.picture import marks_of, pictures
 from zabcheck.zookeeper.clients.words import words
-from zabcheck.zookeeper.report.clients import Shown
+from zabcheck.zookeeper.report.clients import BreachReport
 
 PROMISES_BROKEN = (
     "half_of_a_multi_is_seen",
@@ -17,19 +17,19 @@ PROMISES_BROKEN = (
 )
 
 
-def broken(*names: str) -> list[Shown]:
+def broken(*names: str) -> list[BreachReport]:
     """The first breach of each of these violations."""
     return [_shown(name) for name in names]
 
 
-def _shown(name: str) -> Shown:
+def _shown(name: str) -> BreachReport:
     promise, written = VIOLATIONS[name]
     history = written()
     [judged] = judge(history.exchange(), [promise])
     assert judged.breach is not None
     witness = judged.breach.witness
     places = (f"line {history.lines.index(record) + 1}" for record in witness)
-    return Shown(
+    return BreachReport(
         f"{promise} is broken",
         judged.breach.summary,
         ((judged.promise.statement, judged.promise.source),),

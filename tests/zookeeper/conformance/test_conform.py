@@ -16,7 +16,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.conform import Conformance, SeenPacket, conform, release_of
 from zabcheck.zookeeper.conformance.merge import not_enabled
-from zabcheck.zookeeper.conformance.refusals import Refused, compare_log, on_disk
+from zabcheck.zookeeper.conformance.refusals import RuledOut, compare_log, on_disk
 from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.model.database import Snapshot
 from zabcheck.zookeeper.model.server import Phase, start
@@ -328,7 +328,7 @@ def test_a_leader_may_end_before_it_has_written_its_snapshot() -> None:
     assert on_disk(server, both) == server.snapshots
     assert on_disk(server, first) == server.snapshots[:1]
     server.phase = Phase.SYNCHRONIZATION
-    with pytest.raises(Refused, match="would have the snapshot ⟨1,2⟩, and does not have it"):
+    with pytest.raises(RuledOut, match="would have the snapshot ⟨1,2⟩, and does not have it"):
         on_disk(server, first)
 
 
@@ -343,7 +343,7 @@ def test_a_record_that_trunc_has_kept_may_be_overwritten() -> None:
     compare_log(attempt, (first, kept, later), appended=1)
     assert server.log == (first, kept)
     server.log = (first, later, later)
-    with pytest.raises(Refused, match="record 2 of its log would be v3⟨2,2⟩, and its disk has v2⟨2,1⟩"):
+    with pytest.raises(RuledOut, match="record 2 of its log would be v3⟨2,2⟩, and its disk has v2⟨2,1⟩"):
         compare_log(attempt, (first, kept, later), appended=1)
 
 

@@ -15,11 +15,11 @@ from zabcheck.zookeeper.run.choices.servers import Kill, Start
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.places import executable
 from zabcheck.zookeeper.run.search import Attempt
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 from zabcheck.zookeeper.verdict.known_issues import issue_named
 
 
-def judged(name: str) -> Judged:
+def judged(name: str) -> RecordingVerdict:
     return judge(ROOT / "tests/zookeeper" / name)
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.zookeeper.debugger.assembled import RETURN, SPECIAL, STATIC, VIRTUAL, Assembler, Made
 from zabcheck.zookeeper.debugger.agent import OPTION, Agent, AgentError, AgentGone, port_told
 from zabcheck.zookeeper.debugger.debugger import Debugger, Held
-from zabcheck.zookeeper.debugger.jvm import Blocked
+from zabcheck.zookeeper.debugger.jvm import BlockedThread
 from zabcheck.zookeeper.debugger.points import Place
 
 pytestmark = pytest.mark.xdist_group("ensemble")
@@ -87,7 +87,7 @@ def test_a_thread_is_held_steps_and_goes_while_the_other_waits_for_its_monitor(t
         assert debugger.go(running)
         while not (blocked := debugger.jvm.blocked()):
             pass
-        assert blocked == [Blocked(held.name, other)]
+        assert blocked == [BlockedThread(held.name, other)]
         assert debugger.jvm.where(held.thread, "p/") in ("Two.run", "Two.both")
         assert debugger.jvm.where(inside.thread, "java/") is None
 

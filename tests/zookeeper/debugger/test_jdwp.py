@@ -18,9 +18,9 @@ from zabcheck.zookeeper.debugger.jdwp import (
     Event,
     Location,
     ProtocolError,
+    RawEvents,
     Reply,
     Sizes,
-    Told,
     events_in,
     packed,
     packed_text,
@@ -48,7 +48,7 @@ def test_a_command_has_a_number_of_its_own() -> None:
 
 def test_replies_and_events_come_in_whatever_pieces() -> None:
     sent = HANDSHAKE + reply(1, b"data") + told(DEATH) + told(b"", (99, 1)) + reply(2, error=22)
-    expected = [Reply(1, 0, b"data"), Told(DEATH), Reply(2, 22, b"")]
+    expected = [Reply(1, 0, b"data"), RawEvents(DEATH), Reply(2, 22, b"")]
     for seed in range(20):
         rng = random.Random(seed)
         connection, rest, got = Conversation(), sent, []
@@ -98,7 +98,7 @@ def test_events_of_every_kind_that_is_asked_for() -> None:
         + packed(0)
     )
     sizes = Sizes(method=2, reference=4)
-    assert events_in(Told(data), sizes) == [
+    assert events_in(RawEvents(data), sizes) == [
         Event(BREAKPOINT, 11, 3, Location(1, 5, 6, 1234)),
         Event(CLASS_PREPARE, 12, 3, None, 5, "Lp/Class;"),
         Event(VM_START, 0, 3),
@@ -106,12 +106,12 @@ def test_events_of_every_kind_that_is_asked_for() -> None:
     ]
     for size in range(len(data)):
         with pytest.raises(ProtocolError, match="too short"):
-            events_in(Told(data[:size]), sizes)
+            events_in(RawEvents(data[:size]), sizes)
 
 
 def test_an_event_that_nobody_asked_for_is_refused() -> None:
     with pytest.raises(ProtocolError, match="an event of kind 4"):
-        events_in(Told(packed(0, 1) + packed(1) + packed(4, 1) + packed(1)), Sizes())
+        events_in(RawEvents(packed(0, 1) + packed(1) + packed(4, 1) + packed(1)), Sizes())
 
 
 def test_values_of_every_kind() -> None:

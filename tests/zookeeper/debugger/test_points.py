@@ -9,7 +9,7 @@ from tests.zookeeper import real
 from tests.zookeeper.debugger.assembled import IFEQ, RETURN, VIRTUAL, Assembler, Made
 from zabcheck.zookeeper.debugger.catalogue import CATALOGUE, Moment, Point
 from zabcheck.zookeeper.debugger.class_path import SERVER, ClassPath, ClassPathError
-from zabcheck.zookeeper.debugger.points import Found, PointError, find, located, named
+from zabcheck.zookeeper.debugger.points import PlacesOfPoint, PointError, find, located, named
 
 TABLE = """
 Learner.readPacket Learner.writePacket Learner.syncWithLeader Learner.registerWithLeader
@@ -44,7 +44,7 @@ def classes_with(folder: Path, *methods: Made, assembler: Assembler) -> ClassPat
     return ClassPath(str(folder))
 
 
-def lines(found: Found) -> list[int]:
+def lines(found: PlacesOfPoint) -> list[int]:
     """The lines of its places."""
     return [place.line for place in found.places]
 
@@ -87,7 +87,7 @@ def test_behind_a_call_where_other_paths_join_there_is_no_point(tmp_path: Path) 
     method = Made("propose", struct.pack(">Bh", IFEQ, 6) + send + RETURN)
     classes = classes_with(tmp_path, method, assembler=assembler)
     after = Point("p", "any", "…", "quorum.Leader.propose", "after", ("Leader.send",))
-    assert find(after, classes) == Found(after, (), "behind the call of Leader.send other paths join")
+    assert find(after, classes) == PlacesOfPoint(after, (), "behind the call of Leader.send other paths join")
     assert lines(find(after._replace(moment="before"), classes)) == [1]
 
 

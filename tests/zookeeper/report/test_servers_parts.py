@@ -15,12 +15,12 @@ from zabcheck.counterexample.story import ServersPart, ServerStep
 from zabcheck.zookeeper.report import servers_parts as parts_of
 from zabcheck.zookeeper.report.runs import EnsembleSummary
 from zabcheck.zookeeper.report.servers_parts import servers_parts
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 
 OF_THE_MODEL = ServerStep("the model", 2, "it broadcasts c2.2⟨1,5⟩", "server-2.0.log:455")
 
 
-def part(judged: Judged, name: str = "data agreement") -> ServersPart:
+def part(judged: RecordingVerdict, name: str = "data agreement") -> ServersPart:
     return servers_parts(judged)[name]
 
 
@@ -49,7 +49,7 @@ def test_a_step_after_the_finding_is_not_its_cause(tmp_path: Path) -> None:
     assert part(_seen_at(judged, 1)).steps == ()
 
 
-def _seen_at(judged: Judged, time: int) -> Judged:
+def _seen_at(judged: RecordingVerdict, time: int) -> RecordingVerdict:
     """Return the run with everything that clients saw at another time."""
     clients = []
     for each in judged.clients:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from zabcheck.zookeeper.run import disturbed
-from zabcheck.zookeeper.run.disturbed import Disturbed
+from zabcheck.zookeeper.run.disturbed import ServerDisturbances
 
 
 class FakeEnsemble:
@@ -47,7 +47,7 @@ def test_the_leader_is_killed_while_multis_are_open_and_all_is_mended_in_the_end
     for name in ("_MOMENT", "_HELD", "_DEPOSED"):
         monkeypatch.setattr(disturbed, name, 0.0)
     ensemble: Any = FakeEnsemble()
-    harm = Disturbed(ensemble)
+    harm = ServerDisturbances(ensemble)
     mended = [("hold", 1, 3, "COMMIT"), ("release", 1, 3)]
     mended += [(what, number) for number in (3, 1) for what in ("pause", "resume")]
     for _ in range(20):

@@ -17,7 +17,7 @@ from zabcheck.zookeeper.run.choices.writes import Settle, Write
 from zabcheck.zookeeper.run.distribution import DEBIAN, find
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
-from zabcheck.zookeeper.run.forces import Forces, Kept
+from zabcheck.zookeeper.run.forces import Forces, KeptData
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.run.undone import LessKept, NotApplicable
@@ -61,8 +61,8 @@ def test_a_force_that_has_returned_is_never_undone_and_one_that_has_not_may_be(s
     server.force()
     server.write(3)
     server.forces.come("log-force", 1)
-    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[2], 1),)
-    assert server.forces.cut(Kept()).cuts == ()
+    assert server.forces.cut(KeptData()).cuts == (FileCut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(KeptData()).cuts == ()
 
 
 def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: Server) -> None:
@@ -70,10 +70,10 @@ def test_what_came_behind_the_beginning_of_a_force_is_not_forced_by_it(server: S
     server.forces.come("log-force", 1)
     server.write(2)
     server.forces.come("log-forced", 2)  # of another thread, which forced nothing
-    assert server.forces.cut(Kept(1)).lost == 1
+    assert server.forces.cut(KeptData(1)).lost == 1
     server.write(2)
     server.force()
-    assert server.forces.cut(Kept()).lost == 0
+    assert server.forces.cut(KeptData()).lost == 0
 
 
 def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -> None:
@@ -84,7 +84,7 @@ def test_what_a_killed_server_had_not_forced_is_lost_later_too(server: Server) -
     server.start()
     server.write(1, "log.100000004")
     server.force()
-    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[2], 1),)
+    assert server.forces.cut(KeptData()).cuts == (FileCut(NAME, SIZES[2], 1),)
 
 
 def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(server: Server) -> None:
@@ -93,7 +93,7 @@ def test_a_log_that_was_cut_and_written_again_is_not_forced_by_what_was_before(s
     server.write(0)
     server.start()
     server.write(3)
-    assert server.forces.cut(Kept()).cuts == (FileCut(NAME, SIZES[0], 3),)
+    assert server.forces.cut(KeptData()).cuts == (FileCut(NAME, SIZES[0], 3),)
 
 
 def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -> None:
@@ -102,12 +102,12 @@ def test_a_snapshot_that_was_forced_under_another_name_is_kept(server: Server) -
     server.forces.come("file-synced", 1)
     temporary.rename(server.folder / "snapshot.100000001")
     (server.folder / "snapshot.0").write_bytes(b"ZKSN")
-    assert server.forces.cut(Kept()).cuts == ()
-    assert server.forces.cut(Kept(snapshots=False)).cuts == (FileCut("snapshot.0", None, 1),)
+    assert server.forces.cut(KeptData()).cuts == ()
+    assert server.forces.cut(KeptData(snapshots=False)).cuts == (FileCut("snapshot.0", None, 1),)
     assert [path.name for path in server.folder.iterdir()] == ["snapshot.100000001"]
     (server.folder / "snapshot.100000002").write_bytes(b"ZKSN")
     server.start()
-    assert server.forces.cut(Kept(snapshots=False)).cuts == ()
+    assert server.forces.cut(KeptData(snapshots=False)).cuts == ()
 
 
 @pytest.mark.parametrize("forced_since", [None, "log", "file"])
@@ -122,8 +122,8 @@ def test_a_name_is_undone_until_something_is_forced(server: Server, forced_since
         server.force()
     elif forced_since == "file":
         server.forces.come("file-synced", 1)
-    assert server.forces.cut(Kept()).undone == ()
-    undone = server.forces.cut(Kept(renames=False)).undone
+    assert server.forces.cut(KeptData()).undone == ()
+    undone = server.forces.cut(KeptData(renames=False)).undone
     names = {path.name: path.read_bytes() for path in server.folder.iterdir()}
     if forced_since is None:
         assert (undone, names) == (("currentEpoch",), {"currentEpoch": b"1", "currentEpoch.tmp": b"2"})
@@ -132,7 +132,7 @@ def test_a_name_is_undone_until_something_is_forced(server: Server, forced_since
 
 
 def test_a_server_without_a_folder_loses_nothing(tmp_path: Path) -> None:
-    assert Forces(cast(Any, SimpleNamespace(data=tmp_path))).cut(Kept()).cuts == ()
+    assert Forces(cast(Any, SimpleNamespace(data=tmp_path))).cut(KeptData()).cuts == ()
 
 
 def run_of(folder: Path, *choices: Choice, exact: bool = False) -> Path:
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_cut_ends_the_run(tmp_path: Path) -> None:
     stops = Stops(cast(Any, stub), records.append, lambda *_: None, watched=True)
     (tmp_path / "version-2" / NAME).mkdir()
     with pytest.raises(EnsembleError, match=r"^the folder of server 1 cannot be cut: .*Is a directory"):
-        stops.cut_power(1, Kept())
+        stops.cut_power(1, KeptData())
     assert records == []
 
 
@@ -213,11 +213,11 @@ def test_the_power_of_a_server_that_is_down_fails_too(tmp_path: Path) -> None:
     (tmp_path / "version-2" / NAME).write_bytes(log(TXNS[:2]))
     short = "the power failure of server 1: expected 3 writes to the log that were not forced, found 2"
     with pytest.raises(LessKept, match=f"^{short}$") as less:
-        stops.cut_power(1, Kept(3))
+        stops.cut_power(1, KeptData(3))
     assert (less.value.idle, less.value.ends_exact) == (False, True)
     [lost] = records
     assert isinstance(lost, PowerLost)
     assert (lost.server, lost.lost, lost.files) == (1, 0, {})
     stub.incarnation = -1
     with pytest.raises(NotApplicable, match="it was never started"):
-        stops.cut_power(1, Kept())
+        stops.cut_power(1, KeptData())

@@ -71,7 +71,7 @@ from zabcheck.zookeeper.simulated.simulator import Simulator, SimulatorDied
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.notes import ListsPart
 from zabcheck.zookeeper.verdict.clients import history_of, lines_of
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ class Run:
         self.records = list(read(folder))
 
     @property
-    def judged(self) -> Judged:
+    def judged(self) -> RecordingVerdict:
         return judge(self.folder)
 
     @property

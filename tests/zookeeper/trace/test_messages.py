@@ -11,7 +11,7 @@ from tests.zookeeper.recordings import Recording, create, zxid
 from zabcheck.zookeeper.recording.records import Fault, Lost, Paused, Resumed
 from zabcheck.zookeeper.trace.messages import Network
 from zabcheck.zookeeper.trace.observe import ObservedRun, observe
-from zabcheck.zookeeper.trace.sources import Done
+from zabcheck.zookeeper.trace.sources import Intervention
 
 HEALTHY = Path(__file__).parents[1] / "healthy-3.8.0"
 A, B = (create(zxid(1, number), 1, number) for number in (1, 2))
@@ -184,10 +184,10 @@ def test_what_was_done_to_network_and_servers_has_its_place(recording: Recording
     found = observe(recording.folder)
     pairs = zip(found.events, found.sources, strict=True)
     assert [pair for pair in pairs if isinstance(pair[0], Hold | Mend | Pause | Wake)] == [
-        (Hold(3, 1, "PROPOSAL"), Done(by_proxy=True)),
-        (Pause(2, 0), Done()),
-        (Mend(3, 1), Done(by_proxy=True)),
-        (Wake(2, 0), Done()),
+        (Hold(3, 1, "PROPOSAL"), Intervention(by_proxy=True)),
+        (Pause(2, 0), Intervention()),
+        (Mend(3, 1), Intervention(by_proxy=True)),
+        (Wake(2, 0), Intervention()),
     ]
 
 

@@ -30,11 +30,11 @@ from zabcheck.zookeeper.verdict import judge as judgement
 from zabcheck.zookeeper.verdict.findings import Ahead, ErrorLogged, ExitedByItself, Finding, OtherDigest
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed, recognise
 from zabcheck.zookeeper.verdict.signatures import (
-    Behind,
     Forgot,
     Overtaking,
     PassedOver,
     ProposedLate,
+    StaleNode,
     StaleSync,
     WatchNotTold,
 )
@@ -347,7 +347,7 @@ def test_digests_are_compared_of_what_a_snapshot_has_already() -> None:
 
 
 def test_a_transaction_that_is_applied_again_undoes_a_later_one() -> None:
-    older = Behind(2, "/r13", zxid(1, 7), zxid(1, 8))
+    older = StaleNode(2, "/r13", zxid(1, 7), zxid(1, 8))
     mismatch = digest(2)
     [found] = recognise("3.9.5", (), [mismatch], behind=[older])
     assert (found.issue.key, found.why) == (

@@ -17,7 +17,7 @@ POINTS = 40
 """The most points at which the growth of a campaign is recorded."""
 
 
-class Reached(NamedTuple):
+class StateCounts(NamedTuple):
     """The number of abstract states, and of those that exactly one part reached, and exactly two."""
 
     states: int
@@ -25,7 +25,7 @@ class Reached(NamedTuple):
     twice: int
 
 
-def growth_table(ask: Ask, goals: Iterable[GoalRow]) -> tuple[tuple[GrowthRow, ...], Reached]:
+def growth_table(ask: Ask, goals: Iterable[GoalRow]) -> tuple[tuple[GrowthRow, ...], StateCounts]:
     """Make up to `POINTS` rows, each for the same number of runs (the last may have fewer); and count the states.
 
     The states are the heavy part: for each state of each part, 16 bytes are grouped.
@@ -60,10 +60,10 @@ def growth_table(ask: Ask, goals: Iterable[GoalRow]) -> tuple[tuple[GrowthRow, .
         count, states, violating = count + here, states + found, violating + broken
         goals_so_far = sum(each <= number for each in reached)
         rows.append(GrowthRow(count, states, found, discovering, 1000 * found / here, goals_so_far, violating))
-    return tuple(rows), Reached(states, sum(row[3] for row in new), sum(row[4] for row in new))
+    return tuple(rows), StateCounts(states, sum(row[3] for row in new), sum(row[4] for row in new))
 
 
-def saturation_table(grown: Sequence[GrowthRow], reached: Reached, parts: int, part_runs: int) -> Saturation:
+def saturation_table(grown: Sequence[GrowthRow], reached: StateCounts, parts: int, part_runs: int) -> Saturation:
     """Estimate how much more runs would find, in three ways, none of which assumes anything about the protocol.
 
     1. Of the last tenth of the runs, the share that reached a state in which no earlier run was. As discoveries get

@@ -13,7 +13,7 @@ from rich.progress import Progress as Bar
 
 from zabcheck.cli.campaign.kinds import OF_THE_SWARM, ON_SERVERS, Kind
 from zabcheck.cli.campaign.on_servers import report as report_on_servers
-from zabcheck.cli.campaign.plan import MINIMISE, RUNS, Kept
+from zabcheck.cli.campaign.plan import MINIMISE, RUNS, KeptRuns
 from zabcheck.cli.campaign.report import needed
 from zabcheck.cli.campaign.report import report as campaign_report
 from zabcheck.cli.commands import (
@@ -73,7 +73,7 @@ Out = Annotated[
     typer.Option("--out", metavar="DIR", help="Where to write: a folder, or a URI as in s3://bucket/campaign."),
 ]
 Keep = Annotated[
-    Kept | None,
+    KeptRuns | None,
     typer.Option("--keep", help="Store the events of all runs, of the runs with violations, or of none."),
 ]
 Master = Annotated[

@@ -5,7 +5,7 @@ from pathlib import Path
 from secrets import randbelow
 from typing import TYPE_CHECKING, Any
 
-from zabcheck.cli.campaign.plan import RUNS, Kept
+from zabcheck.cli.campaign.plan import RUNS, KeptRuns
 from zabcheck.cli.campaign.report import FOLDER, load_page, needed
 from zabcheck.cli.commands import BadInput, Format
 from zabcheck.cli.files import bad_input_for, check_file, writing
@@ -45,7 +45,7 @@ def new_plan(wishes: Mapping[str, Any]) -> "EnsemblePlan":
         seed,
         runs,
         runs_a_part(runs),
-        wishes.get("keep", Kept.violations.value),
+        wishes.get("keep", KeptRuns.violations.value),
         servers,
         wishes.get("threads", False),
         wishes.get("sessions", False),

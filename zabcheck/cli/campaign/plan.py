@@ -25,7 +25,7 @@ UNPLANTED = "none"
 ALL = "all"
 
 
-class Kept(StrEnum):
+class KeptRuns(StrEnum):
     """The runs whose events are stored."""
 
     events = "events"
@@ -62,7 +62,7 @@ def new_plan(wishes: Mapping[str, Any]) -> "Plan":
         seed,
         runs,
         runs_a_part(runs),
-        wishes.get("keep", Kept.events.value),
+        wishes.get("keep", KeptRuns.events.value),
         wishes.get("steps", STEPS),
         processes,
         quorums,

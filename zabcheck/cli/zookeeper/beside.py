@@ -9,7 +9,7 @@ import msgspec
 from zabcheck.cli.commands import BadInput
 from zabcheck.cli.zookeeper.layer import layer_of
 from zabcheck.cli.zookeeper.on_servers import compared_with_servers
-from zabcheck.play.desk import Layer, Refused, Servers
+from zabcheck.play.desk import ActRefused, Layer, Servers
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.zookeeper.conformance.conform import release_of
 from zabcheck.zookeeper.conformance.on_servers import CannotBeHad, as_servers_are
@@ -56,7 +56,7 @@ class Ensemble(NamedTuple):
             try:
                 return self.done(schedule, "the run")[1]
             except BadInput as error:
-                raise Refused(str(error)) from None
+                raise ActRefused(str(error)) from None
 
         simulated = "simulated " if self.simulated else ""
         return Servers(f"{simulated}servers of ZooKeeper {self.distribution.version}", execute, self.stop)

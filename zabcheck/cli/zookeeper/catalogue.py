@@ -27,7 +27,7 @@ from zabcheck.text.files import replace_folder
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs import catalogue as bugs
 from zabcheck.zookeeper.bugs.catalogue import Bug, UnknownBug
-from zabcheck.zookeeper.bugs.executed import Executed, not_executable
+from zabcheck.zookeeper.bugs.executed import Executions, not_executable
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.verdict.known_issues import READ, parsed
@@ -128,7 +128,7 @@ class _Executing:
     def __init__(
         self, bugs: Sequence[Bug], distributions: Sequence[Distribution], times: int, out: Path, simulated: bool
     ) -> None:
-        self.executed: list[Executed] = []
+        self.executed: list[Executions] = []
         self._bugs = bugs
         self._distributions = distributions
         self._times = times
@@ -148,7 +148,7 @@ class _Executing:
                     runs = self._times * len(self._bugs)
                     quick = stack.enter_context(quick_to_start(distribution, runs, self._simulated))
                     for bug in self._bugs:
-                        executed = Executed(bug, distribution.version)
+                        executed = Executions(bug, distribution.version)
                         self.executed.append(executed)
                         executed.cannot = not_executable(bug.schedule(), distribution)
                         for _ in range(0 if executed.cannot else self._times):
@@ -157,7 +157,7 @@ class _Executing:
                             shown = sum(each.shown for each in self.executed)
                             advance(f"{bug.name} with {distribution.version}; {shown} showed a bug", self._done)
 
-    def _execute(self, executed: Executed, distribution: Distribution, folder: Path) -> None:
+    def _execute(self, executed: Executions, distribution: Distribution, folder: Path) -> None:
         """Execute a bug's schedule once; keep the first run that shows the bug, with its report."""
         from zabcheck.zookeeper.run.search import attempt
 
@@ -176,7 +176,7 @@ class _Executing:
             executed.kept = kept
 
 
-def outcome(executed: Sequence[Executed], interrupted: bool) -> tuple[int, str]:
+def outcome(executed: Sequence[Executions], interrupted: bool) -> tuple[int, str]:
     """Return the exit code for executions of the catalogue, and why."""
     times = sum(each.times for each in executed)
     versions = ", ".join(dict.fromkeys(each.zookeeper for each in executed))

@@ -39,7 +39,7 @@ from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import SEVEREST, Judged
+from zabcheck.zookeeper.verdict.judge import SEVEREST, RecordingVerdict
 
 RUNS, RUNS_SIMULATED = 10, 100
 """Runs of processes, and of simulated servers, unless it is said how many: a minute or two."""
@@ -174,7 +174,7 @@ class Searching:
         self.jobs = jobs
         self.summary = EnsembleSummary(distribution.version, servers, simulated=distribution.simulation is not None)
         self.kept: list[Path] = []
-        self.worst: tuple[EnsembleSchedule, Judged] | None = None
+        self.worst: tuple[EnsembleSchedule, RecordingVerdict] | None = None
         """The worst run; once a shorter schedule was found, the run that shows the same with it."""
         self.shortening: Shortening | None = None
 
@@ -259,7 +259,7 @@ class Searching:
         if self.summary.interrupted:
             raise KeyboardInterrupt
 
-    def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: Judged) -> None:
+    def _keep(self, folder: Path, schedule: EnsembleSchedule, judged: RecordingVerdict) -> None:
         with ending("--out", self.out):
             keep(folder, schedule, judged)
         self.kept.append(folder)
@@ -327,6 +327,6 @@ def outcome(summary: EnsembleSummary) -> tuple[int, str]:
     return OK, f"{what} broke {judged} that {runs} exercised"
 
 
-def _rank(judged: Judged) -> int:
+def _rank(judged: RecordingVerdict) -> int:
     """Rank a run by what is wrong in it: the lower, the worse."""
     return SEVEREST.index(judged.wrong[0]) if judged.wrong[0] in SEVEREST else len(SEVEREST)

@@ -25,7 +25,7 @@ from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text, clean, counted
-from zabcheck.zookeeper.conformance.conform import Broken, Conformance, Difference, broken_by, in_lines
+from zabcheck.zookeeper.conformance.conform import BrokenProperties, Conformance, Difference, broken_by, in_lines
 from zabcheck.zookeeper.conformance.conform import conform as compare
 from zabcheck.zookeeper.conformance.story import of_recording
 from zabcheck.zookeeper.model import ZOOKEEPER
@@ -73,7 +73,7 @@ def conform(
     """Say whether recordings of an ensemble are runs of the model: of the protocol zookeeper, in their version."""
     compared = [one_of(folder, release_named(release)) for above in folders for folder in recordings_in(above)]
     files: list[Path] = []
-    broken: list[Broken | None] = []
+    broken: list[BrokenProperties | None] = []
     for each in compared:
         broken.append(None if each.schedule is None or not minimise else broken_by(each.schedule, minimise))
         files += _saved(each, broken[-1], write)
@@ -95,7 +95,7 @@ def conform(
     return conclude(console, code, why, _then(code, files))
 
 
-def _saved(of: Conformance, broken: Broken | None, write: bool) -> list[Path]:
+def _saved(of: Conformance, broken: BrokenProperties | None, write: bool) -> list[Path]:
     """Write what is asked for beside a recording, as far as it can be written."""
     files: list[Path] = []
     with writing("DIR", of.folder):
@@ -118,7 +118,7 @@ def _then(code: int, files: Sequence[Path]) -> str:
     return ""
 
 
-def save_minimal(of: Broken, folder: Path) -> list[Path]:
+def save_minimal(of: BrokenProperties, folder: Path) -> list[Path]:
     """Write the shortest run of the model that breaks the same as a recording's, and its page."""
     story = explain_replay(replay_on(ZOOKEEPER, of.minimal, of.properties[:1]), decisive=True)
     return [
@@ -166,7 +166,7 @@ def _is(of: list[Conformance]) -> str:
     return "is" if len(of) == 1 else "are"
 
 
-def show(console: Console, of: Conformance, broken: Broken | None) -> None:
+def show(console: Console, of: Conformance, broken: BrokenProperties | None) -> None:
     """Print what is said of one recording."""
     print_path(console, str(of.folder), style="bold")
     tried = f"{counted(of.packets, 'packet', 'packets')}, {counted(of.states, 'state', 'states')} tried"
@@ -189,7 +189,7 @@ def _line(console: Console, text: str, indent: int) -> None:
 _LONGEST = 4000
 
 
-def as_json(of: Conformance, broken: Broken | None) -> dict[str, object]:
+def as_json(of: Conformance, broken: BrokenProperties | None) -> dict[str, object]:
     """Return what is said of one recording, as docs/output.md has it."""
     return {
         "folder": as_text(of.folder),

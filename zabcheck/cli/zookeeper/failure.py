@@ -26,7 +26,7 @@ from zabcheck.zookeeper.model.switches import ZooKeeperSwitches
 from zabcheck.zookeeper.run import schedule as schedules
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 
 class Failure:
@@ -37,7 +37,7 @@ class Failure:
     short schedule of real servers.
     """
 
-    def __init__(self, folder: Path, schedule: EnsembleSchedule, judged: Judged, zookeeper: str) -> None:
+    def __init__(self, folder: Path, schedule: EnsembleSchedule, judged: RecordingVerdict, zookeeper: str) -> None:
         self.folder = folder
         self.said: list[str] = []
         self.minimal: Schedule | None = None
@@ -85,7 +85,7 @@ class Failure:
             return None
         return None if not_executable(run, distribution) else run
 
-    def take(self, schedule: EnsembleSchedule, judged: Judged, wrong: list[str]) -> None:
+    def take(self, schedule: EnsembleSchedule, judged: RecordingVerdict, wrong: list[str]) -> None:
         """Take an execution of the minimal run of the model, in which this is `wrong`, or nothing.
 
         It need not be what was wrong in the run: the model has no clients, and what nobody reads is not seen.
@@ -129,7 +129,7 @@ class Failure:
     def _short_folder(self) -> Path:
         return self.folder.with_name(f"{self.folder.name}-short")
 
-    def _save(self, schedule: EnsembleSchedule, judged: Judged) -> str:
+    def _save(self, schedule: EnsembleSchedule, judged: RecordingVerdict) -> str:
         """Write schedule and page beside a recording that is kept; return the report as text."""
         finds = schedule.finds or next(iter(judged.wrong), "")
         schedule = schedules.replaced(schedule, zookeeper=self._zookeeper, finds=finds)

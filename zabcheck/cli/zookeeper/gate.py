@@ -37,16 +37,16 @@ from zabcheck.gate import report
 from zabcheck.gate.checks import Outcome, Status
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.catalogue import BUGS, Bug
-from zabcheck.zookeeper.bugs.executed import Executed, not_executable
+from zabcheck.zookeeper.bugs.executed import Executions, not_executable
 from zabcheck.zookeeper.conformance.conform import Conformance, conform, release_of
 from zabcheck.zookeeper.conformance.gate import (
     CATALOGUE,
     CONFORMANCE,
     EXPECTED,
     SEARCH,
-    Compared,
-    Expected,
+    Expectations,
     PatchReport,
+    RecordingCheck,
     excuse_of,
     failure_of,
     is_expected,
@@ -56,7 +56,7 @@ from zabcheck.zookeeper.conformance.gate import (
     of_rates,
     of_search,
 )
-from zabcheck.zookeeper.conformance.rates import Raised, Tally, drawn, measured, sights
+from zabcheck.zookeeper.conformance.rates import RaisedRate, Tally, drawn, measured, sights
 from zabcheck.zookeeper.model.switches import Release
 from zabcheck.zookeeper.report import bugs as reports
 from zabcheck.zookeeper.run.distribution import Distribution
@@ -151,7 +151,7 @@ def gate(
     named = None if release == NO_MODEL else release_named(release)
     distribution = found_distribution(java, home, classpath)
     model = None if release == NO_MODEL else named or _model_of(distribution)
-    expected = Expected(distribution.version, tuple(repaired), strict)
+    expected = Expectations(distribution.version, tuple(repaired), strict)
     gating = Gating(distribution, expected, model, out, seconds, simulated, tuple(expect or ()))
     gating.run(chosen, times, seed)
     return _tell(gating, junit, summary, format)
@@ -193,14 +193,14 @@ class Gating:
     def __init__(
         self,
         distribution: Distribution,
-        expected: Expected,
+        expected: Expectations,
         model: Release | None,
         out: Path,
         budget: float,
         simulated: bool = False,
         differences: Sequence[str] = (),
     ) -> None:
-        self.executed: list[Executed] = []
+        self.executed: list[Executions] = []
         self.outcomes: list[Outcome] = []
         self.interrupted = False
         self.expected = expected
@@ -217,7 +217,7 @@ class Gating:
         self._out = out
         self._start = monotonic()
         self._until = self._start + budget
-        self._compared: list[Compared] = []
+        self._compared: list[RecordingCheck] = []
         self._runs = self._packets = 0
 
     @property
@@ -253,7 +253,7 @@ class Gating:
     def _replay(self, bug: Bug, times: int, folder: Path) -> None:
         """Execute the schedule of a bug of the catalogue."""
         begun, schedule = monotonic(), bug.schedule()
-        executed = Executed(bug, self.expected.zookeeper)
+        executed = Executions(bug, self.expected.zookeeper)
         self.executed.append(executed)
         executed.cannot = not_executable(schedule, self._distribution)
         failures: list[str] = []
@@ -323,7 +323,7 @@ class Gating:
     def _search_by_rates(self, seed: int, folder: Path, say: Callable[[str], None], tally: Tally) -> None:
         """Draw faults for the rest of the budget, until servers show a fault more often than without the patch."""
         start, over = monotonic(), self._over
-        found: Raised | None = None
+        found: RaisedRate | None = None
         try:
             while found is None and not over and (not tally.runs or not self._over):
                 say(f"search, seed {seed}; {len(self.report.of('failed'))} failed")
@@ -359,7 +359,7 @@ class Gating:
         self._lacking = tuple(dict.fromkeys((*self._lacking, *lacking)))
         return schedule
 
-    def _explain(self, found: Raised, schedule: EnsembleSchedule, folder: Path) -> None:
+    def _explain(self, found: RaisedRate, schedule: EnsembleSchedule, folder: Path) -> None:
         """Keep a run that shows what the release shows less often, make it short, and execute that as processes."""
         begun, tried = monotonic(), self._execute(schedule, folder)
         failure = self._keep(f"seed-{schedule.seed}", tried)
@@ -406,7 +406,7 @@ class Gating:
         has_time = not self._simulated or failure is not None or self._comparing <= (begun - self._start) / 2
         if self.model is None or tried.schedule.properties or not has_time:
             return None
-        compared = Compared(name, conform(tried.judged.folder, self.model), (), excuse, failure is not None)
+        compared = RecordingCheck(name, conform(tried.judged.folder, self.model), (), excuse, failure is not None)
         self._comparing += monotonic() - begun
         if is_expected(compared, self._differences):
             compared = compared._replace(excuse=EXPECTED)

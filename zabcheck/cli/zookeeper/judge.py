@@ -20,7 +20,7 @@ from zabcheck.zookeeper.recording.folder import RecordingError
 from zabcheck.zookeeper.report import runs as reports
 from zabcheck.zookeeper.report.packets import render_packets
 from zabcheck.zookeeper.report.runs import EnsembleSummary
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 from zabcheck.zookeeper.verdict.judge import judge as judge_recording
 
 
@@ -54,9 +54,9 @@ def judge(
     return conclude(console, code, why, then)
 
 
-def _judged(folders: Sequence[Path], names: Sequence[str] | None) -> list[Judged]:
+def _judged(folders: Sequence[Path], names: Sequence[str] | None) -> list[RecordingVerdict]:
     """Judge all recordings in these folders. BadInput if they are not of one version and one number of servers."""
-    judged: list[Judged] = []
+    judged: list[RecordingVerdict] = []
     for folder in (each for above in folders for each in recordings_in(above)):
         with bad_input_for(RecordingError):
             judged.append(judge_recording(folder, names))
@@ -66,7 +66,7 @@ def _judged(folders: Sequence[Path], names: Sequence[str] | None) -> list[Judged
     return judged
 
 
-def _show(console: Console, judged: Judged) -> None:
+def _show(console: Console, judged: RecordingVerdict) -> None:
     """Print what is wrong in one recording."""
     if judged.violated or any(verdict.violation for verdict in judged.clients):
         print_path(console, str(judged.folder), style="bold")

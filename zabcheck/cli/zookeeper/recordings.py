@@ -24,7 +24,7 @@ from zabcheck.zookeeper.run.schedule import EnsembleSchedule, EnsembleScheduleEr
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.trace.observe import write_trace
 from zabcheck.zookeeper.verdict.clients import history_of, lines_of
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 SCHEDULE = "schedule.json"
 HISTORY = "history.jsonl"
@@ -44,7 +44,7 @@ def recordings_in(folder: Path) -> list[Path]:
     return found or [folder]  # reading it says what is wrong with it
 
 
-def schedule_of(judged: Judged) -> EnsembleSchedule | None:
+def schedule_of(judged: RecordingVerdict) -> EnsembleSchedule | None:
     """Return the schedule in the recording, None if it has none. BadInput if it is not a schedule."""
     if judged.schedule is None:
         return None
@@ -52,7 +52,7 @@ def schedule_of(judged: Judged) -> EnsembleSchedule | None:
         return schedules.converted(judged.schedule)
 
 
-def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> list[Path]:
+def keep(folder: Path, schedule: EnsembleSchedule | None, judged: RecordingVerdict) -> list[Path]:
     """Write the schedule, if it is known, the trace, and the history of sessions beside the recording."""
     saved = [] if schedule is None else [write(folder / SCHEDULE, schedules.encode(schedule))]
     saved.append(write_trace(judged.observation, folder))
@@ -63,7 +63,7 @@ def keep(folder: Path, schedule: EnsembleSchedule | None, judged: Judged) -> lis
     return saved
 
 
-def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Story, list[Path]]:
+def save_report(schedule: EnsembleSchedule | None, judged: RecordingVerdict) -> tuple[Story, list[Path]]:
     """Write the report of a run, with trace and schedule, beside its recording."""
     saved = keep(judged.folder, schedule, judged)
     story = story_of(judged)
@@ -75,7 +75,7 @@ def save_report(schedule: EnsembleSchedule | None, judged: Judged) -> tuple[Stor
     return story, saved
 
 
-def story_of(judged: Judged) -> Story:
+def story_of(judged: RecordingVerdict) -> Story:
     """Make the story of a run, for its report; servers are its processes."""
     observation = judged.observation
     placed = [(number, event) for number, event in enumerate(observation.events, start=2)]

@@ -11,7 +11,7 @@ from zabcheck.cli.output import interrupts
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 MEASURED = 5
 """Further executions of the shortest schedule, to count how often it shows the same."""
@@ -34,7 +34,7 @@ class Shortening:
     def __init__(
         self,
         schedule: EnsembleSchedule,
-        judged: Judged,
+        judged: RecordingVerdict,
         distribution: Distribution,
         properties: Sequence[str] | None,
         folder: Path,

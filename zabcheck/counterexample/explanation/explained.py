@@ -10,7 +10,7 @@ from zabcheck.invariants import Invariant, Violation
 Explains = Callable[[Violation, Facts], Iterator[str]]
 
 
-class Explained(NamedTuple):
+class Explanation(NamedTuple):
     """The explanation of a violation of `property`.
 
     `sentences` takes the violation and the facts of the trace, and yields one sentence after the other, each without
@@ -22,6 +22,6 @@ class Explained(NamedTuple):
     edges: Marks
 
 
-def explains(property_: type[Invariant], *, edges: Marks) -> Callable[[Explains], Explained]:
+def explains(property_: type[Invariant], *, edges: Marks) -> Callable[[Explains], Explanation]:
     """Declare that the decorated function explains violations of `property_`, and which `edges` break it."""
-    return lambda sentences: Explained(property_, sentences, edges)
+    return lambda sentences: Explanation(property_, sentences, edges)

@@ -11,7 +11,7 @@ process than at another.
 from collections.abc import Iterable, Iterator
 
 from zabcheck.counterexample.explanation import configurations, deliveries, end, primaries, protocol
-from zabcheck.counterexample.explanation.explained import Explained
+from zabcheck.counterexample.explanation.explained import Explanation
 from zabcheck.counterexample.explanation.facts import Facts
 from zabcheck.invariants import Event, Violation
 from zabcheck.invariants.quorums import MAJORITY
@@ -20,11 +20,11 @@ from zabcheck.text.words import cut, sentence
 LONGEST_SENTENCE = 240
 """The length in characters at which a sentence of a user's own property is cut."""
 
-EXPLAINED: dict[str, Explained] = {
+EXPLAINED: dict[str, Explanation] = {
     each.property.name: each
     for module in (deliveries, protocol, configurations, primaries, end)
     for each in vars(module).values()
-    if isinstance(each, Explained)
+    if isinstance(each, Explanation)
 }
 """The explanations that these modules declare with `explains`, by property."""
 

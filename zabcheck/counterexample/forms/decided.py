@@ -9,7 +9,7 @@ from zabcheck.text.words import name
 MARK = "D"
 
 
-class Decided(Struct, frozen=True):
+class DecisiveStep(Struct, frozen=True):
     """The step that decided, the process whose step it was, and the messages that it answers or sends."""
 
     step: int
@@ -22,7 +22,7 @@ class Decided(Struct, frozen=True):
     """The numbers of those messages."""
 
 
-def decided(story: Story) -> Decided | None:
+def decided(story: Story) -> DecisiveStep | None:
     """Return where the violation was decided; None if nothing is wrong, or no step of it is shown.
 
     That is the decisive step, where one was searched for and found. In a trace it is the first truncation that takes
@@ -33,7 +33,7 @@ def decided(story: Story) -> Decided | None:
     """
     if story.mismatch is not None:
         last, process = story.moments[-1], story.mismatch.process
-        return Decided(last.step, process, story.mismatch.summary, story.mismatch.label, _flights(story, last))
+        return DecisiveStep(last.step, process, story.mismatch.summary, story.mismatch.label, _flights(story, last))
     if story.violation is None:
         return _let_go(story) if story.worst else None
     lost = _lost(story)
@@ -48,15 +48,15 @@ def decided(story: Story) -> Decided | None:
     what = f"{who}{said}".strip() or "this step"
     if cut:
         what += f", and so cuts {lost[0]} off"
-    return Decided(moment.step, moment.process, what, label, _flights(story, moment))
+    return DecisiveStep(moment.step, moment.process, what, label, _flights(story, moment))
 
 
-def _let_go(story: Story) -> Decided | None:
+def _let_go(story: Story) -> DecisiveStep | None:
     """Return the step after which the last thread that was held goes on; None if none does."""
     rows = {moment.step: row for row, moment in enumerate(story.moments)}
     held = {each.until: each for each in story.threads if each.end == "goes on" and each.until is not None}
     step = max(held, key=rows.__getitem__, default=None)
-    return None if step is None else Decided(step, held[step].process, f"{held[step].label} goes on after it", "")
+    return None if step is None else DecisiveStep(step, held[step].process, f"{held[step].label} goes on after it", "")
 
 
 def _lost(story: Story) -> tuple[Txn, ...]:

@@ -19,7 +19,7 @@ from typing import TypeGuard
 from msgspec import Struct
 from msgspec.structs import replace
 
-from zabcheck.counterexample.forms.decided import MARK, Decided, decided
+from zabcheck.counterexample.forms.decided import MARK, DecisiveStep, decided
 from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
 from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
 from zabcheck.counterexample.forms.room import breadth
@@ -348,7 +348,7 @@ def processes_of(moment: Moment) -> tuple[int, ...]:
     return tuple(dict.fromkeys((*moved, *seen, *moment.changes)))
 
 
-def _bare_points(lanes: Lanes, moment: Moment, labels: Labels, decision: Decided | None) -> Iterator[Point]:
+def _bare_points(lanes: Lanes, moment: Moment, labels: Labels, decision: DecisiveStep | None) -> Iterator[Point]:
     """Yield a point, still without texts, for each process that took part in the step."""
     for process in processes_of(moment):
         if process <= lanes.processes:
@@ -362,7 +362,7 @@ def _bare_points(lanes: Lanes, moment: Moment, labels: Labels, decision: Decided
 def _with_texts(
     story: Story,
     labels: Labels,
-    decision: Decided | None,
+    decision: DecisiveStep | None,
     lanes: Lanes,
     lettering: Lettering,
     points: Sequence[Point],

@@ -23,7 +23,7 @@ REGEX = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 """The pattern of an event: the first line of a file for ShiViz. The second line is empty, as the file has one run."""
 
 
-class Stamped(Struct, frozen=True):
+class StampedEvent(Struct, frozen=True):
     """The event of `process` in `step`, with its vector clock after it: how many events of each process it knows."""
 
     step: int
@@ -44,7 +44,7 @@ def to_shiviz(story: Story, labels: Labels) -> str:
     return "\n".join(lines) + "\n"
 
 
-def stamped(story: Story) -> Iterator[Stamped]:
+def stamped(story: Story) -> Iterator[StampedEvent]:
     """Yield the events in the order of the run, with their clocks. O(events × processes + messages)."""
     sent: dict[int, list[Flight]] = {}
     received: dict[int, list[Flight]] = {}
@@ -66,7 +66,7 @@ def stamped(story: Story) -> Iterator[Stamped]:
                     clock = clock | {each: max(time, clock.get(each, 0)) for each, time in other.items()}
             clock = clock | {process: clock.get(process, 0) + 1}
             clocks[process] = clock
-            yield Stamped(moment.step, process, clock)
+            yield StampedEvent(moment.step, process, clock)
         carried.update({flight.number: clocks[flight.sender] for flight in left})
 
 

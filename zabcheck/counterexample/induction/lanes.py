@@ -163,7 +163,7 @@ class Lanes(Struct, frozen=True):
     rows: tuple[Row, ...]
 
 
-class Seen(Struct, frozen=True):
+class WitnessLine(Struct, frozen=True):
     """A line of the witness: a fact, or some that are all missing, in words, with their mark."""
 
     label: str
@@ -184,7 +184,7 @@ class Drawing(Struct, frozen=True):
     legend: tuple[str, ...]
     """The meanings of the signs."""
     lanes: tuple[Lanes, ...]
-    witness: tuple[Seen, ...]
+    witness: tuple[WitnessLine, ...]
 
 
 def drawing(found: Counterexample) -> Drawing:
@@ -245,7 +245,7 @@ def _legend(items: Sequence[Item]) -> Iterator[str]:
         yield "not …: missing"
 
 
-def _witness(found: Counterexample) -> Iterator[Seen]:
+def _witness(found: Counterexample) -> Iterator[WitnessLine]:
     """Yield the witness with marks W1, W2, …; what is so in no epoch at all is one line."""
     groups: dict[tuple[bool, str, tuple[Thing, ...]], list[Fact]] = {}
     for fact, is_so in found.witness:
@@ -258,7 +258,7 @@ def _witness(found: Counterexample) -> Iterator[Seen]:
             lines.append((words[0].replace(show(found.universe.epochs[0]), "any epoch"), tuple(facts), is_so))
         else:
             lines += [(said, (fact,), is_so) for said, fact in zip(words, facts, strict=True)]
-    yield from (Seen(f"W{number}", *line) for number, line in enumerate(lines, 1))
+    yield from (WitnessLine(f"W{number}", *line) for number, line in enumerate(lines, 1))
 
 
 # The state, in lanes.
@@ -267,7 +267,7 @@ def _witness(found: Counterexample) -> Iterator[Seen]:
 class _State:
     """The state before and after the step, and what the witness says of it."""
 
-    def __init__(self, found: Counterexample, witness: Sequence[Seen]) -> None:
+    def __init__(self, found: Counterexample, witness: Sequence[WitnessLine]) -> None:
         self.before: Facts = found.before
         self.after: Facts = found.after
         self.labels = {fact: each.label for each in witness for fact in each.facts}
@@ -330,7 +330,7 @@ def _processes(found: Counterexample, state: _State) -> Lanes:
     return Lanes("process", nodes, (*rows, *filter(_is_needed, told)))
 
 
-def _epochs(found: Counterexample, state: _State, witness: Sequence[Seen]) -> Lanes:
+def _epochs(found: Counterexample, state: _State, witness: Sequence[WitnessLine]) -> Lanes:
     """Draw a lane for each epoch in which something happened, or should have: its leader and its transactions."""
     facts = [*state.after, *(each.facts[0] for each in witness if len(each.facts) == 1)]
     used = {state.cells[name](*things)[0] for name, things in facts if (name, things) not in USUAL}

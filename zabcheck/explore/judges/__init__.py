@@ -9,6 +9,6 @@ them if some continuation could.
 
 from zabcheck.explore.judges.judge import MonitorJudge
 from zabcheck.explore.judges.lookup import monitored
-from zabcheck.explore.judges.monitored import Monitored, WentOn, judged_in_every_state, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, WentOn, judged_in_every_state, monitors
 
-__all__ = ["MonitorJudge", "Monitored", "WentOn", "judged_in_every_state", "monitored", "monitors"]
+__all__ = ["MonitorJudge", "MonitoredInvariant", "WentOn", "judged_in_every_state", "monitored", "monitors"]

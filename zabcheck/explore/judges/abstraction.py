@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Hashable, Sequence
 
-from zabcheck.explore.judges.monitored import Monitored, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, monitors
 from zabcheck.invariants.quorums import Configuration, Quorums
 from zabcheck.proof.abstraction import name_of
 from zabcheck.proof.compiled import World, of
@@ -10,7 +10,7 @@ from zabcheck.proof.monitors import Proof, Refinement
 from zabcheck.proof.relations import RELATIONS
 
 
-class _WithoutConfigurations(Monitored):
+class _WithoutConfigurations(MonitoredInvariant):
     """Judges no run in which the configuration changes: processes are renamed in states, and not in configurations."""
 
     def judges(self, quorums: Quorums) -> bool:

@@ -2,12 +2,12 @@
 
 from collections.abc import Hashable, Sequence
 
-from zabcheck.explore.judges.monitored import Monitored, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, monitors
 from zabcheck.invariants import Durability, FinalAgreement, SameState
 
 
 @monitors(SameState)
-class MonitoredSameState(Monitored, SameState):
+class MonitoredSameState(MonitoredInvariant, SameState):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
@@ -16,7 +16,7 @@ class MonitoredSameState(Monitored, SameState):
 
 
 @monitors(Durability)
-class MonitoredDurability(Monitored, Durability):
+class MonitoredDurability(MonitoredInvariant, Durability):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
@@ -25,7 +25,7 @@ class MonitoredDurability(Monitored, Durability):
 
 
 @monitors(FinalAgreement)
-class MonitoredFinalAgreement(Monitored, FinalAgreement):
+class MonitoredFinalAgreement(MonitoredInvariant, FinalAgreement):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:

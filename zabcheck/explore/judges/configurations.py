@@ -2,12 +2,12 @@
 
 from collections.abc import Hashable, Sequence
 
-from zabcheck.explore.judges.monitored import Monitored, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, monitors
 from zabcheck.invariants import OneChain
 
 
 @monitors(OneChain)
-class MonitoredOneChain(Monitored, OneChain):
+class MonitoredOneChain(MonitoredInvariant, OneChain):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:

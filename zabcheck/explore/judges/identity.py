@@ -2,9 +2,9 @@
 
 An exhaustive search meets the same state of a protocol after different traces, and may identify these if the
 properties need not distinguish them either. Every distinction multiplies its states, so an identity leaves out
-everything that no continuation can make matter. Each property knows what it still needs (`Monitored.remembers`); the
-needs of the record are here, as they depend on the properties that read it. Facts that only a witness shows are left
-out, and how often something was judged.
+everything that no continuation can make matter. Each property knows what it still needs
+(`MonitoredInvariant.remembers`); the needs of the record are here, as they depend on the properties that read it. Facts
+that only a witness shows are left out, and how often something was judged.
 
 Two judges agree if the same event is the first with which something is violated, and the same property is `named` for
 it. The order of the properties in the judge does not matter to that, except where several are named alike. Later

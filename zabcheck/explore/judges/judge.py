@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from zabcheck.explore.judges.lookup import monitored
-from zabcheck.explore.judges.monitored import Monitored, WentOn
+from zabcheck.explore.judges.monitored import MonitoredInvariant, WentOn
 from zabcheck.explore.judges.record import MonitorRecord
 from zabcheck.invariants import Broadcast, Event, Invariant, Judge
 from zabcheck.invariants.quorums import Quorums
@@ -20,7 +20,7 @@ class MonitorJudge(Judge):
     """
 
     record: MonitorRecord
-    invariants: list[Monitored]  # type: ignore[assignment]  # all of them are made from these kinds
+    invariants: list[MonitoredInvariant]  # type: ignore[assignment]  # all of them are made from these kinds
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class MonitorJudge(Judge):
         reads = any(kind.reads_sequences or kind.reads_broadcasts for kind in self._kinds)
         self._asks_who_goes_on = told_of_leaving and reads
         self._keeps_record = reads or any(map(_is_told_of_the_record, self._kinds))
-        self._has_leavers = any(kind.leave is not Monitored.leave for kind in self._kinds)
+        self._has_leavers = any(kind.leave is not MonitoredInvariant.leave for kind in self._kinds)
         super().__init__(self._kinds, "global", quorums)
         self.told_of_leaving = told_of_leaving
         for each in self.invariants:
@@ -58,7 +58,7 @@ class MonitorJudge(Judge):
         return not self._has_leavers and not self.record.may_go_on(process)
 
     def leave(self, process: int) -> None:
-        """Forget facts that mattered only as long as `process` went on in its iteration (`Monitored.leave`).
+        """Forget facts that mattered only as long as `process` went on in its iteration (`MonitoredInvariant.leave`).
 
         For a judge that is `told_of_leaving` each time. It raises `WentOn` if the process goes on all the same.
         """

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 
-from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, WentOn, monitors
 from zabcheck.invariants import (
     AckEpoch,
     Adopt,
@@ -21,7 +21,7 @@ from zabcheck.invariants.invariant_5 import Phase
 
 
 @monitors(Redelivery)
-class MonitoredRedelivery(Monitored, Redelivery):
+class MonitoredRedelivery(MonitoredInvariant, Redelivery):
     reads_sequences = False
     is_local = True
 
@@ -44,7 +44,7 @@ class MonitoredRedelivery(Monitored, Redelivery):
 
 
 @monitors(Invariant1)
-class MonitoredInvariant1(Monitored, Invariant1):
+class MonitoredInvariant1(MonitoredInvariant, Invariant1):
     reads_sequences = False
     is_local = True
 
@@ -54,7 +54,7 @@ class MonitoredInvariant1(Monitored, Invariant1):
 
 
 @monitors(Invariant2)
-class MonitoredInvariant2(Monitored, Invariant2):
+class MonitoredInvariant2(MonitoredInvariant, Invariant2):
     reads_sequences = False
     is_local = True
 
@@ -79,7 +79,7 @@ class MonitoredInvariant2(Monitored, Invariant2):
 
 
 @monitors(Invariant3)
-class MonitoredInvariant3(Monitored, Invariant3):
+class MonitoredInvariant3(MonitoredInvariant, Invariant3):
     reads_sequences = False
     is_local = True
 
@@ -89,7 +89,7 @@ class MonitoredInvariant3(Monitored, Invariant3):
 
 
 @monitors(Invariant4)
-class MonitoredInvariant4(Monitored, Invariant4):
+class MonitoredInvariant4(MonitoredInvariant, Invariant4):
     reads_sequences = False
     reads_broadcasts = True
     is_local = True
@@ -122,7 +122,7 @@ class MonitoredInvariant4(Monitored, Invariant4):
 
 
 @monitors(Invariant5)
-class MonitoredInvariant5(Monitored, Invariant5):
+class MonitoredInvariant5(MonitoredInvariant, Invariant5):
     reads_sequences = False
     reads_broadcasts = True
     is_local = True

@@ -16,17 +16,17 @@ from zabcheck.explore.judges.record import MonitorRecord
 from zabcheck.invariants import Event, Invariant
 
 Need = Literal["who delivered the whole path", "what each server broadcast"]
-"""Part of the record besides the transactions yet to be delivered: see `Monitored.needs`."""
+"""Part of the record besides the transactions yet to be delivered: see `MonitoredInvariant.needs`."""
 
 
 class WentOn(Exception):
     """A process went on with an iteration that it had left, or another one acted as the primary of its epoch.
 
-    So facts that were forgotten when it left (`Monitored.leave`) would have mattered.
+    So facts that were forgotten when it left (`MonitoredInvariant.leave`) would have mattered.
     """
 
 
-class Monitored(Invariant):
+class MonitoredInvariant(Invariant):
     """A property that knows which facts of a trace it still needs: by default all its attributes, and the record.
 
     A subclass is also a subclass of a property, which it `monitors`, and overrides the defaults.
@@ -65,12 +65,12 @@ class Monitored(Invariant):
     @classmethod
     def forgets_what_is_left(cls) -> bool:
         """Return True if it, or the record that it reads, needs fewer facts about a process that left its iteration."""
-        return cls.reads_sequences or cls.reads_broadcasts or cls.leave is not Monitored.leave
+        return cls.reads_sequences or cls.reads_broadcasts or cls.leave is not MonitoredInvariant.leave
 
     @classmethod
     def awaits_something(cls) -> bool:
         """Return True if it needs more facts until it is exercised, to know when it is."""
-        return cls.awaits is not Monitored.awaits
+        return cls.awaits is not MonitoredInvariant.awaits
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
         """Return the facts that the next verdicts depend on, besides the delivered sequences: see `identity`.
@@ -93,9 +93,9 @@ class Monitored(Invariant):
         """
 
 
-MONITORED: dict[type[Invariant], type[Monitored]] = {}
+MONITORED: dict[type[Invariant], type[MonitoredInvariant]] = {}
 """The class that a search keeps in place of each property."""
-M = TypeVar("M", bound=type[Monitored])
+M = TypeVar("M", bound=type[MonitoredInvariant])
 
 
 def monitors(kind: type[Invariant]) -> Callable[[M], M]:

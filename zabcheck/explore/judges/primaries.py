@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 
-from zabcheck.explore.judges.monitored import Monitored, WentOn, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, WentOn, monitors
 from zabcheck.invariants import Activation, Chain, Chosen, EpochUniqueness, Promise, ZxidAssignment, ZxidUniqueness
 from zabcheck.invariants.chain import reference
 from zabcheck.invariants.epoch_uniqueness import Claim
@@ -10,7 +10,7 @@ from zabcheck.invariants.record import Record, Sent
 
 
 @monitors(EpochUniqueness)
-class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
+class MonitoredEpochUniqueness(MonitoredInvariant, EpochUniqueness):
     """Epoch uniqueness; with `told_of_leaving`, leaving costs O(epochs), and so does a new primary."""
 
     reads_sequences = False
@@ -75,7 +75,7 @@ class MonitoredEpochUniqueness(Monitored, EpochUniqueness):
 
 
 @monitors(ZxidUniqueness)
-class MonitoredZxidUniqueness(Monitored, ZxidUniqueness):
+class MonitoredZxidUniqueness(MonitoredInvariant, ZxidUniqueness):
     reads_sequences = False
 
     def remembers(self, incarnations: Sequence[int]) -> Hashable:
@@ -84,7 +84,7 @@ class MonitoredZxidUniqueness(Monitored, ZxidUniqueness):
 
 
 @monitors(ZxidAssignment)
-class MonitoredZxidAssignment(Monitored, ZxidAssignment):
+class MonitoredZxidAssignment(MonitoredInvariant, ZxidAssignment):
     reads_sequences = False
 
     def __init__(self, record: Record, order: str) -> None:
@@ -118,7 +118,7 @@ class MonitoredZxidAssignment(Monitored, ZxidAssignment):
 
 
 @monitors(Chosen)
-class MonitoredChosen(Monitored, Chosen):
+class MonitoredChosen(MonitoredInvariant, Chosen):
     reads_sequences = False
     reads_broadcasts = True
 

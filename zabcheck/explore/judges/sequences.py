@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from types import new_class
 from typing import ClassVar
 
-from zabcheck.explore.judges.monitored import Monitored, Need, monitors
+from zabcheck.explore.judges.monitored import MonitoredInvariant, Need, monitors
 from zabcheck.invariants import (
     Agreement,
     Clock,
@@ -24,7 +24,7 @@ from zabcheck.invariants import (
 )
 
 
-class _OfSequences(Monitored):
+class _OfSequences(MonitoredInvariant):
     """A property that remembers nothing but the record."""
 
     needs: ClassVar[tuple[Need, ...] | None] = ()

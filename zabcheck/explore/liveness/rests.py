@@ -22,7 +22,7 @@ from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, Q
 from zabcheck.explore.liveness.undisturbed import LOOK, Kind, Trap
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
-from zabcheck.explore.states.checkpoint import Followed
+from zabcheck.explore.states.checkpoint import FollowUpPosition
 from zabcheck.explore.tables.renaming import renamed_choice
 from zabcheck.explore.tables.successors import Row
 from zabcheck.invariants import Judge, Local, Quiescent
@@ -55,7 +55,7 @@ class RestResult(NamedTuple):
     trap: Trap | None
 
 
-def find_undone(space: Space, on_progress: Callable[[Followed], None] | None = None) -> RestResult:
+def find_undone(space: Space, on_progress: Callable[[FollowUpPosition], None] | None = None) -> RestResult:
     """Leave the ensemble alone in every state of a search that broke nothing, until something is left undone.
 
     States come in the order of the search. It goes on from where `space.followed` is. `on_progress` is called with how

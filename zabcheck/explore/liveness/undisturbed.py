@@ -31,7 +31,7 @@ from zabcheck.explore.judges import MonitorJudge
 from zabcheck.explore.liveness.quorum_run import Ending, OutcomeTable, Places, QuorumRun
 from zabcheck.explore.runs import run_to
 from zabcheck.explore.space import Space
-from zabcheck.explore.states.checkpoint import Followed
+from zabcheck.explore.states.checkpoint import FollowUpPosition
 from zabcheck.explore.tables.components import NO_CONNECTION
 from zabcheck.explore.tables.successors import Row
 from zabcheck.invariants import Judge, Local, Recover, Stabilised
@@ -109,7 +109,7 @@ class StableQuorum:
         """
 
 
-def find_trap(space: Space, on_progress: Callable[[Followed], None] | None = None) -> UndisturbedResult:
+def find_trap(space: Space, on_progress: Callable[[FollowUpPosition], None] | None = None) -> UndisturbedResult:
     """Follow every Stabilise from every state of a search that broke nothing, until one is a trap.
 
     States come in the order of the search, so without reduction no run to a trap is shorter. It goes on from where

@@ -65,7 +65,7 @@ class Position(Struct, frozen=True):
 _Count = Annotated[int, Meta(ge=0)]
 
 
-class Followed(Struct, frozen=True):
+class FollowUpPosition(Struct, frozen=True):
     """The position of what follows a search whose states are all expanded.
 
     From `led` states undisturbed leaders were followed, in `alone` the ensemble was left alone. `checked` and
@@ -92,7 +92,7 @@ class Checkpoint(Struct):
     width: int
     portions: Iterable[Portion]
     sizes: dict[str, int]
-    followed: Followed
+    followed: FollowUpPosition
 
 
 class _Header(Struct):
@@ -101,7 +101,7 @@ class _Header(Struct):
     byteorder: str
     settings: dict[str, str]
     position: Position
-    followed: Followed
+    followed: FollowUpPosition
     sizes: dict[str, int]
     states: _Count
     width: _Count

@@ -136,7 +136,7 @@ def merged(one: SortedRun, other: SortedRun, folder: Path) -> SortedRun:
     return whole
 
 
-class Spilled(InArrays):
+class InFiles(InArrays):
     """The states of a search in files of `folder`. CannotSpill if these cannot be written.
 
     Takes over those of `states`, which cannot be used any more. At most `room` bytes of memory are used by states that

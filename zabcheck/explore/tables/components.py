@@ -84,7 +84,7 @@ class Link(NamedTuple):
         return c.broken or c.supersedes or c.follower_end is End.CLOSED or c.leader_end is End.CLOSED
 
 
-class Left(Local, frozen=True):
+class LeftIteration(Local, frozen=True):
     """The process has left its iteration. No trace has this event; it is for properties that need fewer facts then."""
 
 
@@ -125,9 +125,9 @@ _NO_PAIR = (NO_CONNECTION, NO_CONNECTION)
 class Components:
     """The tables of components of one search: `processes`, `links` and `events`, each by number.
 
-    With `tells_of_leaving` an event `Left` is added to those of a choice by which a process leaves its iteration.
-    StepRaised if a process cannot start; CannotTellApart, also later, if a protocol keeps values that have no equality;
-    EpochUnknown from `execute` if it does not tell epochs.
+    With `tells_of_leaving` an event `LeftIteration` is added to those of a choice by which a process leaves its
+    iteration. StepRaised if a process cannot start; CannotTellApart, also later, if a protocol keeps values that have
+    no equality; EpochUnknown from `execute` if it does not tell epochs.
     """
 
     def __init__(
@@ -241,9 +241,10 @@ class Components:
     def _with_leaving(self, process: LocalProcess, choice: AnyChoice, found: NextState) -> tuple[Event, ...]:
         """Return the events of a choice; with `tells_of_leaving`, also that the process has left its iteration.
 
-        A later event of an iteration that it has left, shown once its disk has it, is followed by another `Left`.
+        A later event of an iteration that it has left, shown once its disk has it, is followed by another
+        `LeftIteration`.
         """
-        left, was_in_one = Left(process.id, 0), process.following != NOBODY
+        left, was_in_one = LeftIteration(process.id, 0), process.following != NOBODY
         if self._tells_of_leaving and was_in_one and isinstance(choice, Elect):
             return (left, *found.events)  # it leaves before it does anything else
         is_told = self._tells_of_leaving and (was_in_one or found.events)

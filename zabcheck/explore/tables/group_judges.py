@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from zabcheck.explore.judges import Monitored, MonitorJudge, monitored
+from zabcheck.explore.judges import MonitoredInvariant, MonitorJudge, monitored
 from zabcheck.explore.judges.identity import identity, named
 from zabcheck.explore.tables.automata import Automaton, Watcher
-from zabcheck.explore.tables.components import Components, Left
+from zabcheck.explore.tables.components import Components, LeftIteration
 from zabcheck.explore.tables.digests import digest
 from zabcheck.explore.tables.renaming import Names
 from zabcheck.invariants import Broadcast, Crash, Event, Invariant, Local
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols.base import CannotTellApart
 
-Group = tuple[type[Monitored], ...]
+Group = tuple[type[MonitoredInvariant], ...]
 """Properties that one judge judges."""
 
 
@@ -35,14 +35,14 @@ def groups_of(properties: Sequence[type[Invariant]]) -> list[Group]:
     return [*([together] if together else []), *alone]
 
 
-class _Known(NamedTuple):
+class _KnownJudge(NamedTuple):
     """A judge, and the incarnation that each process is in."""
 
     judge: MonitorJudge
     incarnations: tuple[int, ...]
 
 
-_OF_BROADCASTS = frozenset((Broadcast, Crash, Left))
+_OF_BROADCASTS = frozenset((Broadcast, Crash, LeftIteration))
 """The kinds of event that show broadcasts, and the end of those of an epoch."""
 
 
@@ -66,7 +66,9 @@ class GroupJudge(Watcher):
         """The kinds of event that are looked at of all processes."""
         forgetful = told_of_leaving and any(kind.forgets_what_is_left() for kind in group)
         judge = MonitorJudge(group, quorums, told_of_leaving=forgetful, process=process)
-        super().__init__(components, frozenset(judge.looks_at) | ({Crash, Left} if forgetful else {Crash}), process)
+        super().__init__(
+            components, frozenset(judge.looks_at) | ({Crash, LeftIteration} if forgetful else {Crash}), process
+        )
         self.reads_sequences = any(each.reads_sequences for each in judge.invariants)
         self.broken: list[str | None] = [None]
         self.exercised = {kind.name: kind.name in exercised for kind in group}
@@ -75,7 +77,7 @@ class GroupJudge(Watcher):
         """The properties that had it in no level so far, this one included."""
         self._exercised_before = exercised
         """The names of properties of which nobody asks any more what will exercise them."""
-        self._known = [_Known(judge, (0,) * (quorums.size + 1))]
+        self._known = [_KnownJudge(judge, (0,) * (quorums.size + 1))]
         self._ids[None, self._identity(self._known[0])] = 0
         self._digests: dict[int, int] = {}
 
@@ -88,14 +90,14 @@ class GroupJudge(Watcher):
     def _is_own(self, event: Event) -> bool:
         return isinstance(event, Local) and event.process == self.process
 
-    def known(self, number: int) -> _Known:
+    def known(self, number: int) -> _KnownJudge:
         """Return the judge with this number, and the incarnations of the processes."""
         return self._known[number]
 
     def _observe(self, number: int, events: Sequence[Event]) -> int:
         judge, incarnations = self._known[number].judge, list(self._known[number].incarnations)
         last = events[-1]
-        if isinstance(last, Left) and self._stays(judge, last.process, events):
+        if isinstance(last, LeftIteration) and self._stays(judge, last.process, events):
             if len(events) == 1:
                 return number
             incarnations[last.process] += 1
@@ -106,7 +108,7 @@ class GroupJudge(Watcher):
                     raise CannotTellApart(
                         f"{event.txn} is broadcast twice, and the properties tell no runs apart by it"
                     )
-                if isinstance(event, Left):
+                if isinstance(event, LeftIteration):
                     judge.leave(event.process)
                 elif isinstance(event, Local):
                     incarnation = incarnations[event.process]
@@ -119,7 +121,7 @@ class GroupJudge(Watcher):
             self._never_exercised -= {each.name for each in judge.invariants if each.judged()}
         violated = [each.name for each in judge.invariants if each.violation() is not None]
         broken = named(judge, violated) if violated else None
-        after = _Known(judge, tuple(incarnations))
+        after = _KnownJudge(judge, tuple(incarnations))
         identity_ = (broken, None if broken else self._identity(after))
         known = self._ids.get(identity_)
         if known is None:
@@ -129,7 +131,7 @@ class GroupJudge(Watcher):
         return known
 
     def _stays(self, judge: MonitorJudge, process: int, events: Sequence[Event]) -> bool:
-        """Return True if these events, which end with `Left` of this process, leave the judge as it is.
+        """Return True if these events, which end with `LeftIteration` of this process, leave the judge as it is.
 
         That is so if it has nothing to forget of the process, which has shown nothing else, or has crashed, and no
         property looks at that. Then only the incarnation of the process may be another one.
@@ -148,7 +150,7 @@ class GroupJudge(Watcher):
             found = self._digests[number] = digest(self.broken[number] or self._identity(self._known[number]))
         return found
 
-    def _identity(self, known: _Known) -> Hashable:
+    def _identity(self, known: _KnownJudge) -> Hashable:
         return identity(known.judge, known.incarnations, self._exercised_before)
 
 

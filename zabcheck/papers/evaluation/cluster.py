@@ -75,7 +75,7 @@ class Cluster:
         sync = "atomic" if disk is None else "separate"
         settings = {"sync": sync, "histories": histories, "commits": commits, "dissemination": shape}
         switches = ZabSwitches(outstanding=outstanding, **settings)  # type: ignore[arg-type]  # literals
-        self.channels = _Timed(servers, self)
+        self.channels = _TimedChannels(servers, self)
         self.processes = Processes(protocol, quorums, switches, show, self.channels, None, network=False)
         for server in self.ids:
             if history:
@@ -218,7 +218,7 @@ class Cluster:
         self._look_at_disk(server)
 
 
-class _Timed(Channels):
+class _TimedChannels(Channels):
     """Connections on which messages take time."""
 
     __slots__ = ("cluster",)

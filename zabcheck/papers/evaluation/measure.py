@@ -53,7 +53,7 @@ class Stuck(Exception):
     """The protocol makes no progress: nothing is left to happen, and what was waited for did not happen."""
 
 
-class Judged:
+class VerdictCounts:
     """Collects what the properties say of all runs so far."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class Load:
 
 
 def throughput(
-    judged: Judged,
+    judged: VerdictCounts,
     servers: int,
     disk: Disk | None,
     costs: Costs,
@@ -172,7 +172,13 @@ def throughput(
 
 
 def bounded(
-    judged: Judged, servers: int, disk: Disk | None, costs: Costs, outstanding: int, name: str, protocol: Protocol = ZAB
+    judged: VerdictCounts,
+    servers: int,
+    disk: Disk | None,
+    costs: Costs,
+    outstanding: int,
+    name: str,
+    protocol: Protocol = ZAB,
 ) -> BoundRow:
     """Measure a leader with a bound of proposals: ten times as many operations, and at least `LEAST_COUNTED`."""
     operations = max(LEAST_COUNTED, 10 * outstanding)
@@ -189,7 +195,7 @@ def _used(cluster: Cluster) -> tuple[int, int, int]:
 
 
 def latency(
-    judged: Judged, servers: int, disk: Disk | None, costs: Costs, name: str, protocol: Protocol = ZAB
+    judged: VerdictCounts, servers: int, disk: Disk | None, costs: Costs, name: str, protocol: Protocol = ZAB
 ) -> LatencyRow:
     """Measure the latency of one operation at a time: for a client of the leader, and for one of the last follower.
 
@@ -221,14 +227,16 @@ def latency(
     return LatencyRow(servers, name, took[LEADER], took[servers])
 
 
-def broadcast(judged: Judged, servers: int, commits: str, costs: Costs, protocol: Protocol = ZAB) -> BroadcastRow:
+def broadcast(
+    judged: VerdictCounts, servers: int, commits: str, costs: Costs, protocol: Protocol = ZAB
+) -> BroadcastRow:
     """Measure a way to broadcast with a single operation, on the network only. Stuck if a server never delivers it."""
     messages, leader, last = _one_operation(judged, servers, costs, protocol, commits, "star")
     return BroadcastRow(WAYS[commits], servers, messages, leader, last)
 
 
 def relay(
-    judged: Judged,
+    judged: VerdictCounts,
     servers: int,
     shape: str,
     costs: Costs,
@@ -246,7 +254,7 @@ def relay(
 
 
 def _one_operation(
-    judged: Judged, servers: int, costs: Costs, protocol: Protocol, commits: str, shape: str
+    judged: VerdictCounts, servers: int, costs: Costs, protocol: Protocol, commits: str, shape: str
 ) -> tuple[int, int, int]:
     """Return the messages of a single operation, and the times until the leader, and the last server, delivers it."""
     judge = _judge(servers)
@@ -277,7 +285,7 @@ def _one_operation(
 
 
 def recovery(
-    judged: Judged,
+    judged: VerdictCounts,
     servers: int,
     history: int,
     histories: str,

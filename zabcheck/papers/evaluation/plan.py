@@ -21,7 +21,7 @@ from zabcheck.papers.evaluation.costs import (
 )
 from zabcheck.papers.evaluation.measure import (
     WAYS,
-    Judged,
+    VerdictCounts,
     bound_of,
     bounded,
     broadcast,
@@ -106,7 +106,7 @@ def evaluate(plan: Plan, on_run: Callable[[int], None], protocol: Protocol = ZAB
     Recovery is measured on disks with a write cache.
     """
     start = process_time()
-    judged = Judged()
+    judged = VerdictCounts()
     under_load: list[ThroughputRow] = []
     single: list[LatencyRow] = []
     recovered: list[RecoveryRow] = []

@@ -14,7 +14,7 @@ _MOST, _LAST = 12, 4
 """The most transactions of a text that are shown after its first, and how many of the last ones if there are more."""
 
 
-class Written(Struct, frozen=True):
+class HandWrittenTrace(Struct, frozen=True):
     """A trace written by hand, as a figure draws it: the events of its processes, in the order of time."""
 
     processes: int
@@ -79,7 +79,7 @@ class Scenario(Struct, frozen=True):
     title: str
     source: str
     shows: str
-    run: Schedule | Written
+    run: Schedule | HandWrittenTrace
     outcome: Outcome
     witness: tuple[Event, ...] = ()
 

@@ -6,7 +6,7 @@ choices of figure 3. After them come a step of section IV, the leader's quorum (
 """
 
 from zabcheck.invariants import Broadcast, Deliver, Event, Txn, Zxid
-from zabcheck.papers.scenarios.base import Outcome, Scenario, Written, scheduled
+from zabcheck.papers.scenarios.base import HandWrittenTrace, Outcome, Scenario, scheduled
 from zabcheck.protocols.switches import ZabSwitches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice
@@ -187,7 +187,7 @@ SCENARIOS = (
         "2, and is primary again in epoch 3, where it broadcasts ⟨v'',z''⟩. Causal order (definition III.1) would have "
         "z delivered before z'', as the same process broadcast both. Primary order does not: z is of another primary, "
         "whose change was lost with it, and z'' was made without it.",
-        Written(
+        HandWrittenTrace(
             2,
             (
                 Broadcast(1, 0, 1, Z),
@@ -211,7 +211,7 @@ SCENARIOS = (
         "⟨v,z⟩ and ⟨v',z'⟩ are causally independent: the primary of epoch 2 had not delivered z when it broadcast z'. "
         "Both are delivered all the same, and ⟨v'',z''⟩ after both. Causal order allows that. Primary order does not: "
         "z' is a change of a state that does not have z.",
-        Written(
+        HandWrittenTrace(
             3,
             (
                 Broadcast(1, 0, 1, Z),

@@ -11,14 +11,14 @@ from zabcheck.counterexample.story import Argument, Story, states_after
 from zabcheck.counterexample.traced import story_of_trace
 from zabcheck.invariants import Event, Header, check
 from zabcheck.invariants import trace as trace_format
-from zabcheck.papers.scenarios.base import Outcome, Scenario, Written
+from zabcheck.papers.scenarios.base import HandWrittenTrace, Outcome, Scenario
 from zabcheck.search.run import named_by, replay_on
 from zabcheck.simulation.schedule import Schedule
 
 Texts = Mapping[int, str]
 
 
-class Played(Struct, frozen=True):
+class PlayedScenario(Struct, frozen=True):
     """A scenario that was played.
 
     `unmet` names the parts of the outcome that did not come about, one sentence each; it is empty if all did.
@@ -38,10 +38,10 @@ class Played(Struct, frozen=True):
         return b"".join(trace_format.dump(self.events))
 
 
-def play(scenario: Scenario) -> Played:
+def play(scenario: Scenario) -> PlayedScenario:
     """Execute the scenario, or judge its trace, and compare the result with the outcome that it must have."""
     outcome = scenario.outcome
-    if isinstance(scenario.run, Written):
+    if isinstance(scenario.run, HandWrittenTrace):
         events, story = _judge(scenario.run, outcome)
         goals: tuple[str, ...] = ()
     else:
@@ -50,10 +50,10 @@ def play(scenario: Scenario) -> Played:
     histories = _histories(story)
     unmet = tuple(_unmet(scenario, story, goals, delivered, histories))
     story = replace(story, argument=Argument(scenario.title, scenario.source, scenario.shows))
-    return Played(scenario, story, events, goals, delivered, histories, unmet)
+    return PlayedScenario(scenario, story, events, goals, delivered, histories, unmet)
 
 
-def _judge(written: Written, outcome: Outcome) -> tuple[list[Event], Story]:
+def _judge(written: HandWrittenTrace, outcome: Outcome) -> tuple[list[Event], Story]:
     events = written.trace
     header = events[0]
     assert isinstance(header, Header)

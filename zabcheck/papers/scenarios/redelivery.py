@@ -4,7 +4,7 @@ LADIS 2008, 2: "multiple delivery of a transaction is fine as long as on restart
 """
 
 from zabcheck.invariants import Broadcast, Chain, Crash, Deliver, Event, Recover, Restore, State, Txn, Zxid
-from zabcheck.papers.scenarios.base import Outcome, Scenario, Written, scheduled
+from zabcheck.papers.scenarios.base import HandWrittenTrace, Outcome, Scenario, scheduled
 from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.application import NOTHING, Values
@@ -14,7 +14,7 @@ def _state(process: int, incarnation: int, length: int, state: Values) -> State:
     return State(process, incarnation, state.zxid, length, state.digest, str(state))
 
 
-def on_its_disk(*values: str) -> Written:
+def on_its_disk(*values: str) -> HandWrittenTrace:
     """Return a trace in which p1 broadcasts these values, p1 and p2 apply them, and p2 crashes and recovers.
 
     The database of p2 is on its disk, with all values in it. But p2 only knows that its snapshot has the first one, so
@@ -33,7 +33,7 @@ def on_its_disk(*values: str) -> Written:
         state = state.apply(txn)
         events.append(Deliver(2, 1, txn))
     events.append(_state(2, 1, len(txns), state))
-    return Written(2, tuple(events))
+    return HandWrittenTrace(2, tuple(events))
 
 
 SCENARIOS = (

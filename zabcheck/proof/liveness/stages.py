@@ -85,13 +85,13 @@ class Stage(Struct, frozen=True):
         if is_positive(self.waits(Iteration(), *self.terms)):
             return None
         text = f"What waits for step {self.step.number} goes on waiting until it is done."
-        return Kept(f"waiting for {self.step.name}", text, self.terms, self.waits)
+        return KeptClaim(f"waiting for {self.step.name}", text, self.terms, self.waits)
 
     @property
     def ends(self) -> Claim:
         """Return the claim that the step ends the stage."""
         text = f"After step {self.step.number} its stage is done."
-        return Ended("its stage is done", text, self.step.terms[: len(self.terms)], self.done)
+        return EndedClaim("its stage is done", text, self.step.terms[: len(self.terms)], self.done)
 
 
 def is_positive(formula: Formula, positive: bool = True) -> bool:
@@ -250,20 +250,20 @@ PROPERTIES = (somebody_waits_to_join, somebody_waits_to_accept, somebody_waits_t
 """The properties that have to follow besides: as long as something is left to be done, a stage waits."""
 
 
-class Kept(Claim, frozen=True):
+class KeptClaim(Claim, frozen=True):
     """A claim about a step: if its formula is true before, then also after. It need not be true in every state."""
 
     def goal(self, before: Relations, after: Relations) -> Formula:
         return ForAll(self.terms, self.says(before, *self.terms) >> self.says(after, *self.terms))
 
 
-@partial(claim, kind=Kept)
+@partial(claim, kind=KeptClaim)
 def nothing_comes_before(s: Iteration, t: Transaction, u: Transaction) -> Formula:
     """Nothing is added to the history of e' before what is in it, so finitely many stages are about what is up to t."""
     return s.history(t) & (u < t) & ~s.history(u)
 
 
-class Ended(Claim, frozen=True):
+class EndedClaim(Claim, frozen=True):
     """A claim about a step for its own terms: after it, its stage is done."""
 
     def goal(self, before: Relations, after: Relations) -> Formula:

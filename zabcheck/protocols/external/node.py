@@ -42,13 +42,13 @@ from zabcheck.protocols.external.wire import (
     Init,
     InitOk,
     Line,
+    ReportedState,
     ResetOk,
     RestoreFrom,
     RestoreOk,
     SnapshotOk,
     Sync,
     TakeSnapshotBody,
-    Told,
     answer_of,
     dump,
     event_of,
@@ -86,7 +86,7 @@ Journal = tuple[Any, bytes, list[bytes]] | None
 """The lines that a node was sent, with its answers: (the journal before, the line, the lines of the answer) or None."""
 
 
-class Saved(NamedTuple):
+class SavedState(NamedTuple):
     """The state of a node: `state` as the node wrote it, the same with the keys of all objects sorted, and `epoch`."""
 
     state: Raw
@@ -114,7 +114,7 @@ class Node:
         self.number = 0
         self.journal: Journal = None
         self.init: Init | None = None
-        self.saved: Saved | None = None
+        self.saved: SavedState | None = None
         self.failed = False
         self.running: Running | None = None
         self.twin: Twin | None = None
@@ -191,7 +191,7 @@ class Node:
 
     # Snapshots.
 
-    def snapshot(self) -> Saved:
+    def snapshot(self) -> SavedState:
         """Return what this node remembers. O(1) if it has not moved since it was asked last. `Outside` as in `tell`."""
         if self.saved is None:
             try:
@@ -202,10 +202,10 @@ class Node:
                 raise
         return self.saved
 
-    def saved_by(self, running: Running) -> Saved:
+    def saved_by(self, running: Running) -> SavedState:
         """Return what a process remembers that does the steps of this node."""
         told: SnapshotOk = self._ask(running, TakeSnapshotBody(), SnapshotOk)
-        return Saved(told.state, msgspec.json.encode(msgspec.json.decode(told.state), order="sorted"), told.epoch)
+        return SavedState(told.state, msgspec.json.encode(msgspec.json.decode(told.state), order="sorted"), told.epoch)
 
     def restore(self, running: Running) -> None:
         """Have a process remember what this node, which has a snapshot, remembers."""
@@ -270,7 +270,7 @@ class Node:
                 raise ValueError("expected `init_ok` to end the answer to `init`, and `done` any other")
             case Abandon():
                 effects.append(GiveUp(body.reason))
-            case Told():
+            case ReportedState():
                 self.variables = body.variables
             case Failure():
                 raise Failed(body.text)

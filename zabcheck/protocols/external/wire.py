@@ -169,7 +169,7 @@ class Abandon(Struct, frozen=True, tag="give_up", tag_field="type", forbid_unkno
     reason: str
 
 
-class Told(Struct, frozen=True, tag="state", tag_field="type", forbid_unknown_fields=True):
+class ReportedState(Struct, frozen=True, tag="state", tag_field="type", forbid_unknown_fields=True):
     """The variables of a node by name, for reports alone; an array is shown entry by entry."""
 
     variables: dict[str, Any]
@@ -182,7 +182,7 @@ class Failure(Struct, frozen=True, tag="error", tag_field="type", forbid_unknown
     code: int = 0
 
 
-Answer = InitOk | Done | ResetOk | SnapshotOk | RestoreOk | Abandon | Told | Failure
+Answer = InitOk | Done | ResetOk | SnapshotOk | RestoreOk | Abandon | ReportedState | Failure
 """The messages from a node to "zabcheck", besides events."""
 
 

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from zabcheck.invariants.quorums import MAJORITY
-from zabcheck.search.tally import Summary, Undelivered
+from zabcheck.search.tally import SilentFollowers, Summary
 from zabcheck.text.pen import titled
 from zabcheck.text.words import counted
 
@@ -80,7 +80,7 @@ def shows(kinds: Iterable[str]) -> str:
     return f"shows {', '.join(first)} or {last}" if first else f"shows {last}"
 
 
-def undelivered(found: Undelivered) -> str:
+def undelivered(found: SilentFollowers) -> str:
     """Return which followers never delivered anything, as text."""
     if found.processes:
         names = " and ".join(f"p{process}" for process in found.processes)

@@ -13,10 +13,10 @@ from zabcheck.zookeeper.recording.records import Chose
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.places import places_of
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 
-class Executed(Struct):
+class Executions(Struct):
     """Executions of a bug's schedule on ZooKeeper `zookeeper`, added up.
 
     `shown` of `times` showed the finding that the schedule was saved for. `wrong` has other faults, and in how many of
@@ -42,7 +42,7 @@ class Executed(Struct):
         """True if ZooKeeper's sources say that this version has the bug."""
         return self.bug.known.affects(self.zookeeper)
 
-    def add(self, shows: bool, judged: Judged, error: str) -> None:
+    def add(self, shows: bool, judged: RecordingVerdict, error: str) -> None:
         """Add an execution, with `shows` True if it showed the bug; `error` is a failure of the ensemble itself."""
         self.times += 1
         self.shown += shows

@@ -28,7 +28,7 @@ class _Change(NamedTuple):
     by: Exchanged
 
 
-class _Listed(NamedTuple):
+class _ChildList(NamedTuple):
     """The children of a node that was created as of `created`, as an answer shows them as of `until`.
 
     A list that `is_bare` came without a Stat, so `created` is that of the last create that is known.
@@ -43,7 +43,7 @@ class _Listed(NamedTuple):
     by: Exchanged
 
 
-class _Expected:
+class _ExpectedChildren:
     """The children that there have to be, since a list of them, or since the node was made."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
@@ -142,7 +142,7 @@ def cversions(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the cversion beside each list of children with the number of changes."""
     for path, made, is_settled, listed, changes in _families(exchange, tree):
         first = place = bisect_left(changes, listed[0].created, key=_ZXID)
-        expected = _Expected()
+        expected = _ExpectedChildren()
         for each in listed:
             while place < len(changes) and changes[place].zxid <= each.until:
                 expected.take(changes[place])
@@ -167,21 +167,21 @@ class _Family(NamedTuple):
     path: str
     made: Exchanged | None
     is_settled: bool
-    listed: list[_Listed]
+    listed: list[_ChildList]
     changes: list[_Change]
 
 
 def _families(exchange: Exchange, tree: Tree) -> Iterator[_Family]:
-    listed: dict[str, list[_Listed]] = defaultdict(list)
+    listed: dict[str, list[_ChildList]] = defaultdict(list)
     for path, result, by in _answers(exchange):
         if result.stat is not None:
             stat = result.stat
             until = max(by.zxid, stat.pzxid)
             if 0 < stat.czxid <= until:
                 names = result.children or ()
-                listed[path].append(_Listed(stat.czxid, until, stat.pzxid, names, stat.cversion, False, by))
+                listed[path].append(_ChildList(stat.czxid, until, stat.pzxid, names, stat.cversion, False, by))
         elif by.zxid:
-            listed[path].append(_Listed(0, by.zxid, 0, result.children or (), None, True, by))
+            listed[path].append(_ChildList(0, by.zxid, 0, result.children or (), None, True, by))
     below = _Below(exchange, listed)
     for path in sorted(listed.keys() - below.undecided):
         is_settled = path not in below.unsettled and tree.is_complete(path)
@@ -215,7 +215,7 @@ def _look_at_a_delete(
     path: str, made: tuple[int, Exchanged], operation: Exchanged, changes: list[_Change], found: Found
 ) -> None:
     """Look for a child at the time of a delete that was done, or for none if it was refused."""
-    expected = _Expected()
+    expected = _ExpectedChildren()
     first, last = (bisect_left(changes, zxid, key=_ZXID) for zxid in (made[0], operation.zxid + 1))
     for change in changes[first:last]:
         expected.take(change)
@@ -250,7 +250,7 @@ def _answers(exchange: Exchange) -> Iterator[tuple[str, Answer | Result, Exchang
                 yield path, result, operation
 
 
-def _dated(path: str, listed: Iterable[_Listed], below: _Below) -> Iterator[_Listed]:
+def _dated(path: str, listed: Iterable[_ChildList], below: _Below) -> Iterator[_ChildList]:
     """Yield the lists that a create of the node is known for: of a list without a Stat, the last one before it."""
     for each in listed:
         made = below.created(path, each.until) if each.is_bare else None
@@ -264,9 +264,9 @@ def _compare(family: _Family, found: Found) -> None:
     """Compare the lists of a node, in the order of zxids, with the changes of its children."""
     path, made, is_settled, listed, changes = family
     since = place = bisect_left(changes, listed[0].created, key=_ZXID)
-    before: _Listed | None = None
+    before: _ChildList | None = None
     version = 0
-    every, later = _Expected(), _Expected()
+    every, later = _ExpectedChildren(), _ExpectedChildren()
     for each in listed:
         while place < len(changes) and changes[place].zxid <= each.until:
             every.take(changes[place])
@@ -278,15 +278,15 @@ def _compare(family: _Family, found: Found) -> None:
         elif each.cversion is not None and place - since >= each.cversion - version:
             _tell(path, later, before, made, each, found)
         if each.cversion is not None:
-            before, since, later, version = each, place, _Expected(each.names), each.cversion
+            before, since, later, version = each, place, _ExpectedChildren(each.names), each.cversion
 
 
 def _tell(
     path: str,
-    expected: _Expected,
-    before: _Listed | None,
+    expected: _ExpectedChildren,
+    before: _ChildList | None,
     made: Exchanged | None,
-    listed: _Listed,
+    listed: _ChildList,
     found: Found,
 ) -> None:
     """Note the first child that is listed wrongly, or not at all, with its last change, or the list before."""

@@ -102,7 +102,7 @@ class Op(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Vanished(Struct, frozen=True, array_like=True, gc=False):
-    """A node of a session that was seen gone though nobody had deleted it (`lives.Gone`)."""
+    """A node of a session that was seen gone though nobody had deleted it (`lives.GoneNode`)."""
 
     zxid: int
     path: str
@@ -214,7 +214,7 @@ class OfNodes(Struct, frozen=True):
     """Watched nodes that may change, or below which one may, and nobody knows."""
 
 
-class Wanted(Struct, frozen=True):
+class SessionFacts(Struct, frozen=True):
     """The facts about all sessions that stages 3 and 4 need; written to the folder once.
 
     `watched` and `recursively` have the groups that watch a node, `told` the operations that `told` lines are about.
@@ -539,7 +539,7 @@ def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
 class _Share:
     """The records about the nodes of a share."""
 
-    def __init__(self, common: Common, share: int, wanted: Wanted) -> None:
+    def __init__(self, common: Common, share: int, wanted: SessionFacts) -> None:
         self.common = common
         self.files = Files(common.folder)
         self.ops = self.files.ops("ops", share)
@@ -555,7 +555,7 @@ class _Share:
         self.lives = self.made.with_others(each for each in wanted.lives if each.session in self.owners)
 
 
-def judge_nodes(common: Common, share: int, wanted: Wanted, names: Sequence[str]) -> OfNodes:
+def judge_nodes(common: Common, share: int, wanted: SessionFacts, names: Sequence[str]) -> OfNodes:
     """Judge the nodes of a share, and send on what sessions that watch them, and containers, need."""
     here = _Share(common, share, wanted)
     exchange, tree = here.made.exchange, here.tree
@@ -578,7 +578,7 @@ def judge_nodes(common: Common, share: int, wanted: Wanted, names: Sequence[str]
     return OfNodes(found, gone, sorted(above & wanted.watched.keys()))
 
 
-def _send_on(here: _Share, wanted: Wanted, by: str) -> None:
+def _send_on(here: _Share, wanted: SessionFacts, by: str) -> None:
     out, made = _Out(), {*wanted.made}
     nodes: dict[tuple[str, int], dict[int, InitialNode]] = defaultdict(dict)
 
@@ -604,11 +604,11 @@ def _send_on(here: _Share, wanted: Wanted, by: str) -> None:
 # Stage 4.
 
 
-def judge_ends(common: Common, share: int, wanted: Wanted, later: Later, names: Sequence[str]) -> list[FoundPart]:
+def judge_ends(common: Common, share: int, wanted: SessionFacts, later: Later, names: Sequence[str]) -> list[FoundPart]:
     """Judge the nodes of a share that end with their sessions, or that the service deletes."""
     here = _Share(common, share, wanted)
     gone = {
-        session: lives.Gone(each.zxid, each.path, here.made.made(each.created), here.made.made(each.by))
+        session: lives.GoneNode(each.zxid, each.path, here.made.made(each.created), here.made.made(each.by))
         for session, each in later.gone
         if session in here.owners
     }
@@ -853,7 +853,7 @@ def groups_of(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[in
     return [*groups.values()]
 
 
-def _wanted(parts: Sequence[OfSessions]) -> Wanted:
+def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
     watched: dict[str, list[int]] = defaultdict(list)
     recursively: dict[str, list[int]] = defaultdict(list)
     for group, part in enumerate(parts):
@@ -861,7 +861,7 @@ def _wanted(parts: Sequence[OfSessions]) -> Wanted:
             watched[path].append(group)
         for path in part.recursively:
             recursively[path].append(group)
-    return Wanted(
+    return SessionFacts(
         [each for part in parts for each in part.given_up],
         [each for part in parts for each in part.lives],
         [path for part in parts for path in part.made],

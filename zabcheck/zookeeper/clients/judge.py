@@ -54,11 +54,11 @@ def judge_columns(
 
     A history that breaks nothing takes a fraction of the time and memory of `judge`. HistoryError as for both.
     """
-    from zabcheck.zookeeper.clients.screen import Screened, Unusual
+    from zabcheck.zookeeper.clients.screen import ScreenedHistory, Unusual
 
     proof = _Proof(again)
     try:
-        screened = Screened(gather)
+        screened = ScreenedHistory(gather)
     except Unusual:
         return [proof.judged(each) for each in asked(proof.exchange.header, names)]
     judgements = []

@@ -64,7 +64,7 @@ def _may_be_deleted(deleted: Mapping[str, int], path: str, zxid: int) -> bool:
     return path in deleted and deleted[path] <= zxid
 
 
-class Gone(NamedTuple):
+class GoneNode(NamedTuple):
     """A node that was seen gone as of `zxid`, though nobody had deleted it."""
 
     zxid: int
@@ -73,7 +73,7 @@ class Gone(NamedTuple):
     by: Exchanged
 
 
-def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[Gone]:
+def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[GoneNode]:
     """Yield the nodes of a session that were seen gone though nobody deleted them."""
     for path, created in sorted(life.ephemerals.items()):
         if not tree.is_complete(path):
@@ -81,7 +81,7 @@ def _vanished(life: Life, tree: Tree, deleted: Mapping[str, int]) -> Iterator[Go
         gone = tree.absences(path).next(created.zxid)
         if gone is not None and not _may_be_deleted(deleted, path, gone.start):
             assert isinstance(gone.by, Exchanged)
-            yield Gone(gone.start, path, created, gone.by)
+            yield GoneNode(gone.start, path, created, gone.by)
 
 
 def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -89,14 +89,14 @@ def ephemeral_ends(exchange: Exchange, tree: Tree, found: Found) -> None:
     nodes_after_ends(exchange, tree, first_gone(exchange, tree), found)
 
 
-def first_gone(exchange: Exchange, tree: Tree) -> dict[str, Gone]:
+def first_gone(exchange: Exchange, tree: Tree) -> dict[str, GoneNode]:
     """Return for each session that was not closed the node that was seen gone as of the least zxid, if there is one."""
     deleted = _deleted(exchange)
     found = ((session, [*_vanished(life, tree, deleted)]) for session, life in lives_of(exchange).items())
     return {session: min(gone, key=_PLACE) for session, gone in found if gone}
 
 
-def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, Gone], found: Found) -> None:
+def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode], found: Found) -> None:
     """Look for nodes of sessions that were closed, or nodes of which were `gone`."""
     lives = lives_of(exchange)
     ends: dict[str, tuple[int, Exchanged]] = {}

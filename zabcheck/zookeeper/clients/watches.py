@@ -54,7 +54,7 @@ class Arm:
 
 
 @dataclass(slots=True)
-class Watched:
+class WatchFindings:
     """The findings on each of the promises here."""
 
     fires: Found = field(default_factory=Found)
@@ -68,7 +68,7 @@ class Watched:
 class _Stream:
     """The watches of one connection, while what it brought is looked at in order."""
 
-    def __init__(self, connection: Connection, tree: Tree, found: Watched) -> None:
+    def __init__(self, connection: Connection, tree: Tree, found: WatchFindings) -> None:
         self.connection = connection
         self.tree = tree
         self.found = found
@@ -355,9 +355,9 @@ def lists_of(request: Request) -> Iterator[tuple[Kind, tuple[str, ...]]]:
 
 
 @lru_cache(maxsize=1)
-def watched(exchange: Exchange, tree: Tree) -> Watched:
+def watched(exchange: Exchange, tree: Tree) -> WatchFindings:
     """Judge the watches of all connections. O((requests + events) · log changes), without recursive watches."""
-    found = Watched()
+    found = WatchFindings()
     for connection in exchange.connections.values():
         _Stream(connection, tree, found).judge()
     return found

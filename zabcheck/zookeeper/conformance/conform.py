@@ -76,7 +76,7 @@ class Conformance(Struct, frozen=True):
     before: Schedule | None = None
 
 
-class Broken(Struct, frozen=True):
+class BrokenProperties(Struct, frozen=True):
     """The properties broken by the run of the model that explains a recording, and the shortest run that was found.
 
     `minimal` breaks the first of the `properties` in the same version.
@@ -86,7 +86,7 @@ class Broken(Struct, frozen=True):
     minimal: Schedule
 
 
-def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -> Broken | None:
+def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -> BrokenProperties | None:
     """Return the properties that a run of the model breaks, minimised for at most `seconds` of CPU time; None if none.
 
     The properties are in the order of the verdicts, but those of `first` come first.
@@ -96,7 +96,7 @@ def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -
     broken = tuple(sorted(names, key=lambda name: name not in first))
     if not broken:
         return None
-    return Broken(broken, minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")))
+    return BrokenProperties(broken, minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")))
 
 
 def release_of(version: str) -> Release | None:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from zabcheck.gate.checks import GateReport, Outcome, Status
 from zabcheck.text.words import counted
 from zabcheck.zookeeper.bugs.catalogue import Bug
-from zabcheck.zookeeper.bugs.executed import Executed
+from zabcheck.zookeeper.bugs.executed import Executions
 from zabcheck.zookeeper.conformance.conform import Conformance, in_lines
-from zabcheck.zookeeper.conformance.rates import Raised, Tally
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.conformance.rates import RaisedRate, Tally
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 from zabcheck.zookeeper.verdict.known_issues import KnownIssue
 
 CATALOGUE = "catalogue"
@@ -32,7 +32,7 @@ class PatchReport(GateReport, frozen=True):
         return f"{executions}, {counted(self.steps, 'packet', 'packets')}, {self.seconds:.0f} seconds"
 
 
-class Expected(NamedTuple):
+class Expectations(NamedTuple):
     """The expectations of the patched servers, which claim to be of version `zookeeper`.
 
     `repairs` are the bugs that the patch is to repair. `strict`: a bug that the version has is a failure, too.
@@ -47,13 +47,13 @@ class Expected(NamedTuple):
         repaired = any(issue == bug.known for bug in self.repairs)
         return issue.affects(self.zookeeper) and not repaired and not self.strict
 
-    def unexplained(self, judged: Judged) -> list[str]:
+    def unexplained(self, judged: RecordingVerdict) -> list[str]:
         """Return the names of a run's faults, unless the run looks like issues that are tolerated, and no other."""
         issues = [match.issue for match in judged.known]
         return [] if issues and all(map(self.tolerates, issues)) else judged.wrong
 
 
-def failure_of(bug: Bug, shows: bool, judged: Judged, expected: Expected) -> str:
+def failure_of(bug: Bug, shows: bool, judged: RecordingVerdict, expected: Expectations) -> str:
     """Return the reason why one execution of a bug's schedule fails the gate, or ""."""
     if not shows:
         unexplained = [] if expected.tolerates(bug.known) else expected.unexplained(judged)
@@ -66,8 +66,8 @@ def failure_of(bug: Bug, shows: bool, judged: Judged, expected: Expected) -> str
 
 
 def of_bug(
-    executed: Executed,
-    expected: Expected,
+    executed: Executions,
+    expected: Expectations,
     failures: Sequence[str] = (),
     over: str = "",
     detail: str = "",
@@ -100,7 +100,7 @@ def of_bug(
     return Outcome(CATALOGUE, name, "passed", message)
 
 
-def of_raised(raised: Raised, detail: str, files: Sequence[str]) -> Outcome:
+def of_raised(raised: RaisedRate, detail: str, files: Sequence[str]) -> Outcome:
     """Return the outcome for what the patched servers show more often than the release."""
     return Outcome(SEARCH, raised.mark, "failed", raised.sentence(), detail, files=tuple(files))
 
@@ -141,7 +141,7 @@ def of_search(runs: int, known: int, failed: int, error: str, over: str, lacking
     return Outcome(SEARCH, "drawn runs", status, message)
 
 
-class Compared(NamedTuple):
+class RecordingCheck(NamedTuple):
     """The verdict on the recording `name`; `excuse` is a reason why it need not be a run of the model, or "".
 
     `broken`: something is wrong in that run, and it is the patch's doing.
@@ -165,7 +165,7 @@ class Compared(NamedTuple):
         return f"server {first.server}, {first.source}: {first.what}"
 
 
-def excuse_of(bug: Bug, shows: bool, expected: Expected) -> str:
+def excuse_of(bug: Bug, shows: bool, expected: Expectations) -> str:
     """Return the reason why the recording of a bug's schedule need not be a run of the model, or ""."""
     return "the model has that bug" if bug in expected.repairs and not shows else ""
 
@@ -174,13 +174,13 @@ EXPECTED = "--expect"
 """The excuse of a difference that the user has named."""
 
 
-def is_expected(compared: Compared, named: Sequence[str]) -> bool:
+def is_expected(compared: RecordingCheck, named: Sequence[str]) -> bool:
     """Return True if each difference of a recording has one of these in its text."""
     places = [f"{each.source}: {each.what}" for each in compared.conformance.differences]
     return bool(places) and all(any(name in place for name in named) for place in places)
 
 
-def of_conformance(compared: Sequence[Compared], model: str) -> list[Outcome]:
+def of_conformance(compared: Sequence[RecordingCheck], model: str) -> list[Outcome]:
     """Return an outcome for each recording that is no run of the model, and one for all of them.
 
     A difference is a failure only if something is wrong in that run; else the patch may mean it, and that is left open.

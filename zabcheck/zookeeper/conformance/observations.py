@@ -116,7 +116,7 @@ class Ends(Observation, frozen=True):
     snapshots: tuple[Zxid, ...] | None = None
 
 
-class Inbound(Struct, frozen=True):
+class InboundPacket(Struct, frozen=True):
     """A packet for the server that can be read from `time` on."""
 
     time: int
@@ -124,7 +124,7 @@ class Inbound(Struct, frozen=True):
     key: Key
 
 
-class Told(Struct, frozen=True):
+class LoggedTransaction(Struct, frozen=True):
     """A transaction that a line of the log names, and the beginning of the line's millisecond."""
 
     time: int
@@ -136,7 +136,7 @@ class Connection(Struct):
 
     peer: int
     opened: int
-    inbound: list[Inbound]
+    inbound: list[InboundPacket]
     outbound: list[tuple[Sent, Key]]
     acks: dict[Zxid, int]
     """The place of each transaction's ACK among the packets passed on."""
@@ -150,8 +150,8 @@ class ServerRecord(Struct):
     server: int
     observations: list[Observation]
     connections: list[Connection]
-    proposed: list[list[Told]]
-    applied: list[list[Told]]
+    proposed: list[list[LoggedTransaction]]
+    applied: list[list[LoggedTransaction]]
 
 
 def in_words(observation: Observation, connections: Sequence[Connection]) -> str:
@@ -285,7 +285,7 @@ def _take_packets(
             elif packet.kind == "TRUNC":
                 connection.truncs.append(len(connection.inbound))
             time = max(packet.time, moment.time - HANDED_OVER)
-            connection.inbound.append(Inbound(time, packet, key))
+            connection.inbound.append(InboundPacket(time, packet, key))
 
 
 def _sends(
@@ -306,8 +306,8 @@ def _sends(
 
 def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecording) -> list[Observation]:
     observed: list[Observation] = []
-    proposed: list[Told] = []
-    applied: list[Told] = []
+    proposed: list[LoggedTransaction] = []
+    applied: list[LoggedTransaction] = []
     left, before = 0, ""
     file, names = incarnation.log.file, recording.names
     for line in incarnation.log.lines:
@@ -321,19 +321,21 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
             case Election():
                 observed.append(Votes(by, source, Zxid.unpack(line.zxid)))
             case Proposing():
-                proposed.append(Told(line.time, names.txn(line)))
+                proposed.append(LoggedTransaction(line.time, names.txn(line)))
                 observed.append(Proposes(by, source, len(proposed), proposed[-1].txn))
             case Delivering():
                 if applied:  # the thread goes on to the next one when it has done with this one
                     observed.append(Applies(by, before, len(applied), applied[-1].txn))
-                applied.append(Told(line.time, names.txn(line)))
+                applied.append(LoggedTransaction(line.time, names.txn(line)))
                 before = source
     found.proposed.append(proposed)
     found.applied.append(applied)
     return observed + list(_answers(incarnation, applied, recording))
 
 
-def _answers(incarnation: Incarnation, applied: Sequence[Told], recording: SortedRecording) -> Iterator[Observation]:
+def _answers(
+    incarnation: Incarnation, applied: Sequence[LoggedTransaction], recording: SortedRecording
+) -> Iterator[Observation]:
     counts: dict[Zxid, int] = {}
     for count, told in enumerate(applied, 1):
         counts.setdefault(told.txn.zxid, count)
@@ -350,7 +352,7 @@ def _answers(incarnation: Incarnation, applied: Sequence[Told], recording: Sorte
                     yield _read(record, applied, recording)
 
 
-def _read(record: Read, applied: Sequence[Told], recording: SortedRecording) -> Reads:
+def _read(record: Read, applied: Sequence[LoggedTransaction], recording: SortedRecording) -> Reads:
     names = recording.names
     found = (names.find(Zxid.unpack(zxid), path) for path, zxid in record.nodes)
     there = frozenset(txn for txn in found if txn is not None)

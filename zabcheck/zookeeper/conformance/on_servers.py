@@ -104,7 +104,7 @@ def _simulator(schedule: Schedule, show: Callable[[Event], None]) -> Simulator:
     return Simulator(ZOOKEEPER, schedule.processes, show, quorums=quorums, switches=schedule.switches)
 
 
-class Shown:
+class ExitWatcher:
     """Called with the events of a run: remembers the servers that ended by themselves."""
 
     def __init__(self) -> None:
@@ -121,7 +121,7 @@ class _Translator:
     def __init__(self, schedule: Schedule, executed: tuple[Choice, ...]) -> None:
         self._schedule = schedule
         self._executed = executed
-        self._shown = Shown()
+        self._shown = ExitWatcher()
         self._run = _simulator(schedule, self._shown)
         self._done: list[Done] = []
         self._sources: list[int] = []

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from zabcheck.zookeeper.run.draw import draw
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, JvmProperty
 from zabcheck.zookeeper.run.tuning import BY_SNAPSHOT, FOR_A_PATCH
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 from zabcheck.zookeeper.verdict.known_issues import ISSUES
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Rates(Struct, frozen=True):
     marks: dict[str, int]
 
 
-class Raised(NamedTuple):
+class RaisedRate(NamedTuple):
     """A mark that is more frequent than in the release: in `shown` of `runs`, and there in `before` of `of` runs.
 
     `name` is that of the fault, or all issues of the known bug.
@@ -78,7 +78,7 @@ def drawn(seed: int) -> EnsembleSchedule:
     return draw(seed, SERVERS, threads=seed % 2 == 0, tuning=FOR_A_PATCH)
 
 
-def marks_of(judged: Judged) -> list[str]:
+def marks_of(judged: RecordingVerdict) -> list[str]:
     """Return what is counted of a run: each fault, once more if it looks like no known bug, and the bugs it looks like.
 
     Does not depend on what is expected of a patch.
@@ -95,7 +95,7 @@ def measured() -> Mapping[str, Rates]:
     return msgspec.json.decode(FILE.read_bytes(), type=dict[str, Rates])
 
 
-def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[Raised]:
+def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[RaisedRate]:
     """Yield the marks that are more frequent in these runs than before, the least likely by chance first.
 
     Of equal ones the first of `marks` comes first: faults are counted with the severest first.
@@ -109,7 +109,7 @@ def raised(marks: Mapping[str, int], runs: int, before: Rates) -> Iterator[Raise
         if shown * before.runs > MORE * known * runs:
             probability = by_chance(shown, runs, known, before.runs)
             if probability < UNLIKELY:
-                found.append(Raised(mark, names.get(mark, mark), shown, runs, known, before.runs, probability))
+                found.append(RaisedRate(mark, names.get(mark, mark), shown, runs, known, before.runs, probability))
     yield from sorted(found, key=lambda each: each.probability)
 
 
@@ -191,7 +191,7 @@ class Tally:
                 return shown / self.runs
         return 1.0
 
-    def look(self, last: bool = False) -> Raised | None:
+    def look(self, last: bool = False) -> RaisedRate | None:
         """Return what is the least likely by chance, if it is time to look, or this is the `last` time."""
         if self.runs < self._next_look and not last:
             return None

@@ -8,11 +8,11 @@ from zabcheck.zookeeper.model.database import Snapshot
 from zabcheck.zookeeper.model.server import Phase, Server
 
 
-class Refused(Exception):
+class RuledOut(Exception):
     """The recording rules this move out; the message is the reason, as a sentence."""
 
 
-class Halted(Refused):
+class Halted(RuledOut):
     """The server would end itself, which is another matter only when it is started."""
 
 
@@ -46,7 +46,7 @@ def compare_log(attempt: Attempt, disk: tuple[Txn, ...], appended: int) -> None:
         log = attempt.server.log = log[:-1]
     first = len(log) - 1 if appended == 1 else 0
     if log[first : len(disk)] != disk[first : len(log)]:
-        raise Refused(f"{condition(attempt)}{other_log(log, len(log), disk)}")
+        raise RuledOut(f"{condition(attempt)}{other_log(log, len(log), disk)}")
 
 
 def compare_disk(server: Server, synced: int, disk: Ends) -> None:
@@ -54,12 +54,12 @@ def compare_disk(server: Server, synced: int, disk: Ends) -> None:
     if disk.log is None:
         return
     if (disk.accepted_epoch, disk.current_epoch) != (server.accepted_epoch, server.current_epoch):
-        raise Refused(
+        raise RuledOut(
             f"acceptedEpoch and currentEpoch would be {server.accepted_epoch} and {server.current_epoch}, "
             f"and its disk has {disk.accepted_epoch} and {disk.current_epoch}"
         )
     if not synced <= len(disk.log) <= len(server.log) or server.log[: len(disk.log)] != disk.log:
-        raise Refused(other_log(server.log, synced, disk.log))
+        raise RuledOut(other_log(server.log, synced, disk.log))
 
 
 def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
@@ -71,11 +71,11 @@ def on_disk(server: Server, disk: tuple[Zxid, ...]) -> tuple[Snapshot, ...]:
     certain = server.snapshots[:-1] if beginning else server.snapshots
     missing = [each.label for each in certain if each.label not in disk]
     if missing:
-        raise Refused(f"its disk would have the snapshot {missing[0]}, and does not have it")
+        raise RuledOut(f"its disk would have the snapshot {missing[0]}, and does not have it")
     labels = [each.label for each in server.snapshots]
     others = [label for label in disk if label not in labels]
     if others:
-        raise Refused(f"its disk would not have the snapshot {others[0]}, and has it")
+        raise RuledOut(f"its disk would not have the snapshot {others[0]}, and has it")
     return tuple(each for each in server.snapshots if each.label in disk)
 
 

@@ -14,7 +14,7 @@ from zabcheck.zookeeper.conformance.attempt import Attempt
 from zabcheck.zookeeper.conformance.costs import NEAR
 from zabcheck.zookeeper.conformance.moves import Move, Moves
 from zabcheck.zookeeper.conformance.observations import Observation
-from zabcheck.zookeeper.conformance.refusals import Refused, WaitsForTree
+from zabcheck.zookeeper.conformance.refusals import RuledOut, WaitsForTree
 
 MOST_STATES = 20_000
 """The number of states of one server after which the search gives up."""
@@ -53,7 +53,7 @@ class ServerSearch:
         self.refused_start = ""
         try:
             self._add(moves.first(), 0)
-        except Refused as refused:
+        except RuledOut as refused:
             self.refused_start = str(refused)
 
     @property
@@ -102,7 +102,7 @@ class ServerSearch:
     def _take(self, attempt: Attempt, move: Move, cost: int) -> None:
         try:
             self._add(move(), cost)
-        except Refused as refused:
+        except RuledOut as refused:
             guards = self._guards.setdefault(attempt.at, {})
             if len(guards) < MOST_GUARDS:
                 guards[str(refused)] = None

@@ -18,7 +18,7 @@ from zabcheck.zookeeper.conformance.observations import Ends, Leads, Leaves, Obs
 from zabcheck.zookeeper.conformance.packets import in_words, key_of_message, message_of
 from zabcheck.zookeeper.conformance.refusals import (
     Halted,
-    Refused,
+    RuledOut,
     WaitsForTree,
     compare_disk,
     compare_log,
@@ -92,11 +92,11 @@ class Steps:
             txn = attempt.server.to_apply[0]
             told = self.record.applied[attempt.incarnation]
             if attempt.applied == len(told):
-                raise Refused(f"it would apply {txn}, and its log has no further transaction that it applies")
+                raise RuledOut(f"it would apply {txn}, and its log has no further transaction that it applies")
             if told[attempt.applied].txn != txn:
-                raise Refused(f"it would apply {txn}, and by its log the next one is {told[attempt.applied].txn}")
+                raise RuledOut(f"it would apply {txn}, and by its log the next one is {told[attempt.applied].txn}")
             if told[attempt.applied].time > goal.time:
-                raise Refused(f"it would apply {txn} before its log says so")
+                raise RuledOut(f"it would apply {txn} before its log says so")
             new.applied += 1
         self._take(new, self.record.server, base.Run(thread))
         return new
@@ -109,7 +109,7 @@ class Steps:
         self._take(new, self.record.server, base.Request(txn.value))
         if not new.server.outstanding or new.server.outstanding[-1].txn != txn:
             made = new.server.outstanding[-1].txn if new.server.outstanding else "nothing"
-            raise Refused(f"it would broadcast {made}, and by its log it broadcasts {txn}")
+            raise RuledOut(f"it would broadcast {made}, and by its log it broadcasts {txn}")
         return new
 
     def follow(self, attempt: Attempt, goal: Sends) -> Attempt:
@@ -216,7 +216,7 @@ class Steps:
         packet, key = outbound[at]
         sends = key_of_message(message)
         if sends != key:
-            raise Refused(
+            raise RuledOut(
                 f"{condition(attempt)}it would send {in_words(sends)} to server {to}, "
                 f"and it sent {in_words(key)} (packet {packet.packet})"
             )

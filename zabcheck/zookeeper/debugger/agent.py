@@ -11,7 +11,16 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 
-from zabcheck.zookeeper.debugger.jdwp import Content, Conversation, Event, ProtocolError, Reply, Sizes, Told, events_in
+from zabcheck.zookeeper.debugger.jdwp import (
+    Content,
+    Conversation,
+    Event,
+    ProtocolError,
+    RawEvents,
+    Reply,
+    Sizes,
+    events_in,
+)
 
 HOST = "127.0.0.1"
 PATIENCE = 60.0
@@ -50,7 +59,7 @@ class Agent:
         self._connection = Conversation()
         self._lock = Lock()
         self._replies: dict[int, SimpleQueue[Reply | None]] = {}
-        self._told: SimpleQueue[Told | None] = SimpleQueue()
+        self._told: SimpleQueue[RawEvents | None] = SimpleQueue()
         self._gone = False
         self._why = "the connection to the debug agent has ended"
         self.sizes = Sizes()
@@ -110,7 +119,7 @@ class Agent:
         try:
             while data := self._socket.recv(1 << 16):
                 for each in self._connection.receive(data):
-                    if isinstance(each, Told):
+                    if isinstance(each, RawEvents):
                         self._told.put(each)
                     elif came := self._replies.get(each.number):
                         came.put(each)

@@ -55,7 +55,7 @@ class Reply(NamedTuple):
         return _NAMES.get(self.error, f"error {self.error}")
 
 
-class Told(NamedTuple):
+class RawEvents(NamedTuple):
     """Events that came from the agent, not decoded: decoding needs the sizes of ids."""
 
     data: bytes
@@ -111,7 +111,7 @@ class Conversation:
         self._number += 1
         return self._number, _HEADER.pack(_HEADER.size + len(data), self._number, 0, *command) + data
 
-    def receive(self, data: bytes) -> list[Reply | Told]:
+    def receive(self, data: bytes) -> list[Reply | RawEvents]:
         """Take bytes from the agent; return all that are complete now. Raises ProtocolError if it is no agent."""
         self._received += data
         if not self._greeted:
@@ -121,7 +121,7 @@ class Conversation:
                 return []
             self._received = self._received[len(HANDSHAKE) :]
             self._greeted = True
-        whole: list[Reply | Told] = []
+        whole: list[Reply | RawEvents] = []
         while len(self._received) >= _HEADER.size:
             length, number, flags, first, second = _HEADER.unpack_from(self._received)
             if not _HEADER.size <= length <= LONGEST:
@@ -133,7 +133,7 @@ class Conversation:
             if flags & _REPLY:
                 whole.append(Reply(number, first << 8 | second, content))
             elif (first, second) == _COMPOSITE:
-                whole.append(Told(content))
+                whole.append(RawEvents(content))
         return whole
 
 
@@ -196,7 +196,7 @@ def packed_text(text: str) -> bytes:
     return packed(len(data)) + data
 
 
-def events_in(told: Told, sizes: Sizes) -> list[Event]:
+def events_in(told: RawEvents, sizes: Sizes) -> list[Event]:
     """Decode events. Raises ProtocolError if they are cut off, or of a kind that was not requested."""
     reader = Content(told.data, sizes)
     reader.number(1)  # what stands still

@@ -25,7 +25,7 @@ _ENDED, _WAITS_FOR_MONITOR = 0, 3
 _SINGLE_THREADED = 1
 
 
-class Blocked(NamedTuple):
+class BlockedThread(NamedTuple):
     """A thread that wants a monitor which another one has; `owner` is the other one's name, or empty."""
 
     thread: str
@@ -82,7 +82,7 @@ class Jvm:
         finally:
             self.resume(thread)
 
-    def blocked(self) -> list[Blocked]:
+    def blocked(self) -> list[BlockedThread]:
         """Return the threads that want a monitor which another thread has. Everything stands still meanwhile."""
         self._agent.ask(_SUSPEND_VM)
         try:
@@ -238,11 +238,11 @@ class Jvm:
         class_name = self._classes[location.class_id].rpartition("/")[2]
         return f"{class_name}.{self._methods[location.class_id].get(location.method, '?')}"
 
-    def _wants(self, thread: int) -> Blocked:
+    def _wants(self, thread: int) -> BlockedThread:
         """Return a thread that wants a monitor, with the monitor's owner. Everything has to stand still."""
         monitor: Content = self._agent.ask(_CONTENDED, self.packed_id(thread))
         owner = self._agent.ask(_MONITOR, self.packed_id(int(monitor.value()))).object()
-        return Blocked(self.name(thread), self.name(owner) if owner else "")
+        return BlockedThread(self.name(thread), self.name(owner) if owner else "")
 
     def _status(self, thread: int) -> int:
         return self._agent.ask(_STATUS, self.packed_id(thread)).number()

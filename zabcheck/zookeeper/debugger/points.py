@@ -26,7 +26,7 @@ class Place(NamedTuple):
     line: int
 
 
-class Found(NamedTuple):
+class PlacesOfPoint(NamedTuple):
     """Every place of a point in the code; none if the code lacks it, and then `missing` is the part that it lacks."""
 
     point: Point
@@ -43,7 +43,7 @@ def named(name: str) -> Point:
         raise PointError(f"no point `{name}`; {there}") from None
 
 
-def find(point: Point, classes: ClassPath) -> Found:
+def find(point: Point, classes: ClassPath) -> PlacesOfPoint:
     """Find a point in the code. ClassPathError if a class cannot be read, or was compiled without its lines."""
     name = point.class_name
     methods = [
@@ -54,22 +54,22 @@ def find(point: Point, classes: ClassPath) -> Found:
         and method.length
     ]
     if not methods:
-        return Found(point, (), f"there is no {point.method}")
+        return PlacesOfPoint(point, (), f"there is no {point.method}")
     if point.moment == "entry":
-        return Found(point, tuple(_place(name, method, 0, classes) for method in methods))
+        return PlacesOfPoint(point, tuple(_place(name, method, 0, classes) for method in methods))
     calls = [(method, call) for method in methods for call in method.calls if _is_of(call, point.callees)]
     if not calls:
-        return Found(point, (), f"{point.method} does not call {' or '.join(point.callees)}")
+        return PlacesOfPoint(point, (), f"{point.method} does not call {' or '.join(point.callees)}")
     if point.which is not None:
         calls = [calls[point.which]]
     if point.moment == "before":
-        return Found(point, tuple(_place(name, method, call.at, classes) for method, call in calls))
+        return PlacesOfPoint(point, tuple(_place(name, method, call.at, classes) for method, call in calls))
     if any(call.following in method.targets for method, call in calls):
-        return Found(point, (), f"behind the call of {point.callees[0]} other paths join")
-    return Found(point, tuple(_place(name, method, call.following, classes) for method, call in calls))
+        return PlacesOfPoint(point, (), f"behind the call of {point.callees[0]} other paths join")
+    return PlacesOfPoint(point, tuple(_place(name, method, call.following, classes) for method, call in calls))
 
 
-def located(name: str, classes: ClassPath) -> Found:
+def located(name: str, classes: ClassPath) -> PlacesOfPoint:
     """Find the point of this name. PointError if the code lacks it; ClassPathError as `find` raises it."""
     point = named(name)
     found = find(point, classes)

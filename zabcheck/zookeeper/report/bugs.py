@@ -9,7 +9,7 @@ from rich.text import Text
 
 from zabcheck.text.words import as_text, clean
 from zabcheck.zookeeper.bugs.catalogue import Bug, Count
-from zabcheck.zookeeper.bugs.executed import Executed
+from zabcheck.zookeeper.bugs.executed import Executions
 
 NOT_EXECUTED = "–"
 
@@ -32,7 +32,7 @@ def title(bug: Bug) -> str:
     return f"{said[0].upper()}{said[1:]}{issue}."
 
 
-def render(executed: Sequence[Executed]) -> RenderableType:
+def render(executed: Sequence[Executions]) -> RenderableType:
     """Render a row for each bug with a column for each version, then advice for an operator on those that showed."""
     versions = dict.fromkeys(each.zookeeper for each in executed)
     bugs = {each.bug.name: each.bug for each in executed}
@@ -53,7 +53,7 @@ def render(executed: Sequence[Executed]) -> RenderableType:
     return Group(*parts)
 
 
-def beside_expected(executed: Sequence[Executed], drawn: Mapping[str, str] | None = None) -> RenderableType:
+def beside_expected(executed: Sequence[Executions], drawn: Mapping[str, str] | None = None) -> RenderableType:
     """Render a row for each bug, for one version: if it is known to have the bug, and how often it showed it.
 
     `drawn` says for a known issue how many drawn runs show it; None if that is not asked.
@@ -69,7 +69,7 @@ def beside_expected(executed: Sequence[Executed], drawn: Mapping[str, str] | Non
     return Group(table, "", *notes) if notes else table
 
 
-def markdown(executed: Sequence[Executed], drawn: Mapping[str, str] | None = None) -> str:
+def markdown(executed: Sequence[Executions], drawn: Mapping[str, str] | None = None) -> str:
     """Render the same as Markdown, with a sentence on each bug: for a pull request."""
     first, *others = _titles(executed)
     columns = [first, "what is wrong", *others, *([] if drawn is None else [DRAWN])]
@@ -83,21 +83,21 @@ def markdown(executed: Sequence[Executed], drawn: Mapping[str, str] | None = Non
 DRAWN = "drawn runs that show it"
 
 
-def _titles(executed: Sequence[Executed]) -> tuple[str, ...]:
+def _titles(executed: Sequence[Executions]) -> tuple[str, ...]:
     return "bug", *(f"{each.zookeeper} has it" for each in executed[:1]), "shown"
 
 
-def _drawn(executed: Executed, drawn: Mapping[str, str] | None) -> list[str]:
+def _drawn(executed: Executions, drawn: Mapping[str, str] | None) -> list[str]:
     return [] if drawn is None else [drawn.get(executed.bug.known.name, NOT_EXECUTED)]
 
 
-def _cell(executed: Executed) -> Text:
+def _cell(executed: Executions) -> Text:
     if not executed.times:
         return Text(NOT_EXECUTED)
     return Text(f"{executed.shown} of {executed.times}", "bold red" if executed.shown else "")
 
 
-def _notes(executed: Executed) -> list[Text]:
+def _notes(executed: Executions) -> list[Text]:
     """Return notes on an execution: the reason for a missing count, and other faults."""
     head = f"{executed.bug.name} with {executed.zookeeper}"
     said = []
@@ -144,7 +144,7 @@ def _count(count: Count) -> str:
     return f"{count.shown} of {count.times} ({count.zookeeper}{servers})"
 
 
-def as_json(executed: Sequence[Executed]) -> dict[str, Any]:
+def as_json(executed: Sequence[Executions]) -> dict[str, Any]:
     """Return the fields of the JSON form."""
     bugs = {each.bug.name: each.bug for each in executed}
     return {
@@ -181,7 +181,7 @@ def _fields(bug: Bug) -> dict[str, Any]:
     }
 
 
-def _counts(executed: Executed) -> dict[str, Any]:
+def _counts(executed: Executions) -> dict[str, Any]:
     return {
         "zookeeper": executed.zookeeper,
         "expected": executed.expected,

@@ -38,7 +38,7 @@ LEAST_TEXT, MOST_TEXT, BETWEEN = 24, 56, 9
 """Cells of the texts, least and most, and between two places of an axis, at most."""
 
 
-class Shown(Struct, frozen=True):
+class BreachReport(Struct, frozen=True):
     """A broken promise: the heading, the sentence, the promises, the witness with its marks, and the pictures.
 
     `least` is the least history that breaks it, of which `beside` are the records that are not in the witness.
@@ -56,7 +56,7 @@ class Shown(Struct, frozen=True):
     """The place of each record in the history, and the record in words."""
 
 
-def told_of_least(shown: Shown) -> str:
+def told_of_least(shown: BreachReport) -> str:
     """Return how long the least history is."""
     if shown.least is None:
         return f"No part of the history of at most {MOST_LINES:,} lines was found that shows this."
@@ -77,7 +77,7 @@ def legend(picture: Picture) -> Iterator[str]:
             yield f"{drawn * 2} {meaning}"
 
 
-def listed(shown: Shown) -> Iterator[tuple[str, str]]:
+def listed(shown: BreachReport) -> Iterator[tuple[str, str]]:
     """Yield the first of the records beside the witness, and how many more there are."""
     yield from shown.beside[:MOST_BESIDE]
     if len(shown.beside) > MOST_BESIDE:
@@ -87,7 +87,7 @@ def listed(shown: Shown) -> Iterator[tuple[str, str]]:
 # In a terminal.
 
 
-def render(shown: Shown) -> RenderableType:
+def render(shown: BreachReport) -> RenderableType:
     """Render the pictures of a broken promise."""
     return pen.Drawing(lambda by: [*(line for picture in shown.pictures for line in _lanes(by, picture)), Text()])
 
@@ -176,7 +176,7 @@ section > h3 { margin-top: 0.9rem; }
 """
 
 
-def page(name: str, broken: Sequence[Shown]) -> str:
+def page(name: str, broken: Sequence[BreachReport]) -> str:
     """Return the page of the promises that a history breaks."""
     from zabcheck.counterexample.forms.page import resource  # takes longer to import than most histories take
 
@@ -189,7 +189,7 @@ def page(name: str, broken: Sequence[Shown]) -> str:
     return document(title, resource("page.css") + STYLE, body)
 
 
-def _section(number: int, shown: Shown, is_titled: bool) -> str:
+def _section(number: int, shown: BreachReport, is_titled: bool) -> str:
     title = text(shown.heading if is_titled else "What happened")
     rows = {row.mark for picture in shown.pictures for lane in picture.lanes for row in lane.rows if row.mark}
     witness = "".join(_record(number, *each, each[0] in rows) for each in shown.witness)

@@ -12,7 +12,7 @@ from zabcheck.proof.counterexample import show
 from zabcheck.proof.monitors import FalseConjunct, Fault, Proof, Refinement, fault_in
 from zabcheck.text.words import counted, sentence
 from zabcheck.zookeeper.trace.observe import ObservedRun
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 KIND = "no step of Zab"
 """The name in a report."""
@@ -29,7 +29,7 @@ class Departure(NamedTuple):
     fault: Fault
 
 
-def first_departure(judged: Judged) -> Departure | None:
+def first_departure(judged: RecordingVerdict) -> Departure | None:
     """Return the first departure from Zab; None if there is none.
 
     Also None for a trace with holes or with more than `MOST_BROADCASTS`, and if the user asked for some properties
@@ -44,7 +44,7 @@ def first_departure(judged: Judged) -> Departure | None:
     return None if refined is None else Departure(_place_of(refined.event, observation), refined)
 
 
-def departure(judged: Judged) -> str:
+def departure(judged: RecordingVerdict) -> str:
     """Return a text on the first departure from Zab, and how long before a broken property it is; "" if there is none.
 
     O(events · transactions).

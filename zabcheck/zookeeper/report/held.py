@@ -30,7 +30,7 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.run.choices.choice import LEADER
 from zabcheck.zookeeper.run.choices.points import Go
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 FIRST_LINE = 2
 """The line of a trace with its first event; line 1 is the header."""
@@ -49,7 +49,7 @@ class Stay(Struct):
     end: ThreadEnd | None = None
 
 
-def held_threads(judged: Judged, schedule: EnsembleSchedule | None, story: Story) -> tuple[HeldThread, ...]:
+def held_threads(judged: RecordingVerdict, schedule: EnsembleSchedule | None, story: Story) -> tuple[HeldThread, ...]:
     """Find the threads that were held in a run, for its story. RecordingError if its recording cannot be read."""
     records = list(read(judged.folder))
     times = judged.observation.times
@@ -110,7 +110,7 @@ def _thread(name: str) -> str:
     return re.split(r"[\[(:/]", name)[0].rstrip("-")
 
 
-def _told(stay: Stay, judged: Judged, records: Sequence[AnyRecord]) -> Iterator[str]:
+def _told(stay: Stay, judged: RecordingVerdict, records: Sequence[AnyRecord]) -> Iterator[str]:
     """Yield sentences on a held thread: its next act, acts of its process without it, and events after it went on."""
     if stay.point in CATALOGUE:
         yield CATALOGUE[stay.point].what

@@ -7,7 +7,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from zabcheck.text.pen import BOLD, DIM, Drawing, Pen
-from zabcheck.zookeeper.debugger.points import Found
+from zabcheck.zookeeper.debugger.points import PlacesOfPoint
 
 
 class ShownPlace(Struct, frozen=True):
@@ -30,7 +30,7 @@ class ShownPoint(Struct, frozen=True):
     missing: str
 
 
-def shown(found: Found) -> ShownPoint:
+def shown(found: PlacesOfPoint) -> ShownPoint:
     """Make the JSON form of a point."""
     point = found.point
     places = tuple(
@@ -39,7 +39,7 @@ def shown(found: Found) -> ShownPoint:
     return ShownPoint(point.name, point.thread, point.what, where(found), places, found.missing)
 
 
-def where(found: Found) -> str:
+def where(found: PlacesOfPoint) -> str:
     """Return the place of a point as text: the method, and the call that it is before or after."""
     point = found.point
     class_name = point.class_name.rpartition("/")[2]
@@ -48,12 +48,12 @@ def where(found: Found) -> str:
     return method if point.moment == "entry" else f"{method}, {point.moment} {' or '.join(point.callees)}"
 
 
-def render(points: Sequence[Found], version: str) -> RenderableType:
+def render(points: Sequence[PlacesOfPoint], version: str) -> RenderableType:
     """Render two lines for each point, and the number of points that this version has."""
     return Drawing(lambda pen: [_table(pen, points), "", _total(points, version)])
 
 
-def _table(pen: Pen, points: Sequence[Found]) -> Table:
+def _table(pen: Pen, points: Sequence[PlacesOfPoint]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
@@ -65,6 +65,6 @@ def _table(pen: Pen, points: Sequence[Found]) -> Table:
     return table
 
 
-def _total(points: Sequence[Found], version: str) -> str:
+def _total(points: Sequence[PlacesOfPoint], version: str) -> str:
     there = sum(bool(each.places) for each in points)
     return f"{there} of {len(points)} points are in ZooKeeper {version}"

@@ -36,11 +36,11 @@ from zabcheck.zookeeper.recording.records import (
 from zabcheck.zookeeper.report.departure import KIND, departure
 from zabcheck.zookeeper.report.servers_parts import servers_parts
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict
-from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, Judged
+from zabcheck.zookeeper.verdict.judge import SERIOUS_RULES, RecordingVerdict
 from zabcheck.zookeeper.verdict.orders import Order
 
 
-class Seen(Struct):
+class ObservationCount(Struct):
     """An observation: the number of runs with it, the seed of the first, and the known issues that it looks like.
 
     `servers` is the part that they had in the first run, if this is a broken promise to clients.
@@ -61,7 +61,7 @@ class TotalReach(Struct):
     orders: set[Order] = msgspec.field(default_factory=set)
     newest: int = 0
 
-    def add(self, judged: Judged, run: int) -> None:
+    def add(self, judged: RecordingVerdict, run: int) -> None:
         """Add what a run has reached, which is the `run`-th."""
         states = states_of(judged.observation.events, judged.observation.header.processes)
         if not (states <= self.states and judged.orders <= self.orders):
@@ -96,8 +96,8 @@ class EnsembleSummary(Struct):
     delivered: int = 0
     exercised: dict[str, int] = {}
     """The number of runs that had something to judge, by property."""
-    wrong: dict[str, Seen] = {}
-    noticed: dict[str, Seen] = {}
+    wrong: dict[str, ObservationCount] = {}
+    noticed: dict[str, ObservationCount] = {}
     interrupted: bool = False
     simulated: bool = False
     """True if the servers were simulated, and not processes."""
@@ -105,7 +105,7 @@ class EnsembleSummary(Struct):
     """The ensemble's last failure."""
     reached: TotalReach = msgspec.field(default_factory=TotalReach)
 
-    def add(self, judged: Judged, seed: int | None, seconds: float, error: str = "") -> None:
+    def add(self, judged: RecordingVerdict, seed: int | None, seconds: float, error: str = "") -> None:
         """Add one run; `error` is a failure of the ensemble itself."""
         self.runs += 1
         self.partial += bool(judged.observation.partial)
@@ -132,7 +132,7 @@ class EnsembleSummary(Struct):
         texts[KIND] = departure(judged)
         for where, names in ((self.wrong, judged.wrong), (self.noticed, [KIND] * bool(texts[KIND]) + judged.noticed)):
             for name in names:
-                seen = where.setdefault(name, Seen(name, texts.get(name, ""), 0, seed, issues))
+                seen = where.setdefault(name, ObservationCount(name, texts.get(name, ""), 0, seed, issues))
                 seen.runs += 1
         for name, part in servers_parts(judged, [each.name for each in self.wrong.values() if each.runs > 1]).items():
             self.wrong[name].servers = part
@@ -206,7 +206,7 @@ def _lost(record: PowerLost) -> str:
     return said + (f" ({record.short})" if record.short else "")
 
 
-def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
+def noticed_in(judged: RecordingVerdict) -> Iterator[tuple[str, str]]:
     """Yield findings other than broken properties: the first of each kind, and the number of further ones."""
     every = [(KIND, left)] if (left := departure(judged)) else []
     every += [(each.property, each.violation.summary) for each in judged.clients if each.violation is not None]
@@ -218,7 +218,7 @@ def noticed_in(judged: Judged) -> Iterator[tuple[str, str]]:
         yield kind, first[kind] + (f" (and {counts[kind] - 1} more)" if counts[kind] > 1 else "")
 
 
-def worst_in(judged: Judged) -> str:
+def worst_in(judged: RecordingVerdict) -> str:
     """Return a heading for the worst fault of a run whose trace breaks no property; "" if none counts."""
     if judged.violated or not judged.wrong:
         return ""
@@ -271,7 +271,7 @@ def _properties(summary: EnsembleSummary) -> Table:
     return table
 
 
-def _seen(title: str, seen: list[Seen], runs: int) -> Table:
+def _seen(title: str, seen: list[ObservationCount], runs: int) -> Table:
     table = titled(title, "runs", "first seed", "what", figures=("runs", "first seed"))
     for each in sorted(seen, key=lambda each: -each.runs):
         what = each.name if not each.text or each.text == each.name else f"{each.name}: {each.text}"

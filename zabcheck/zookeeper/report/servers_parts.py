@@ -13,10 +13,10 @@ from zabcheck.zookeeper.model import ZOOKEEPER
 from zabcheck.zookeeper.recording.records import Heard, Read, Replied, Requested
 from zabcheck.zookeeper.report.departure import Departure, first_departure
 from zabcheck.zookeeper.trace.observe import ObservedRun
-from zabcheck.zookeeper.verdict.judge import Judged
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict
 
 
-def servers_parts(judged: Judged, but_for: Collection[str] = ()) -> dict[str, ServersPart]:
+def servers_parts(judged: RecordingVerdict, but_for: Collection[str] = ()) -> dict[str, ServersPart]:
     """Return the part of the servers in each promise that is broken, but for some, by the property's name.
 
     A promise of which nothing is known is left out. Some tenths of a CPU second if a promise is broken.

@@ -14,7 +14,7 @@ from zabcheck.zookeeper.debugger.class_path import SERVER
 from zabcheck.zookeeper.debugger.debugger import Debugger, Held
 from zabcheck.zookeeper.debugger.debugger import Trap as AgentTrap
 from zabcheck.zookeeper.debugger.fields import PEER, read_fields, set_zxid
-from zabcheck.zookeeper.debugger.jvm import Blocked
+from zabcheck.zookeeper.debugger.jvm import BlockedThread
 from zabcheck.zookeeper.debugger.points import Place
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
@@ -123,7 +123,7 @@ class DebuggedProcess:
         if main is not None:
             self._debugger.jvm.interrupt(main)
 
-    def blocked(self) -> Sequence[Blocked]:
+    def blocked(self) -> Sequence[BlockedThread]:
         return self._debugger.jvm.blocked()
 
     def main_place(self) -> str | None:

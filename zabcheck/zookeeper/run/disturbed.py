@@ -21,7 +21,7 @@ _DEPOSED = 3.0
 """Seconds for which a leader is stopped, so that the others elect another."""
 
 
-class Disturbed(Disturbance):
+class ServerDisturbances(Disturbance):
     """The disturbances of servers, one after the other, again and again.
 
     A follower hears of no commit, and clients that come from others are refused by it; a follower is stopped, and the

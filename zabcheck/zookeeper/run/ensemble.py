@@ -15,7 +15,7 @@ class EnsembleError(Exception):
     """The ensemble does not work, as far as we know not because of the protocol. The message is one line."""
 
 
-class Served(NamedTuple):
+class ServerStatus(NamedTuple):
     """The answer of a server about itself: whether it leads, and in which epoch."""
 
     leads: bool
@@ -184,7 +184,7 @@ class Ensemble(ABC):
         """Start a server, with `members` in its configuration if they are not those that it has."""
 
     @abstractmethod
-    def served(self, number: int) -> Served | None:
+    def served(self, number: int) -> ServerStatus | None:
         """Ask a server whether it serves clients, and as what; None if it does not."""
 
     @abstractmethod

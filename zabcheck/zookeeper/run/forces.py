@@ -35,7 +35,7 @@ WATCHED = (BEGINS, ENDS, "file-synced", RENAMES)
 """The points at which forces and renamed files are seen."""
 
 
-class Kept(NamedTuple):
+class KeptData(NamedTuple):
     """The part that is kept, when the power fails, of the data that was never forced to the disk.
 
     Of the log `records` whole records, and `bytes` bytes of the next: a new file of which nothing is kept is empty if
@@ -86,7 +86,7 @@ class Forces:
         else:
             self._sync()
 
-    def cut(self, kept: Kept) -> Plan:
+    def cut(self, kept: KeptData) -> Plan:
         """Let the power fail: cut the folder of a server that has ended. OSError as of files."""
         folder = version_directory(self._server.data)
         if folder is None:

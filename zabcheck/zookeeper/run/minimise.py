@@ -51,7 +51,7 @@ def minimise(
     return minimising.schedule
 
 
-class _Tried:
+class _AttemptCounts:
     """Counts of the attempts of a candidate, and of those that have shown it."""
 
     def __init__(self) -> None:
@@ -84,11 +84,11 @@ class Minimising:
         self._more = more
         self._attempts = attempts
         self._needed = min(NEEDED, attempts)
-        self._tried: dict[bytes, _Tried] = {}
+        self._tried: dict[bytes, _AttemptCounts] = {}
 
     def find_needed(self) -> None:
         """Try the whole schedule, to learn how often a shorter one has to show it."""
-        itself = _Tried()
+        itself = _AttemptCounts()
         while self._more() and not itself.is_over(NEEDED, ATTEMPTS):
             itself.times += 1
             itself.shown += self._shows(self.schedule)
@@ -131,7 +131,7 @@ class Minimising:
         One whose first attempt fails is not tried again unless `patient`: all others come first.
         """
         candidate = msgspec.structs.replace(self.schedule, choices=tuple(choices))
-        tried = self._tried.setdefault(msgspec.json.encode(candidate.choices), _Tried())
+        tried = self._tried.setdefault(msgspec.json.encode(candidate.choices), _AttemptCounts())
         while (
             self._more() and not tried.is_over(self._needed, self._attempts) and (patient or tried.shown == tried.times)
         ):

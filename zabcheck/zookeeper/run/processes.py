@@ -22,7 +22,7 @@ from zabcheck.zookeeper.recording.folder import now
 from zabcheck.zookeeper.recording.records import Record
 from zabcheck.zookeeper.run.clients import Client
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, Served
+from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError, ServerStatus
 from zabcheck.zookeeper.run.proxy import Proxy, host_for, host_of
 from zabcheck.zookeeper.run.server import (
     AS_BEFORE,
@@ -183,7 +183,7 @@ class ProcessEnsemble(Ensemble):
         if self.proxy.error is not None:
             raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
 
-    def served(self, number: int) -> "Served | None":
+    def served(self, number: int) -> "ServerStatus | None":
         """Ask a server whether it serves clients, and as what; None if it does not. Takes 2 seconds at most."""
         server = self.servers[number]
         if not server.up or server.paused:
@@ -198,7 +198,7 @@ class ProcessEnsemble(Ensemble):
         except OSError:
             return None
         found = re.search(rb"Zxid: 0x([0-9a-f]+)\nMode: (leader|follower|observer)", answer)
-        return None if found is None else Served(found[2] == b"leader", int(found[1], 16) >> 32)
+        return None if found is None else ServerStatus(found[2] == b"leader", int(found[1], 16) >> 32)
 
     @property
     def servers(self) -> Mapping[int, Server]:

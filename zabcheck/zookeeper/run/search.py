@@ -16,7 +16,7 @@ from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.execute import execute
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
-from zabcheck.zookeeper.verdict.judge import Judged, judge
+from zabcheck.zookeeper.verdict.judge import RecordingVerdict, judge
 from zabcheck.zookeeper.verdict.known_issues import looks_like
 
 
@@ -27,7 +27,7 @@ class Attempt(NamedTuple):
     """
 
     schedule: EnsembleSchedule
-    judged: Judged
+    judged: RecordingVerdict
     seconds: float
     error: str = ""
     interrupted: bool = False

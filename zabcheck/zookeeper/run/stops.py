@@ -10,15 +10,15 @@ from threading import Lock
 from typing import Literal, Protocol
 
 from zabcheck.zookeeper.debugger.agent import AgentError, AgentGone
-from zabcheck.zookeeper.debugger.jvm import Blocked
+from zabcheck.zookeeper.debugger.jvm import BlockedThread
 from zabcheck.zookeeper.recording.records import FieldsRead, PowerLost, Reached, Record, ZxidSet
 from zabcheck.zookeeper.run.ensemble import Ensemble, EnsembleError
-from zabcheck.zookeeper.run.forces import Forces, Kept
+from zabcheck.zookeeper.run.forces import Forces, KeptData
 from zabcheck.zookeeper.run.undone import LessKept, NotApplicable, NothingCame
 
 What = Literal["held", "killed", "failed", "lost"]
 """The fate of a thread that comes to a point, of its server, of the call there, or of the server's power."""
-Act = Literal["held", "killed", "failed"] | Kept
+Act = Literal["held", "killed", "failed"] | KeptData
 
 
 class AnyTrap(Protocol):
@@ -74,7 +74,7 @@ class Debugged(Protocol):
     def interrupt(self) -> None:
         """Interrupt the main thread."""
 
-    def blocked(self) -> Sequence[Blocked]:
+    def blocked(self) -> Sequence[BlockedThread]:
         """Return which threads wait for monitors that others have."""
 
     def main_place(self) -> str | None:
@@ -153,7 +153,7 @@ class Stops:
         else:
             self._wanted[number, point] = nth, act
 
-    def cut_power(self, number: int, kept: Kept) -> None:
+    def cut_power(self, number: int, kept: KeptData) -> None:
         """Let the power of a server fail now. NotApplicable if that cannot be, LessKept if less was there to be kept.
 
         A server that is down loses the data that it has not forced as well. EnsembleError if its folder cannot be cut.
@@ -239,7 +239,7 @@ class Stops:
 
     def waiting(self) -> str:
         """Describe who waits for whom, in servers in which a thread is held."""
-        found: list[Blocked] = []
+        found: list[BlockedThread] = []
         for number in dict.fromkeys(number for (number, _), trap in self._traps.items() if trap.name is not None):
             with suppress(NotApplicable):
                 self._ask(number, lambda each: found.extend(each.blocked()))
@@ -299,13 +299,13 @@ class Stops:
             self.forget(number)
 
     def _set(self, number: int, point: str, nth: int, act: Act) -> None:
-        what: What = "lost" if isinstance(act, Kept) else act
+        what: What = "lost" if isinstance(act, KeptData) else act
 
         def come(thread: str) -> None:
             self._record(Reached(self._ensemble.now(), number, point, thread, what))
             if what in ("killed", "lost"):
                 self._ensemble.servers[number].kill()
-            if isinstance(act, Kept):
+            if isinstance(act, KeptData):
                 self._cut(number, act)
             with self._turns:
                 waiting = self._failing.get((number, point))
@@ -317,7 +317,7 @@ class Stops:
 
         self._traps[number, point] = self._debuggers[number].stop(point, nth, what, come)
 
-    def _cut(self, number: int, kept: Kept) -> None:
+    def _cut(self, number: int, kept: KeptData) -> None:
         """Cut the folder of a server that was killed."""
         try:
             plan = self._forces[number].cut(kept)

@@ -12,12 +12,12 @@ from typing import Any
 
 from zabcheck.zookeeper.debugger.agent import AgentError, AgentGone
 from zabcheck.zookeeper.debugger.fields import FIELDS, LAST_ZXID, rolled
-from zabcheck.zookeeper.debugger.jvm import Blocked
+from zabcheck.zookeeper.debugger.jvm import BlockedThread
 from zabcheck.zookeeper.recording import records
 from zabcheck.zookeeper.recording.folder import log_file
 from zabcheck.zookeeper.recording.records import Record
 from zabcheck.zookeeper.run.distribution import NotSimulated
-from zabcheck.zookeeper.run.ensemble import AnyServer, Ensemble, EnsembleError, Served
+from zabcheck.zookeeper.run.ensemble import AnyServer, Ensemble, EnsembleError, ServerStatus
 from zabcheck.zookeeper.run.forces import WATCHED, Forces
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import (
@@ -289,7 +289,7 @@ class SimulatedDebugged:
         self._up()
         self._ensemble.do("interrupt", self._number)
 
-    def blocked(self) -> Sequence[Blocked]:
+    def blocked(self) -> Sequence[BlockedThread]:
         return ()
 
     def main_place(self) -> str | None:
@@ -471,14 +471,14 @@ class SimulatedEnsemble(Ensemble):
         debugged = self._debugged[number] = SimulatedDebugged(self, number)
         return debugged
 
-    def served(self, number: int) -> Served | None:
+    def served(self, number: int) -> ServerStatus | None:
         if not self._servers[number].up:
             return None
         said = self._reply.servers.get(number)
         if not said:
             return None
         mode, epoch = said.split()
-        return Served(mode == "leader", int(epoch))
+        return ServerStatus(mode == "leader", int(epoch))
 
     def check(self) -> None:
         if self._stop is not None and self._stop.is_set():

@@ -28,7 +28,7 @@ from zabcheck.zookeeper.trace.moments import Moment, PacketReceived, PacketSent
 from zabcheck.zookeeper.trace.notes import NoAckEpoch, Note
 from zabcheck.zookeeper.trace.observed_server import ObservedServer
 from zabcheck.zookeeper.trace.order import Bound, Turn, in_order
-from zabcheck.zookeeper.trace.sources import Done, PacketSeen, Source
+from zabcheck.zookeeper.trace.sources import Intervention, PacketSeen, Source
 
 TRACE = "trace.jsonl"
 SOURCES = "trace.sources.jsonl"
@@ -145,7 +145,7 @@ class _Observer:
             if isinstance(what, Lost):
                 self._show(self.messages.lost(what), PacketSeen(what.packet))
             else:
-                self._show(self.network.event(what), Done(by_proxy=isinstance(what, Fault)))
+                self._show(self.network.event(what), Intervention(by_proxy=isinstance(what, Fault)))
             return
         server = self.servers[incarnation.server]
         match what:

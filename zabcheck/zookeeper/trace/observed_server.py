@@ -75,7 +75,15 @@ from zabcheck.zookeeper.trace.server_log import (
     UpToDate,
 )
 from zabcheck.zookeeper.trace.shown import Deliveries, Durable, Emit
-from zabcheck.zookeeper.trace.sources import AnswerTo, DiskAfter, Done, FinalReading, LogPlace, PacketSeen, Source
+from zabcheck.zookeeper.trace.sources import (
+    AnswerTo,
+    DiskAfter,
+    FinalReading,
+    Intervention,
+    LogPlace,
+    PacketSeen,
+    Source,
+)
 from zabcheck.zookeeper.trace.synchronisation import Synchronisation
 from zabcheck.zookeeper.wire.zxids import epoch_of
 
@@ -137,7 +145,7 @@ class ObservedServer:
         self._leftovers.start(incarnation.wiped)
         self._sync = None
         if incarnation.number:
-            self._emit(Recover(self.server, incarnation.number), Done())
+            self._emit(Recover(self.server, incarnation.number), Intervention())
         if incarnation.wiped:
             self._note(DiskWiped(self.server, incarnation.number, incarnation.before is not None))
             self._load_anew(incarnation.before)
@@ -176,7 +184,7 @@ class ObservedServer:
         if incarnation.after is not None:
             self._settle(incarnation.after)
         if incarnation.ended is not None and not isinstance(incarnation.ended, Stopped):
-            self._emit(self._ended(incarnation, incarnation.ended), Done())
+            self._emit(self._ended(incarnation, incarnation.ended), Intervention())
             for name in (name for each in incarnation.power_lost for name in each.files):
                 if name.startswith(SNAPSHOT_PREFIX):
                     self._note(SnapshotLost(self.server, name))

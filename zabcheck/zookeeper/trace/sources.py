@@ -66,7 +66,7 @@ class FinalReading(Source, frozen=True):
         return "final read"
 
 
-class Done(Source, frozen=True):
+class Intervention(Source, frozen=True):
     """A deed of zabcheck itself: by the proxy between the servers, or else by the driver of the run."""
 
     by_proxy: bool = False

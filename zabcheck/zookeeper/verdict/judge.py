@@ -31,13 +31,13 @@ from zabcheck.zookeeper.verdict.findings import Finding, findings
 from zabcheck.zookeeper.verdict.known_issues import IssueMatch, recognise
 from zabcheck.zookeeper.verdict.orders import Order, orders_of
 from zabcheck.zookeeper.verdict.signatures import (
-    Behind,
     Evidence,
     Forgot,
     Overtaking,
     PassedOver,
     ProposedLate,
     SeenByClients,
+    StaleNode,
     StaleSync,
     WatchNotTold,
 )
@@ -63,7 +63,7 @@ class Counts(NamedTuple):
     epochs: int
 
 
-class Judged(NamedTuple):
+class RecordingVerdict(NamedTuple):
     """One run, judged."""
 
     folder: Path
@@ -112,7 +112,7 @@ def _counts(finding: Finding) -> bool:
     return finding.kind in SERIOUS and (finding.kind, finding.incarnation) != ("could not start", 0)
 
 
-def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
+def judge(folder: Path, properties: Sequence[str] | None = None) -> RecordingVerdict:
     """Judge the recording in `folder`, by these properties (None: by all). O(records and lines of logs).
 
     RecordingError if it cannot be read.
@@ -125,7 +125,7 @@ def judge(folder: Path, properties: Sequence[str] | None = None) -> Judged:
         raise RecordingError(f"{folder}: {error}") from None
 
 
-def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
+def _judge(folder: Path, properties: Sequence[str] | None) -> RecordingVerdict:
     recording: SortedRecording = read_sorted(folder)
     observation = observe_sorted(recording)
     verdicts, unsure = believed(check(observation.trace(), properties), observation.holes)
@@ -141,7 +141,7 @@ def _judge(folder: Path, properties: Sequence[str] | None) -> Judged:
     known = recognise(version, *evidence)
     covered = coverage(recording, observation)
     schedule, counts = recording.run.schedule, counts_of(recording.records)
-    return Judged(
+    return RecordingVerdict(
         folder,
         version,
         schedule,
@@ -246,7 +246,7 @@ def proposed_late(observation: ObservedRun) -> Iterator[ProposedLate]:
             yield ProposedLate(event.process, event.txn.zxid, event.epoch)
 
 
-def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
+def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[StaleNode]:
     """Find the server that has an older node in the end than another that has delivered no more. O(verdicts)."""
     for verdict in verdicts:
         if verdict.property == "data agreement" and verdict.violation is not None:
@@ -254,7 +254,7 @@ def behind(verdicts: Sequence[ClientVerdict]) -> Iterator[Behind]:
             if len(reads) == 2:  # otherwise one server does not have the node at all
                 (newer,), (older,) = (each.states for each in reads)
                 if older.changed < newer.changed:
-                    yield Behind(reads[1].server, older.path, older.changed, newer.changed)
+                    yield StaleNode(reads[1].server, older.path, older.changed, newer.changed)
 
 
 def seen_by_clients(verdicts: Sequence[ClientVerdict], records: Sequence[AnyRecord]) -> Iterator[SeenByClients]:

@@ -19,13 +19,13 @@ from zabcheck.zookeeper.trace.notes import Note
 from zabcheck.zookeeper.verdict import signatures
 from zabcheck.zookeeper.verdict.findings import Finding
 from zabcheck.zookeeper.verdict.signatures import (
-    Behind,
     Evidence,
     Forgot,
     PassedOver,
     ProposedLate,
     SeenByClients,
     Signature,
+    StaleNode,
 )
 
 NO_NUMBER = "no issue known"
@@ -96,7 +96,7 @@ def recognise(
     forgot: Sequence[Forgot] = (),
     notes: Sequence[Note] = (),
     passed_over: Sequence[PassedOver] = (),
-    behind: Sequence[Behind] = (),
+    behind: Sequence[StaleNode] = (),
     proposed_late: Sequence[ProposedLate] = (),
     seen: Sequence[SeenByClients] = (),
 ) -> list[IssueMatch]:

@@ -62,7 +62,7 @@ class ProposedLate(NamedTuple):
     epoch: int
 
 
-class Behind(NamedTuple):
+class StaleNode(NamedTuple):
     """A node that ends as of transaction `has` at one server, `should` at another; both have delivered the two."""
 
     server: int
@@ -109,7 +109,7 @@ class Evidence(NamedTuple):
     forgot: Sequence[Forgot]
     notes: Sequence[Note]
     passed_over: Sequence[PassedOver] = ()
-    behind: Sequence[Behind] = ()
+    behind: Sequence[StaleNode] = ()
     proposed_late: Sequence[ProposedLate] = ()
     seen: Sequence[SeenByClients] = ()
 

@@ -83,7 +83,7 @@ def total(cases: Iterable[int | None]) -> int | None:
     return found
 
 
-class Screened:
+class ScreenedHistory:
     """A history that is looked at, whose lines are not kept."""
 
     def __init__(self, gather: Callable[[Gathering], None]) -> None:
@@ -107,4 +107,4 @@ class Screened:
             return None
 
 
-__all__ = ["Gathering", "Screened", "Unusual"]
+__all__ = ["Gathering", "ScreenedHistory", "Unusual"]

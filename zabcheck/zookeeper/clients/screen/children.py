@@ -43,7 +43,7 @@ def has_other_cversions(columns: Columns, nodes: Nodes) -> bool:
     return bool((known.is_usable & (cversion != NONE) & wrong).any())
 
 
-class _Known(NamedTuple):
+class _KnownChanges(NamedTuple):
     """The changes that are known of what each list shows: by their numbers, and the sum of their names.
 
     The list `is_usable` if it is known which changes count, and `is_decided` if they are all.
@@ -58,13 +58,13 @@ class _Known(NamedTuple):
     """The sums of all changes, by number."""
 
 
-def _known(columns: Columns, nodes: Nodes, listed: Table) -> _Known:
+def _known(columns: Columns, nodes: Nodes, listed: Table) -> _KnownChanges:
     below, path, until = _below(columns, nodes), listed["path"], listed["until"]
     begin, is_made = below.begins(listed)
     first = below.place(path, np.minimum(begin, until), "left")
     last = below.place(path, until, "right")
     usable = ~below.undecided[path] & (begin > 0) & (begin <= until)
-    return _Known(
+    return _KnownChanges(
         first,
         last,
         below.sums[last] - below.sums[first],
@@ -100,7 +100,7 @@ def _deletes(columns: Columns, nodes: Nodes) -> Ints:
     return found
 
 
-def _contradict(listed: Table, known: _Known) -> bool:
+def _contradict(listed: Table, known: _KnownChanges) -> bool:
     """Return True if a list is not the one before, or none, with the changes between, and cversion has no others."""
     first, last, sums = known.first, known.last, known.every
     chosen = np.flatnonzero(known.is_usable & (listed["cversion"] != NONE))

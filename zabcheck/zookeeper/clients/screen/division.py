@@ -66,7 +66,7 @@ class Dealt(PieceSummary, frozen=True):
 
 
 class OfSessions(Struct, frozen=True):
-    """The result of stage 2. `lost` and `ends` are `orders.Lost` and `lives.Ends`; `made` has containers."""
+    """The result of stage 2. `lost` and `ends` are `orders.AbandonedWrites` and `lives.Ends`; `made` has containers."""
 
     cases: Cases
     lost: list[tuple[str, int, int]]
@@ -77,7 +77,7 @@ class OfSessions(Struct, frozen=True):
 
 
 class OfNodes(Struct, frozen=True):
-    """The result of stage 3. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.Gone`."""
+    """The result of stage 3. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.GoneNodes`."""
 
     cases: Cases
     ephemerals: list[tuple[str, int, int, int]]
@@ -93,7 +93,7 @@ class OfTimes(Struct, frozen=True):
     age: int | None
 
 
-class Wanted(Struct, frozen=True):
+class SessionFacts(Struct, frozen=True):
     """The facts about sessions that stage 3 needs: `watched`, `recursively` have the groups that watch a node."""
 
     lost: list[tuple[str, int, int]]
@@ -102,14 +102,14 @@ class Wanted(Struct, frozen=True):
     recursively: dict[str, list[int]]
 
 
-class Looked(NamedTuple):
-    """A history that was looked at, and the cases of each promise, as `Screened.cases`."""
+class CaseCounts(NamedTuple):
+    """A history that was looked at, and the cases of each promise, as `ScreenedHistory.cases`."""
 
     header: HistoryHeader
     is_whole: bool
     cases: Cases
     age: int | None
-    """As `Screened.age`."""
+    """As `ScreenedHistory.age`."""
 
 
 def look_divided(
@@ -119,10 +119,10 @@ def look_divided(
     folder: str,
     run: Executor,
     names: Sequence[str],
-) -> Looked:
+) -> CaseCounts:
     """Look at a history whose lines are in these pieces.
 
-    Unusual, as for `Screened`; NotDivided, if the pieces are none of one history.
+    Unusual, as for `ScreenedHistory`; NotDivided, if the pieces are none of one history.
     """
 
     def of_all(work: Callable[[Any], Any], items: Sequence[Any], kind: Any) -> list[Any]:
@@ -165,7 +165,7 @@ def look_divided(
         gone = [(share, each.gone) for share, each in enumerate(of_nodes)]
         found += of_all(lambda each: look_below(common, *each), gone, Cases)
     cases = {name: total(each[name] for each in found if name in each) for name in named}
-    return Looked(header, is_whole, cases, age)
+    return CaseCounts(header, is_whole, cases, age)
 
 
 def _unless_unusual(work: Callable[[P], Any], item: P) -> Any:
@@ -288,7 +288,7 @@ def _watched(columns: Columns) -> tuple[dict[str, None], dict[str, None]]:
     return watched, recursively
 
 
-def look_at_nodes(common: Common, share: int, wanted: Wanted, latest: int, names: Sequence[str]) -> OfNodes:
+def look_at_nodes(common: Common, share: int, wanted: SessionFacts, latest: int, names: Sequence[str]) -> OfNodes:
     """Look at the nodes of a share, and send on what was seen of those that are watched, or in containers. Unusual."""
     gathering = _read_lines(common, "rows", [share])
     columns = Lines(gathering).columns(common.header)
@@ -297,7 +297,7 @@ def look_at_nodes(common: Common, share: int, wanted: Wanted, latest: int, names
     numbers = columns.path_numbers
     lost = [(numbers[path], content, until) for path, content, until in wanted.lost if path in numbers]
     columns_of_lost = (np.array([each[number] for each in lost], np.int64) for number in range(3))
-    if not orders.is_none_late(orders.Lost(*columns_of_lost), nodes):
+    if not orders.is_none_late(orders.AbandonedWrites(*columns_of_lost), nodes):
         cases["writes in the order sent"] = None
     ephemerals, gone = lives.ephemerals_in(columns, nodes), lives.gone_in(columns, nodes)
     paths = columns.all_paths
@@ -312,7 +312,7 @@ def look_at_nodes(common: Common, share: int, wanted: Wanted, latest: int, names
     )
 
 
-def _send_seen(common: Common, share: int, wanted: Wanted, nodes: Nodes) -> None:
+def _send_seen(common: Common, share: int, wanted: SessionFacts, nodes: Nodes) -> None:
     """Send on the states of nodes, and the changes of their children, to whom they concern."""
     paths, to = nodes.columns.all_paths, defaultdict(list)
     for number in np.flatnonzero(nodes.is_owned).tolist():
@@ -379,10 +379,10 @@ def look_below(common: Common, share: int, gone: tuple[int, list[tuple[str, int]
     nodes = Nodes(Columns(gathering))
     nodes.take_seen(*seen)
     since = np.array([each for _, each in gone[1]], np.int64)
-    return {"containers and TTL": lives.containers(lives.Gone(gone[0], np.array(paths, np.int64), since), nodes)}
+    return {"containers and TTL": lives.containers(lives.GoneNodes(gone[0], np.array(paths, np.int64), since), nodes)}
 
 
-def _wanted(parts: Sequence[OfSessions]) -> Wanted:
+def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
     watched: dict[str, list[int]] = defaultdict(list)
     recursively: dict[str, list[int]] = defaultdict(list)
     for group, part in enumerate(parts):
@@ -391,7 +391,7 @@ def _wanted(parts: Sequence[OfSessions]) -> Wanted:
         for path in part.recursively:
             recursively[path].append(group)
     lost = [each for part in parts for each in part.lost]
-    return Wanted(lost, frozenset(path for part in parts for path in part.made), watched, recursively)
+    return SessionFacts(lost, frozenset(path for part in parts for path in part.made), watched, recursively)
 
 
 def _of_lives(of_sessions: Sequence[OfSessions], of_nodes: Sequence[OfNodes], names: Sequence[str]) -> Cases:

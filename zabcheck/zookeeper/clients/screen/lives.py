@@ -135,7 +135,7 @@ def _heard(columns: Columns) -> list[int]:
     return last.tolist()
 
 
-class Gone(NamedTuple):
+class GoneNodes(NamedTuple):
     """The nodes that the service deleted: their number, and the containers of them, with the zxids since which."""
 
     nodes: int
@@ -143,14 +143,14 @@ class Gone(NamedTuple):
     since: Ints
 
 
-def gone_in(columns: Columns, nodes: Nodes) -> Gone | None:
+def gone_in(columns: Columns, nodes: Nodes) -> GoneNodes | None:
     """Return which containers, and nodes with a time to live, are gone; None if one may be so too early."""
     effects = nodes.effects
     is_done = columns.is_done[effects["row"]]
     is_special = effects["mode"] & (MODES["container"] | MODES["ttl"]) > 0
     made = np.flatnonzero(is_done & is_special & (effects["op"] == CREATE) & nodes.is_owned[effects["created"]])
     if not len(made):
-        return Gone(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
+        return GoneNodes(0, np.zeros(0, np.int64), np.zeros(0, np.int64))
     path, from_end = np.unique(effects["created"][made][::-1], return_index=True)
     last = made[len(made) - 1 - from_end]
     row = nodes.absence_after(path, columns.zxid[effects["row"][last]])
@@ -167,10 +167,10 @@ def gone_in(columns: Columns, nodes: Nodes) -> Gone | None:
     least = np.minimum(ttl[effects["row"][last]], _LONGEST) * _MS - columns.header.clock_error
     if (known & (told - sent < least)).any():
         return None
-    return Gone(len(path), path[is_container].astype(np.int64), start[is_container])
+    return GoneNodes(len(path), path[is_container].astype(np.int64), start[is_container])
 
 
-def containers(gone: Gone | None, nodes: Nodes) -> int | None:
+def containers(gone: GoneNodes | None, nodes: Nodes) -> int | None:
     """Look for children of containers at the time when they were gone."""
     if gone is None:
         return None

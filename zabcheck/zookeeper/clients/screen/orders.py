@@ -125,7 +125,7 @@ def _given_up(columns: Columns) -> tuple[Ints, Ints]:
     return rows[unknown[same]], rows[following[same]]
 
 
-class Lost(NamedTuple):
+class AbandonedWrites(NamedTuple):
     """The writes that were given up on another connection, by path and content: none may take effect after `until`."""
 
     path: Ints
@@ -133,7 +133,7 @@ class Lost(NamedTuple):
     until: Ints
 
 
-def lost_in(columns: Columns, nodes: Nodes) -> Lost:
+def lost_in(columns: Columns, nodes: Nodes) -> AbandonedWrites:
     """Return what must not come late. `until` is the zxid of the next write of the session that was done."""
     effects = nodes.effects
     unknown, later = _given_up(columns)
@@ -142,10 +142,12 @@ def lost_in(columns: Columns, nodes: Nodes) -> Lost:
     row = effects["row"]
     elsewhere = (of[row] >= 0) & (columns.connection[row] != columns.connection[of[row]])
     mine = np.flatnonzero(elsewhere & (effects["content"] != NONE))
-    return Lost(effects["path"][mine].astype(np.int64), effects["content"][mine], columns.zxid[of[row[mine]]])
+    return AbandonedWrites(
+        effects["path"][mine].astype(np.int64), effects["content"][mine], columns.zxid[of[row[mine]]]
+    )
 
 
-def is_none_late(lost: Lost, nodes: Nodes) -> bool:
+def is_none_late(lost: AbandonedWrites, nodes: Nodes) -> bool:
     """Return False if a write that was given up may have come late: what it would write is seen, and nobody else's."""
     labels, data, effects = Labels(lost.path, lost.content), nodes.data, nodes.effects
     seen = labels.rows(data)

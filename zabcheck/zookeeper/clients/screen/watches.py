@@ -78,7 +78,7 @@ class Cases(NamedTuple):
 def watched(columns: Columns, nodes: Nodes) -> Cases | None:
     """Return the cases; None if something may be broken."""
     try:
-        return _Watched(columns, nodes).judge() if rising_view(columns, nodes) is not None else None
+        return _WatchScreen(columns, nodes).judge() if rising_view(columns, nodes) is not None else None
     except _Broken:
         return None
 
@@ -145,7 +145,7 @@ class _Changes:
         return np.where(found, self._lines[place], NEVER)
 
 
-class _Watched:
+class _WatchScreen:
     def __init__(self, columns: Columns, nodes: Nodes) -> None:
         self.columns, self.nodes = columns, nodes
         if nodes.bits + len(columns.connects).bit_length() > 62 or columns.events["zxid"].max(initial=0) >> nodes.bits:
@@ -258,7 +258,7 @@ class _Again(NamedTuple):
 class _Stream:
     """The watches of one connection, while what it brought is looked at in order."""
 
-    def __init__(self, watched: _Watched, connection: int) -> None:
+    def __init__(self, watched: _WatchScreen, connection: int) -> None:
         self.watched, self.connection = watched, connection
         self.arms: dict[int, _Arm] = {}
         self.resumed: dict[int, list[_Arm]] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from zabcheck.zookeeper.run.choices.choice import Choice, Role, Seconds
-from zabcheck.zookeeper.run.forces import Kept
+from zabcheck.zookeeper.run.forces import KeptData
 
 if TYPE_CHECKING:
     from zabcheck.zookeeper.run.running import Running  # it loads the clients' library
@@ -140,7 +140,7 @@ class PowerLoss(Choice, frozen=True):
         return f"the power of {self.server} fails{when}{self._kept()}"
 
     def apply(self, run: "Running") -> None:
-        kept = Kept(self.records, self.bytes, self.snapshots == "kept", self.renames == "kept")
+        kept = KeptData(self.records, self.bytes, self.snapshots == "kept", self.renames == "kept")
         if self.point:
             run.stops.stop(run.number(self.server), self.point, self.nth, kept)
         else:
