@@ -27,7 +27,7 @@ from zabcheck.zookeeper.report.runs import what_was_done
 from zabcheck.zookeeper.run import debugged_process
 from zabcheck.zookeeper.run.choices.choice import Choice
 from zabcheck.zookeeper.run.choices.points import AwaitStop, Fail, Go, ReadFields, RollOver, Step, Stop
-from zabcheck.zookeeper.run.choices.servers import Elected, Pause, Resume, Start
+from zabcheck.zookeeper.run.choices.servers import Elected, Pause, Resume
 from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
@@ -189,7 +189,7 @@ def test_an_exact_execution_that_cannot_go_on_says_which_thread_waits_for_which(
 @pytest.mark.xdist_group("ensemble")
 def test_a_full_disk_ends_the_server_that_logs(run: Path) -> None:
     """A server that loses its leader just then forces its log as it shuts down, and tells of an error by a line."""
-    choices = (Fail("C", "log-force"), Write("A"), AwaitStop("C", "log-force"), Settle(5.0), Start("C"))
+    choices = (Fail("C", "log-force"), Write("A"), AwaitStop("C", "log-force"), Settle(5.0), Wait(1.0))
     execute(schedule(*choices), real.distribution(), run)
     [reached] = [record for record in read(run) if isinstance(record, Reached)]
     assert reached.what == "failed"
