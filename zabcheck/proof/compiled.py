@@ -12,7 +12,7 @@ from typing import Any
 
 from zabcheck.proof.conjuncts import Claim
 from zabcheck.proof.finite import Thing
-from zabcheck.proof.logic import SORTS, Atom, Both, Config, Either, Exists, ForAll, Formula, Not, Same, Term
+from zabcheck.proof.logic import SORTS, Atom, Both, Config, Either, Equality, Exists, ForAll, Formula, Not, Term
 from zabcheck.proof.relations import RELATIONS, Relations, State
 from zabcheck.proof.steps import Replacement, Step
 
@@ -156,7 +156,7 @@ def _text(formula: Formula, known: frozenset[int]) -> str:
         case Atom(relation, terms, after):
             assert not after, "a world alone has no later one"
             return f"{_tuple(terms)} in {relation}"
-        case Same(one, other):
+        case Equality(one, other):
             return f"{_name(one)} == {_name(other)}"
         case Not(inner):
             return f"(not ({_text(inner, known)}))"
@@ -182,7 +182,7 @@ def _loops(variables: Sequence[Term], formula: Formula, known: frozenset[int]) -
     written = []
     for variable in variables:
         said = next((each for each in conditions if _says(each, variable, known)), None)
-        if isinstance(said, Same):
+        if isinstance(said, Equality):
             conditions.remove(said)
             written.append(f"for {_name(variable)} in ({_name(said.other if said.one is variable else said.one)},)")
         else:
@@ -209,7 +209,7 @@ def _conditions(formula: Formula) -> list[Formula]:
 
 def _says(formula: Formula, variable: Term, known: frozenset[int]) -> bool:
     """Return True if a formula equates the variable with a term whose value is known."""
-    if not isinstance(formula, Same):
+    if not isinstance(formula, Equality):
         return False
     one, other = formula.one, formula.other
     return (one is variable and _free(other) <= known) or (other is variable and _free(one) <= known)
@@ -222,7 +222,7 @@ def _free(it: Formula | Term) -> frozenset[int]:
             return _free(it.of) if it.of is not None else frozenset() if it.constant else frozenset({it.number})
         case Atom(_, terms):
             return frozenset().union(*map(_free, terms))
-        case Same(one, other):
+        case Equality(one, other):
             return _free(one) | _free(other)
         case Not(inner):
             return _free(inner)

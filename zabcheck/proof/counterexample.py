@@ -26,7 +26,7 @@ from zabcheck.proof.finite import (
 )
 from zabcheck.proof.implemented.servers import Servers
 from zabcheck.proof.liveness.iteration import Iteration
-from zabcheck.proof.logic import FALSE, Atom, Both, Either, Exists, ForAll, Formula, NamedConstant, Not, Same, Term
+from zabcheck.proof.logic import FALSE, Atom, Both, Either, Equality, Exists, ForAll, Formula, NamedConstant, Not, Term
 from zabcheck.proof.obligations import Obligation
 from zabcheck.proof.reconfiguration.relations import Configured
 from zabcheck.proof.relations import Relations, State
@@ -285,7 +285,7 @@ def _terms(formula: Formula) -> set[int]:
     match formula:
         case Atom(_, terms):
             return {_base(term).number for term in terms}
-        case Same(one, other):
+        case Equality(one, other):
             return {_base(one).number, _base(other).number}
         case Not(inner) | ForAll(_, inner) | Exists(_, inner):
             return _terms(inner)

@@ -18,13 +18,13 @@ from zabcheck.proof.logic import (
     Config,
     Connection,
     Either,
+    Equality,
     Exists,
     ForAll,
     Formula,
     Node,
     Not,
     Quorum,
-    Same,
     Term,
     Transaction,
 )
@@ -130,7 +130,7 @@ def ground(formula: Formula, universe: Universe, bound: Bound, fact: Callable[[F
             if relation in FIXED:
                 return TRUE if FIXED[relation](things) else FALSE
             return fact((relation, things), after)
-        case Same(one, other):
+        case Equality(one, other):
             return TRUE if thing(one, bound) == thing(other, bound) else FALSE
         case Not(inner):
             denied = ground(inner, universe, bound, fact)

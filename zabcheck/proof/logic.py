@@ -133,7 +133,7 @@ class Atom(Formula, frozen=True):
     after: bool = False
 
 
-class Same(Formula, frozen=True):
+class Equality(Formula, frozen=True):
     """Two terms that are the same thing."""
 
     one: Term
@@ -183,7 +183,7 @@ TRUE, FALSE = Both(()), Either(())
 
 def same(one: Term, other: Term) -> Formula:
     """Return the formula that two terms are the same thing."""
-    return Same(one, other)
+    return Equality(one, other)
 
 
 def every(body: Callable[..., Formula], *sorts: type[Term]) -> Formula:

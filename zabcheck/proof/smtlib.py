@@ -9,6 +9,7 @@ from zabcheck.proof.logic import (
     Connection,
     Either,
     Epoch,
+    Equality,
     Exists,
     ForAll,
     Formula,
@@ -16,7 +17,6 @@ from zabcheck.proof.logic import (
     Node,
     Not,
     Quorum,
-    Same,
     Term,
     Transaction,
 )
@@ -82,7 +82,7 @@ def text(formula: Formula, names: Mapping[int, str] | None = None) -> str:
     match formula:
         case Atom(relation, terms, after):
             return _applied(f"{relation}{'-after' if after else ''}", [_term(term, known) for term in terms])
-        case Same(one, other):
+        case Equality(one, other):
             return f"(= {_term(one, known)} {_term(other, known)})"
         case NamedConstant(name):
             return name

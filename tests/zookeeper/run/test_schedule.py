@@ -28,7 +28,7 @@ from zabcheck.zookeeper.run.choices.points import (
     Stop,
 )
 from zabcheck.zookeeper.run.choices.reconfigure import Fixed, Readonly, Reconfigure, Writable
-from zabcheck.zookeeper.run.choices.servers import BackUp, Elected, Kill, OfDisk, Restore, Start, StartAll, Wipe
+from zabcheck.zookeeper.run.choices.servers import BackUp, DiskChoice, Elected, Kill, Restore, Start, StartAll, Wipe
 from zabcheck.zookeeper.run.choices.sessions import WAYS, Forbidden, SessionChoice, Sync, Watch
 from zabcheck.zookeeper.run.choices.writes import Write
 from zabcheck.zookeeper.run.distribution import Distribution, with_properties
@@ -401,9 +401,9 @@ def test_with_disks_a_schedule_is_the_same_and_something_happens_to_disks_in_bet
         schedule = draw(seed, 3, disks=True, tuning=NO_NAME_LOST)
         assert (schedule.version, schedule.patient) == (2, False)
         assert decode(encode(schedule), "x.json") == schedule
-        of_disks = [choice for choice in schedule.choices if isinstance(choice, OfDisk | Fail)]
+        of_disks = [choice for choice in schedule.choices if isinstance(choice, DiskChoice | Fail)]
         assert tuple(choice for choice in schedule.choices if choice not in of_disks) == draw(seed, 3).choices
-        assert len({choice.server for choice in of_disks if isinstance(choice, OfDisk)}) <= 1
+        assert len({choice.server for choice in of_disks if isinstance(choice, DiskChoice)}) <= 1
         seen |= {type(choice) for choice in of_disks}
     assert seen == {Wipe, BackUp, Restore, Fail}
 

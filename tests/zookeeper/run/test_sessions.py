@@ -36,7 +36,7 @@ from zabcheck.zookeeper.run.execute import SESSION, execute
 from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.session_client import SessionClient
-from zabcheck.zookeeper.run.undone import NotApplicable, Undone
+from zabcheck.zookeeper.run.undone import NotApplicable, NotDone
 from zabcheck.zookeeper.trace.incarnations import read_sorted
 from zabcheck.zookeeper.verdict.clients import CLIENT_PROPERTIES, ClientVerdict, history_of, judge_clients
 from zabcheck.zookeeper.verdict.judge import judge
@@ -228,7 +228,7 @@ def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
     for choice in (Move("A", "B"), EndSession("A")):
         with pytest.raises(NotApplicable, match="it has not begun"):
             choice.apply(served.running)
-    with pytest.raises(Undone, match=r"^only 0 of them: nothing is answered, or nothing is left$") as undone:
+    with pytest.raises(NotDone, match=r"^only 0 of them: nothing is answered, or nothing is left$") as undone:
         Delete("A").apply(served.running)
     assert undone.value.idle
 
@@ -236,7 +236,7 @@ def test_what_does_not_apply_is_passed_over(served: Servers) -> None:
 def test_a_server_that_cannot_answer_is_not_waited_for(served: Servers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served, "may_serve", lambda: [2])
     monkeypatch.setattr(session_client, "RETRY", PATIENCE)
-    with pytest.raises(Undone, match=r"^only 0 of them: no server has the session$"):
+    with pytest.raises(NotDone, match=r"^only 0 of them: no server has the session$"):
         SetData("A").apply(served.running)
     assert served.of(Requested) == []
 

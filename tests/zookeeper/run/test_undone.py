@@ -2,7 +2,7 @@
 
 import pytest
 
-from zabcheck.zookeeper.run.undone import LessKept, NoAnswer, NobodyLeads, NotApplicable, NothingCame, OnlySome, Undone
+from zabcheck.zookeeper.run.undone import LessKept, NoAnswer, NobodyLeads, NotApplicable, NotDone, NothingCame, OnlySome
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,6 @@ from zabcheck.zookeeper.run.undone import LessKept, NoAnswer, NobodyLeads, NotAp
     ],
 )
 def test_a_choice_that_is_not_done_says_what_that_means(
-    undone: Undone, words: str, idle: bool, ends_exact: bool
+    undone: NotDone, words: str, idle: bool, ends_exact: bool
 ) -> None:
     assert (str(undone), undone.idle, undone.ends_exact) == (words, idle, ends_exact)

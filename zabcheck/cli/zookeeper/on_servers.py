@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.search import Attempt  # it loads the clients' library
 
 
-class OnServers(NamedTuple):
+class ServerExecution(NamedTuple):
     """The result of one execution. `error` says why it came to no end, if that was no difference."""
 
     wrong: list[str]
@@ -120,7 +120,7 @@ class _Comparison:
             raise BadInput(f"{file}: cannot be had on real servers: {error}") from None
         verdicts = replay_on(ZOOKEEPER, self.run, _judged(schedule)).verdicts
         self.broken = [each.property for each in verdicts if each.status == "violated"]
-        self.tried: list[OnServers] = []
+        self.tried: list[ServerExecution] = []
         self._schedule = schedule
         self._release = release
         self._version = version
@@ -180,7 +180,7 @@ def _judged(schedule: Schedule) -> tuple[str, ...]:
     return applies if schedule.violates is None else (*applies, schedule.violates)
 
 
-def _result(one: "Attempt", folder: Path, translation: Translation) -> OnServers:
+def _result(one: "Attempt", folder: Path, translation: Translation) -> ServerExecution:
     """Return what came of an execution, with where it first differed."""
     done, difference = -1, None
     for record in read(folder):
@@ -191,7 +191,7 @@ def _result(one: "Attempt", folder: Path, translation: Translation) -> OnServers
             text = "the start" if number < 0 else in_words(translation.executed[number])
             difference = Where(number, text, record.server, record.field, record.model, record.seen)
     error = "interrupted" if one.interrupted else "" if difference is not None else one.error
-    return OnServers(one.judged.wrong, difference, error)
+    return ServerExecution(one.judged.wrong, difference, error)
 
 
 def in_words(choice: Choice) -> str:
@@ -201,11 +201,11 @@ def in_words(choice: Choice) -> str:
     return f"{type(choice).__name__.lower()} {', '.join(said)}"
 
 
-def _matched(of: OnServers) -> bool:
+def _matched(of: ServerExecution) -> bool:
     return of.difference is None and not of.error
 
 
-def _same(of: OnServers, broken: list[str]) -> bool:
+def _same(of: ServerExecution, broken: list[str]) -> bool:
     """Return True if the servers broke a property that the run of the model breaks."""
     return any(each in of.wrong for each in broken)
 
@@ -214,7 +214,7 @@ def _breaks(names: list[str]) -> str:
     return f"breaks {', '.join(names)}" if names else "breaks nothing"
 
 
-def _said(of: OnServers, length: int) -> str:
+def _said(of: ServerExecution, length: int) -> str:
     broke = f"broke {', '.join(of.wrong)}" if of.wrong else "nothing is wrong"
     if of.error:
         return f"not complete: {of.error}; {broke}"
@@ -225,7 +225,7 @@ def _said(of: OnServers, length: int) -> str:
     return f"differs {place}: server {server}, {field}: the model has {model}, the server {seen}; {broke}"
 
 
-def _verdict(tried: list[OnServers], broken: list[str], servers: str) -> tuple[int, str]:
+def _verdict(tried: list[ServerExecution], broken: list[str], servers: str) -> tuple[int, str]:
     """Return the exit code, and why."""
     number = counted(len(tried), "execution", "executions")
     matched = sum(map(_matched, tried))

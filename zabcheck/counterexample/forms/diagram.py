@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from zabcheck.counterexample.forms.decided import MARK, DecisiveStep, decided
 from zabcheck.counterexample.forms.lanes import BAND, HEAD, ROW, Lanes
-from zabcheck.counterexample.forms.lettering import Lettering, Text, Way
+from zabcheck.counterexample.forms.lettering import Lettering, MessagePath, Text
 from zabcheck.counterexample.forms.room import breadth
 from zabcheck.counterexample.pieces import Labels
 from zabcheck.counterexample.story import Flight, HeldThread, Moment, Next, Story
@@ -90,7 +90,7 @@ class Layout(Struct, frozen=True):
     """All that is drawn, and where."""
 
     lanes: Lanes
-    ways: tuple[Way, ...]
+    ways: tuple[MessagePath, ...]
     crosses: Mapping[tuple[int, Event], float]
     """The place on its line of the cross of each step's cut, hold or stall."""
     epochs: tuple[Text, ...]
@@ -296,7 +296,7 @@ def _branch(lanes: Lanes, branch: Branch) -> str:
 # Messages and links.
 
 
-def _way(way: Way, kinds: Mapping[str, str], is_decided: bool) -> str:
+def _way(way: MessagePath, kinds: Mapping[str, str], is_decided: bool) -> str:
     """Draw a message: an arrow from where it was sent to where it was handled, or a cross where it was lost."""
     flight, (x1, y1), (x2, y2) = way.flight, way.begin, way.end
     arrived = flight.received is not None

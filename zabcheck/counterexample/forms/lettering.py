@@ -22,7 +22,7 @@ MOST_ROWS_DOWN = 12
 LONGEST_NAME = 24
 
 
-class Way(Struct, frozen=True):
+class MessagePath(Struct, frozen=True):
     """The way of a message, and whether a cross ends it because the message was lost."""
 
     flight: Flight
@@ -55,22 +55,22 @@ class Lettering:
         self.room = Room()
         self._ends: dict[tuple[int, int, int | None], tuple[float, float]] = {}
 
-    def arrived(self, flight: Flight) -> Way:
+    def arrived(self, flight: Flight) -> MessagePath:
         lanes = self.lanes
         y1 = lanes.y(flight.sent) if flight.sent is not None else float(HEAD)
-        way = Way(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.y(flight.received)), False)
+        way = MessagePath(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.y(flight.received)), False)
         self.room.take((way.begin, way.end))
         return way
 
-    def awaited(self, flight: Flight, row: int) -> Way:
+    def awaited(self, flight: Flight, row: int) -> MessagePath:
         """Let a message end at its receiver, in this row below those of the steps."""
         lanes = self.lanes
         y1 = lanes.y(flight.sent) if flight.sent is not None else float(HEAD)
-        way = Way(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.next(row)), False, row)
+        way = MessagePath(flight, (lanes.x(flight.sender), y1), (lanes.x(flight.to), lanes.next(row)), False, row)
         self.room.take((way.begin, way.end))
         return way
 
-    def under_way(self, flight: Flight) -> Way:
+    def under_way(self, flight: Flight) -> MessagePath:
         """Let a message end between two lanes, and its cross, if it was lost, where it lies on nothing.
 
         Lost messages that one step sent to the same process share a cross.
@@ -81,7 +81,7 @@ class Lettering:
         low = min(max(lanes.y(flight.lost), y1 + ROW / 2), y1 + 3 * ROW)
         key = flight.sender, flight.to, flight.sent
         if is_lost and key in self._ends:
-            return Way(flight, (x1, y1), self._ends[key], True)
+            return MessagePath(flight, (x1, y1), self._ends[key], True)
         parts = (0.62, 0.5, 0.74, 0.4, 0.82, 0.32, 0.56, 0.68, 0.45, 0.26, 0.2)
         wanted = [(x1 + (x2 - x1) * part, y1 + (low - y1) * part) for part in parts]
         wanted += [(x, y1 + ROW * steep) for steep in (0.3, 0.55, 0.8, 0.15) for x, _ in wanted]
@@ -90,7 +90,7 @@ class Lettering:
         if is_lost:
             self.room.take(_cross(*end))
             self._ends[key] = end
-        return Way(flight, (x1, y1), end, is_lost)
+        return MessagePath(flight, (x1, y1), end, is_lost)
 
     def cross(self, x1: float, x2: float, y: float) -> float:
         """Return where on the line from x1 to x2 the cross of a link stands."""
@@ -145,7 +145,7 @@ class Lettering:
             wanted += [(beyond, y + 4, "start"), (beyond, y - 7, "start"), (beyond, y + 14, "start")]
         return self._first(kind, text, wanted, bold=must)
 
-    def name(self, way: Way) -> Text | None:
+    def name(self, way: MessagePath) -> Text | None:
         """Place the name of a message along its arrow, if there is room.
 
         The arrow of a message that did not arrive may be shorter than its name: that goes on towards the receiver.
@@ -168,7 +168,7 @@ class Lettering:
                     return self._put(Text("name", text, *shifted, "middle", found.shape, turn))
         return None
 
-    def _at_receiver(self, way: Way) -> tuple[float, float]:
+    def _at_receiver(self, way: MessagePath) -> tuple[float, float]:
         """Return where the line of a message meets the lane of its receiver, or would have met it."""
         (x1, y1), (x2, y2), lane = way.begin, way.end, self.lanes.x(way.flight.to)
         return lane, y1 if x1 == x2 else y1 + (y2 - y1) * (lane - x1) / (x2 - x1)

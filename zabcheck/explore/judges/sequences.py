@@ -24,7 +24,7 @@ from zabcheck.invariants import (
 )
 
 
-class _OfSequences(MonitoredInvariant):
+class _SequenceProperty(MonitoredInvariant):
     """A property that remembers nothing but the record."""
 
     needs: ClassVar[tuple[Need, ...] | None] = ()
@@ -34,17 +34,17 @@ class _OfSequences(MonitoredInvariant):
 
 
 @monitors(StrictCausality)
-class MonitoredStrictCausality(_OfSequences, StrictCausality):
+class MonitoredStrictCausality(_SequenceProperty, StrictCausality):
     needs = ("who delivered the whole path",)
 
 
 @monitors(LadisCausalOrder)
-class MonitoredLadisCausalOrder(_OfSequences, LadisCausalOrder):
+class MonitoredLadisCausalOrder(_SequenceProperty, LadisCausalOrder):
     needs = ("what each server broadcast",)
 
 
 @monitors(FullCausalOrder)
-class MonitoredFullCausalOrder(_OfSequences, FullCausalOrder):
+class MonitoredFullCausalOrder(_SequenceProperty, FullCausalOrder):
     needs = None
 
 
@@ -59,4 +59,4 @@ for _kind in (
     Clock,
     Prefix,
 ):
-    monitors(_kind)(new_class(f"Monitored{_kind.__name__}", (_OfSequences, _kind)))
+    monitors(_kind)(new_class(f"Monitored{_kind.__name__}", (_SequenceProperty, _kind)))

@@ -101,7 +101,7 @@ class Op(Struct, frozen=True, array_like=True, gc=False):
     answered: int | None
 
 
-class Vanished(Struct, frozen=True, array_like=True, gc=False):
+class VanishedNode(Struct, frozen=True, array_like=True, gc=False):
     """A node of a session that was seen gone though nobody had deleted it (`lives.GoneNode`)."""
 
     zxid: int
@@ -110,7 +110,7 @@ class Vanished(Struct, frozen=True, array_like=True, gc=False):
     by: Op
 
 
-class Best(Struct, frozen=True, array_like=True, gc=False):
+class HighestZxid(Struct, frozen=True, array_like=True, gc=False):
     """The first record with the highest zxid of those that were answered in a range of time."""
 
     zxid: int
@@ -151,7 +151,7 @@ class FoundPart(Struct, frozen=True, array_like=True):
     reads: Linearizability | None = None
 
 
-class Common(Struct, frozen=True):
+class Division(Struct, frozen=True):
     """The knowledge of all stages: the header, the number of shares, and the folder in which they write.
 
     `edges` are where ranges of time begin, from the second on.
@@ -180,7 +180,7 @@ class PieceSummary(Struct, frozen=True):
     sessions: list[tuple[str, int]]
 
 
-class Dealt(PieceSummary, frozen=True):
+class DealtPiece(PieceSummary, frozen=True):
     """The result of stage 1: also the `told` lines, and the first and last time."""
 
     told: list[Told]
@@ -188,7 +188,7 @@ class Dealt(PieceSummary, frozen=True):
     last: int | None
 
 
-class OfSessions(Struct, frozen=True):
+class SessionStage(Struct, frozen=True):
     """The result of stage 2: besides what it has found, what later stages look for."""
 
     found: list[FoundPart]
@@ -199,17 +199,17 @@ class OfSessions(Struct, frozen=True):
     """Containers, and nodes with a time to live."""
     watched: list[str]
     recursively: list[str]
-    best: list[tuple[int, Best | None, Best | None]]
+    best: list[tuple[int, HighestZxid | None, HighestZxid | None]]
     """By range of time: of all operations, and of writes."""
     told: list[tuple[int, int, Op]]
     """Operations that `told` lines name: client, xid."""
 
 
-class OfNodes(Struct, frozen=True):
+class NodeStage(Struct, frozen=True):
     """The result of stage 3."""
 
     found: list[FoundPart]
-    gone: list[tuple[str, Vanished]]
+    gone: list[tuple[str, VanishedNode]]
     unsettled: list[str]
     """Watched nodes that may change, or below which one may, and nobody knows."""
 
@@ -227,10 +227,10 @@ class SessionFacts(Struct, frozen=True):
     recursively: dict[str, list[int]]
 
 
-class Later(Struct, frozen=True):
+class NodeFacts(Struct, frozen=True):
     """The facts of stage 3 that stage 4 needs."""
 
-    gone: list[tuple[str, Vanished]]
+    gone: list[tuple[str, VanishedNode]]
     unsettled: list[str]
 
 
@@ -273,7 +273,7 @@ class Files:
         return [by_place[place] for place in sorted(by_place)]
 
 
-class _Out:
+class _Outgoing:
     """Operations that go on, by kind and share; each once."""
 
     def __init__(self) -> None:
@@ -360,7 +360,7 @@ _PIECE = 1 << 40
 """More lines than a piece has."""
 
 
-def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folder: str) -> Dealt:
+def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folder: str) -> DealtPiece:
     """Deal out the lines of a piece of a file. NotDivided if they are in no order of a history.
 
     O(lines) time and memory.
@@ -372,7 +372,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
     times: list[int] = []
     header: HistoryHeader | None = None
     end: int | None = None
-    common = Common(HistoryHeader(version=1), shares, folder)
+    division = Division(HistoryHeader(version=1), shares, folder)
     place = 0
     for place, line in enumerate((line for block in blocks for line in block), 1):
         if end is not None or (isinstance(line, HistoryHeader) and (piece, place) != (0, 1)):
@@ -385,7 +385,7 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
             if isinstance(line, Connect | Connected) and line.session != NOBODY:
                 sessions[line.session, bucket] = None
         elif isinstance(line, InitialNode):
-            nodes[common.share_of(line.path)].append((piece * _PIECE + place, line))
+            nodes[division.share_of(line.path)].append((piece * _PIECE + place, line))
         elif isinstance(line, Told):
             told.append(line)
         elif isinstance(line, HistoryHeader):
@@ -397,16 +397,16 @@ def deal(blocks: Iterable[Sequence[HistoryLine]], piece: int, shares: int, folde
         files.write("lines", bucket, by, some)
     for share, placed in nodes.items():
         files.write("nodes", share, by, placed)
-    return Dealt(place, header, end, [*sessions], told, min(times, default=None), max(times, default=None))
+    return DealtPiece(place, header, end, [*sessions], told, min(times, default=None), max(times, default=None))
 
 
-def _streams(common: Common, buckets: Iterable[int]) -> tuple[Exchange, list[int]]:
+def _streams(division: Division, buckets: Iterable[int]) -> tuple[Exchange, list[int]]:
     """Return what the clients of some buckets asked and heard, and the places of the requests. NotDivided."""
-    files = Files(common.folder)
+    files = Files(division.folder)
     placed = sorted((each for bucket in buckets for each in files.read("lines", bucket, _LINES.decode)), key=_BY_PLACE)
     lines = [line for _, line in placed]
     try:
-        exchange = read([common.header, *lines, HistoryEnd(count=len(lines))], "a part")
+        exchange = read([division.header, *lines, HistoryEnd(count=len(lines))], "a part")
     except HistoryError:
         raise NotDivided from None
     return exchange, [place for place, line in placed if isinstance(line, Request)]
@@ -416,41 +416,41 @@ def _streams(common: Common, buckets: Iterable[int]) -> tuple[Exchange, list[int
 
 
 def judge_sessions(
-    common: Common, group: int, buckets: Sequence[int], told: Sequence[Told], names: Sequence[str]
-) -> OfSessions:
+    division: Division, group: int, buckets: Sequence[int], told: Sequence[Told], names: Sequence[str]
+) -> SessionStage:
     """Judge the sessions of some buckets, and send their operations on. NotDivided as for `deal`."""
-    exchange, places = _streams(common, buckets)
+    exchange, places = _streams(division, buckets)
     if any(each.request.op == "txn" for each in exchange.operations):
         raise NotDivided
     ops = {each: _op(each, place) for each, place in zip(exchange.operations, places, strict=True)}
-    out = _Out()
+    out = _Outgoing()
     made: dict[str, None] = {}
     for operation, op in ops.items():
-        for share in {common.share_of(path) for path in _concerned(operation)}:
+        for share in {division.share_of(path) for path in _concerned(operation)}:
             out.add("ops", share, op)
         if operation.is_write and operation.is_done:
             if operation.zxid:
-                out.add("zxids", operation.zxid % common.shares, op)
+                out.add("zxids", operation.zxid % division.shares, op)
             effects = effects_of(operation)
             made |= {each.created: None for each in effects if lives.is_deleted_by_the_service(each)}
-    best = [*_answered_in_time(common, ops, out)] if common.header.clock == "one" else []
-    files, by = Files(common.folder), f"{group:06}"
+    best = [*_answered_in_time(division, ops, out)] if division.header.clock == "one" else []
+    files, by = Files(division.folder), f"{group:06}"
     out.write(files, by)
     if "timeliness" in names:
         files.write("ages", 0, by, [orders.times_of_reads_and_writes(exchange)])
     given_up = [GivenUpOp(ops[each.unknown], ops[each.later], each.least) for each in orders.given_up_in(exchange)]
-    checks = _checks_on(_OF_SESSIONS, exchange, Tree(Exchange(common.header)))
+    checks = _checks_on(_OF_SESSIONS, exchange, Tree(Exchange(division.header)))
 
     def order_sent(found: Found) -> None:
-        orders.order_of_zxids(exchange, Tree(Exchange(common.header)), found)
+        orders.order_of_zxids(exchange, Tree(Exchange(division.header)), found)
         found.case(len(given_up))
 
-    found = _found_parts(checks | {"writes in the order sent": order_sent}, common.header, names)
+    found = _found_parts(checks | {"writes in the order sent": order_sent}, division.header, names)
     watched, recursively = _watched(exchange) if any(each.name in names for each in WATCHES) else ({}, {})
     wanted = {key for each in told for key in ((each.from_, each.after), (each.to, each.before))}
     latest = {(each.client, each.request.xid): each for each in ops.values()} if wanted else {}
     named = [(*key, latest[key]) for key in sorted(wanted & latest.keys())]
-    return OfSessions(found, given_up, [*_lives(exchange, ops)], [*made], [*watched], [*recursively], best, named)
+    return SessionStage(found, given_up, [*_lives(exchange, ops)], [*made], [*watched], [*recursively], best, named)
 
 
 def _op(operation: Exchanged, place: int) -> Op:
@@ -469,8 +469,8 @@ def _op(operation: Exchanged, place: int) -> Op:
 
 
 def _answered_in_time(
-    common: Common, ops: Mapping[Exchanged, Op], out: _Out
-) -> Iterator[tuple[int, Best | None, Best | None]]:
+    division: Division, ops: Mapping[Exchanged, Op], out: _Outgoing
+) -> Iterator[tuple[int, HighestZxid | None, HighestZxid | None]]:
     """Send on the operations that real time orders, by ranges of time, and yield the best of each range.
 
     An answer can be the best of all parts only if it is better than all that this part was told before.
@@ -481,25 +481,25 @@ def _answered_in_time(
         if not operation.zxid or answer is None:
             continue
         if request.time is not None and (request.op == "sync" or (operation.is_write and operation.is_done)):
-            out.add("asked", common.range_of(request.time), op)
+            out.add("asked", division.range_of(request.time), op)
         if answer.time is not None:
-            told.append((answer.time + common.header.clock_error, op.place, operation))
-    if common.header.bound is not None:
+            told.append((answer.time + division.header.clock_error, op.place, operation))
+    if division.header.bound is not None:
         for time, operation in orders.reads_by_clock(ops):
-            out.add("reads", common.range_of(time - common.header.bound), ops[operation])
+            out.add("reads", division.range_of(time - division.header.bound), ops[operation])
     told.sort(key=lambda each: each[:2])
-    best: dict[int, Best] = {}
-    best_writes: dict[int, Best] = {}
+    best: dict[int, HighestZxid] = {}
+    best_writes: dict[int, HighestZxid] = {}
     high = high_write = 0
     for time, _, operation in told:
-        op, within = ops[operation], common.range_of(time)
+        op, within = ops[operation], division.range_of(time)
         if operation.zxid > high:
             high = operation.zxid
-            best[within] = Best(high, time, op)
+            best[within] = HighestZxid(high, time, op)
             out.add("told", within, op)
         if operation.is_write and operation.is_done and operation.zxid > high_write:
             high_write = operation.zxid
-            best_writes[within] = Best(high_write, time, op)
+            best_writes[within] = HighestZxid(high_write, time, op)
             out.add("told", within, op)
     yield from ((within, best.get(within), best_writes.get(within)) for within in sorted({*best, *best_writes}))
 
@@ -539,56 +539,57 @@ def _lives(exchange: Exchange, ops: Mapping[Exchanged, Op]) -> Iterator[Op]:
 class _Share:
     """The records about the nodes of a share."""
 
-    def __init__(self, common: Common, share: int, wanted: SessionFacts) -> None:
-        self.common = common
-        self.files = Files(common.folder)
+    def __init__(self, division: Division, share: int, sessions: SessionFacts) -> None:
+        self.division = division
+        self.files = Files(division.folder)
         self.ops = self.files.ops("ops", share)
         self.nodes: list[tuple[int, InitialNode]] = [*self.files.read("nodes", share, _NODES.decode)]
-        self.owns: Callable[[str], bool] = lambda path: common.share_of(path) == share
-        self.made = _Operations(common.header, self.ops, self.owns)
+        self.owns: Callable[[str], bool] = lambda path: division.share_of(path) == share
+        self.made = _Operations(division.header, self.ops, self.owns)
         self.made.exchange.nodes.extend(node for _, node in sorted(self.nodes, key=_BY_PLACE))
         self.tree = Tree(self.made.exchange)
         owners = {
             seen.stat.ephemeral_owner for some in self.tree.data.values() for seen in some if seen.stat is not None
         }
         self.owners = (owners | {op.session for op in self.ops}) - {NOBODY}
-        self.lives = self.made.with_others(each for each in wanted.lives if each.session in self.owners)
+        self.lives = self.made.with_others(each for each in sessions.lives if each.session in self.owners)
 
 
-def judge_nodes(common: Common, share: int, wanted: SessionFacts, names: Sequence[str]) -> OfNodes:
+def judge_nodes(division: Division, share: int, sessions: SessionFacts, names: Sequence[str]) -> NodeStage:
     """Judge the nodes of a share, and send on what sessions that watch them, and containers, need."""
-    here = _Share(common, share, wanted)
+    here = _Share(division, share, sessions)
     exchange, tree = here.made.exchange, here.tree
     given_up = [
-        orders.GivenUp(here.made.made(each.unknown), here.made.made(each.later), each.least) for each in wanted.given_up
+        orders.GivenUp(here.made.made(each.unknown), here.made.made(each.later), each.least)
+        for each in sessions.given_up
     ]
     given_up = [each for each in given_up if any(here.owns(effect.path) for effect in effects_of(each.unknown))]
     checks = _checks_on(_OF_NODES, exchange, tree) | {
         "writes in the order sent": lambda found: orders.effects_of_given_up(given_up, exchange, tree, found),
         "ephemeral nodes stay": lambda found: lives.ephemeral_stays(here.lives, tree, found),
     }
-    found = _found_parts(checks, common.header, names)
+    found = _found_parts(checks, division.header, names)
     by_operation = {id(operation): op for operation, op in zip(exchange.operations, here.ops, strict=True)}
     gone = [
-        (session, Vanished(each.zxid, each.path, by_operation[id(each.created)], by_operation[id(each.by)]))
+        (session, VanishedNode(each.zxid, each.path, by_operation[id(each.created)], by_operation[id(each.by)]))
         for session, each in lives.first_gone(here.lives, tree).items()
     ]
-    _send_on(here, wanted, f"{share:06}")
+    _send_on(here, sessions, f"{share:06}")
     above = {up for path in tree.unsettled for up in (path, *ancestors(path))}
-    return OfNodes(found, gone, sorted(above & wanted.watched.keys()))
+    return NodeStage(found, gone, sorted(above & sessions.watched.keys()))
 
 
-def _send_on(here: _Share, wanted: SessionFacts, by: str) -> None:
-    out, made = _Out(), {*wanted.made}
+def _send_on(here: _Share, sessions: SessionFacts, by: str) -> None:
+    out, made = _Outgoing(), {*sessions.made}
     nodes: dict[tuple[str, int], dict[int, InitialNode]] = defaultdict(dict)
 
     def to(path: str) -> Iterator[tuple[str, int]]:
         """Yield the receivers of what concerns a node: groups that watch it, and the share of its parent."""
-        yield from (("watched", group) for group in wanted.watched.get(path, ()))
-        for above in (path, *ancestors(path)) if wanted.recursively else ():
-            yield from (("watched", group) for group in wanted.recursively.get(above, ()))
+        yield from (("watched", group) for group in sessions.watched.get(path, ()))
+        for above in (path, *ancestors(path)) if sessions.recursively else ():
+            yield from (("watched", group) for group in sessions.recursively.get(above, ()))
         if parent(path) in made:
-            yield "below", here.common.share_of(parent(path))
+            yield "below", here.division.share_of(parent(path))
 
     for operation, op in zip(here.made.exchange.operations, here.ops, strict=True):
         for kind, share in {each for path in _concerned(operation) if here.owns(path) for each in to(path)}:
@@ -604,36 +605,38 @@ def _send_on(here: _Share, wanted: SessionFacts, by: str) -> None:
 # Stage 4.
 
 
-def judge_ends(common: Common, share: int, wanted: SessionFacts, later: Later, names: Sequence[str]) -> list[FoundPart]:
+def judge_ends(
+    division: Division, share: int, sessions: SessionFacts, facts: NodeFacts, names: Sequence[str]
+) -> list[FoundPart]:
     """Judge the nodes of a share that end with their sessions, or that the service deletes."""
-    here = _Share(common, share, wanted)
+    here = _Share(division, share, sessions)
     gone = {
         session: lives.GoneNode(each.zxid, each.path, here.made.made(each.created), here.made.made(each.by))
-        for session, each in later.gone
+        for session, each in facts.gone
         if session in here.owners
     }
     checks: dict[str, Callable[[Found], None]] = {
         "ephemeral nodes end": lambda found: lives.nodes_after_ends(here.lives, here.tree, gone, found)
     }
-    if any(map(here.owns, wanted.made)):
+    if any(map(here.owns, sessions.made)):
         exchange = here.made.with_others(here.files.ops("below", share))
         below = [node for _, node in here.files.read("nodes-below", share, _NODES.decode)]
-        every = Exchange(common.header, [*exchange.nodes, *below], operations=exchange.operations)
+        every = Exchange(division.header, [*exchange.nodes, *below], operations=exchange.operations)
         checks["containers and TTL"] = lambda found: lives.containers(exchange, Tree(every), found)
-    return _found_parts(checks, common.header, names)
+    return _found_parts(checks, division.header, names)
 
 
-def judge_zxids(common: Common, share: int, names: Sequence[str]) -> list[FoundPart]:
+def judge_zxids(division: Division, share: int, names: Sequence[str]) -> list[FoundPart]:
     """Judge the writes of a share of all zxids: no two may have the same."""
-    exchange = _Operations(common.header, Files(common.folder).ops("zxids", share)).exchange
+    exchange = _Operations(division.header, Files(division.folder).ops("zxids", share)).exchange
     checks = {"linearizable writes": orders.zxids_of_their_own}
-    return _found_parts(_checks_on(checks, exchange, Tree(Exchange(common.header))), common.header, names)
+    return _found_parts(_checks_on(checks, exchange, Tree(Exchange(division.header))), division.header, names)
 
 
 def judge_times(
-    common: Common,
+    division: Division,
     within: int,
-    before: tuple[Best | None, Best | None],
+    before: tuple[HighestZxid | None, HighestZxid | None],
     told: Sequence[tuple[Op, Op]],
     names: Sequence[str],
 ) -> list[FoundPart]:
@@ -642,13 +645,13 @@ def judge_times(
     `before` is the best of all that was answered before, and of the writes; `told` has operations with one that is
     known to have been answered before.
     """
-    files, made = Files(common.folder), _Operations(common.header, ())
+    files, made = Files(division.folder), _Operations(division.header, ())
     asked = [(each.request.time or 0, made.made(each)) for each in files.ops("asked", within)]
     due = [
-        (time - (common.header.bound or 0), each)
+        (time - (division.header.bound or 0), each)
         for time, each in orders.reads_by_clock(map(made.made, files.ops("reads", within)))
     ]
-    answered = [(_told_at(common, each), made.made(each)) for each in files.ops("told", within)]
+    answered = [(_told_at(division, each), made.made(each)) for each in files.ops("told", within)]
     best, best_write = (None if each is None else made.made(each.op) for each in before)
     answered.sort(key=orders.TIME)
     known = [
@@ -662,39 +665,39 @@ def judge_times(
             orders.merged(sorted(due, key=orders.TIME), answered, best, best_write), found
         ),
     }
-    return _found_parts(checks, common.header, names)
+    return _found_parts(checks, division.header, names)
 
 
-def judge_ages(common: Common) -> list[FoundPart]:
+def judge_ages(division: Division) -> list[FoundPart]:
     """Return the longest time for which a read missed a write, in all parts of the history."""
     reads: list[tuple[int, int]] = []
     written: list[tuple[int, int]] = []
-    for some_reads, some_written in Files(common.folder).read("ages", 0, _AGES.decode):
+    for some_reads, some_written in Files(division.folder).read("ages", 0, _AGES.decode):
         reads += some_reads
         written += some_written
     age = orders.greatest_age(reads, written)
     return [FoundPart("timeliness", 0, is_undecided=False, is_broken=False, breach=None, age=age)]
 
 
-def _told_at(common: Common, op: Op) -> int:
+def _told_at(division: Division, op: Op) -> int:
     assert op.answer is not None
     assert op.answer.time is not None
-    return op.answer.time + common.header.clock_error
+    return op.answer.time + division.header.clock_error
 
 
 def judge_watches(
-    common: Common, group: int, buckets: Sequence[int], later: Later, names: Sequence[str]
+    division: Division, group: int, buckets: Sequence[int], facts: NodeFacts, names: Sequence[str]
 ) -> list[FoundPart]:
     """Judge the watches of the sessions of some buckets, of which one watches. NotDivided as for `deal`."""
-    files = Files(common.folder)
+    files = Files(division.folder)
     files.expect("lines", buckets)
-    exchange, _ = _streams(common, buckets)
-    changes = _Operations(common.header, files.ops("watched", group)).exchange
+    exchange, _ = _streams(division, buckets)
+    changes = _Operations(division.header, files.ops("watched", group)).exchange
     nodes = dict(files.read("nodes-watched", group, _NODES.decode))
     changes.nodes.extend(nodes[place] for place in sorted(nodes))
     tree = Tree(changes)
-    tree.unsettled.update(later.unsettled)
-    return _found_parts(_checks_on({each.name: each.check for each in WATCHES}, exchange, tree), common.header, names)
+    tree.unsettled.update(facts.unsettled)
+    return _found_parts(_checks_on({each.name: each.check for each in WATCHES}, exchange, tree), division.header, names)
 
 
 # All stages.
@@ -757,36 +760,36 @@ def prove_divided(
     NotDivided if one process has to judge it. O(lines · log lines) time; each part has its share of the memory.
     """
     numbered = [*enumerate(pieces)]
-    dealt: list[Dealt] = run(lambda each: deal(read_piece(each[1]), each[0], shares, folder), numbered, Dealt)
+    dealt: list[DealtPiece] = run(lambda each: deal(read_piece(each[1]), each[0], shares, folder), numbered, DealtPiece)
     header, is_whole = whole_of(dealt)
     asked_for = asked(header, names)
     named = [each.name for each in asked_for]
     told = [each for some in dealt for each in some.told]
-    common = Common(header, shares, folder, _edges(dealt, shares))
+    division = Division(header, shares, folder, _edges(dealt, shares))
     groups = [*enumerate(groups_of(shares, [each for some in dealt for each in some.sessions]))]
-    of_sessions: list[OfSessions] = run(
-        lambda each: judge_sessions(common, each[0], each[1], told, named), groups, OfSessions
+    of_sessions: list[SessionStage] = run(
+        lambda each: judge_sessions(division, each[0], each[1], told, named), groups, SessionStage
     )
-    wanted = _wanted(of_sessions)
+    sessions = _session_facts(of_sessions)
     numbers = range(shares)
-    of_nodes: list[OfNodes] = run(lambda share: judge_nodes(common, share, wanted, named), numbers, OfNodes)
-    later = _later(of_nodes)
+    of_nodes: list[NodeStage] = run(lambda share: judge_nodes(division, share, sessions, named), numbers, NodeStage)
+    facts = _node_facts(of_nodes)
     found = [each for some in ([one.found for one in of_sessions] + [one.found for one in of_nodes]) for each in some]
     stages: list[tuple[Callable[[Any], list[FoundPart]], Sequence[Any], tuple[str, ...]]] = [
         (
-            lambda share: judge_ends(common, share, wanted, later, named),
+            lambda share: judge_ends(division, share, sessions, facts, named),
             numbers,
             ("ephemeral nodes end", "containers and TTL"),
         ),
-        (lambda share: judge_zxids(common, share, named), numbers, ("linearizable writes",)),
+        (lambda share: judge_zxids(division, share, named), numbers, ("linearizable writes",)),
         (
-            lambda each: judge_times(common, each[0], each[1], each[2], named),
-            [*_ranges(common, of_sessions, told)],
+            lambda each: judge_times(division, each[0], each[1], each[2], named),
+            [*_ranges(division, of_sessions, told)],
             ("linearizable writes", "sync", "timeliness"),
         ),
-        (lambda _: judge_ages(common), [0], ("timeliness",)),
+        (lambda _: judge_ages(division), [0], ("timeliness",)),
         (
-            lambda each: judge_watches(common, each[0], each[1], later, named),
+            lambda each: judge_watches(division, each[0], each[1], facts, named),
             [group for group, some in zip(groups, of_sessions, strict=True) if some.watched],
             tuple(each.name for each in WATCHES),
         ),
@@ -827,7 +830,7 @@ def whole_of(dealt: Sequence[PieceSummary]) -> tuple[HistoryHeader, bool]:
     return header, bool(ends)
 
 
-def _edges(dealt: Sequence[Dealt], shares: int) -> tuple[int, ...]:
+def _edges(dealt: Sequence[DealtPiece], shares: int) -> tuple[int, ...]:
     """Divide the time of a history into ranges of one length."""
     first = min((each.first for each in dealt if each.first is not None), default=0)
     last = max((each.last for each in dealt if each.last is not None), default=0)
@@ -853,7 +856,7 @@ def groups_of(buckets: int, sessions: Iterable[tuple[str, int]]) -> list[list[in
     return [*groups.values()]
 
 
-def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
+def _session_facts(parts: Sequence[SessionStage]) -> SessionFacts:
     watched: dict[str, list[int]] = defaultdict(list)
     recursively: dict[str, list[int]] = defaultdict(list)
     for group, part in enumerate(parts):
@@ -870,25 +873,25 @@ def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
     )
 
 
-def _later(parts: Sequence[OfNodes]) -> Later:
-    gone: dict[str, Vanished] = {}
+def _node_facts(parts: Sequence[NodeStage]) -> NodeFacts:
+    gone: dict[str, VanishedNode] = {}
     for part in parts:
         for session, each in part.gone:
             other = gone.setdefault(session, each)
             gone[session] = min(each, other, key=lambda one: (one.zxid, one.path))
-    return Later([*gone.items()], sorted({path for part in parts for path in part.unsettled}))
+    return NodeFacts([*gone.items()], sorted({path for part in parts for path in part.unsettled}))
 
 
 def _ranges(
-    common: Common, parts: Sequence[OfSessions], told: Sequence[Told]
-) -> Iterator[tuple[int, tuple[Best | None, Best | None], list[tuple[Op, Op]]]]:
+    division: Division, parts: Sequence[SessionStage], told: Sequence[Told]
+) -> Iterator[tuple[int, tuple[HighestZxid | None, HighestZxid | None], list[tuple[Op, Op]]]]:
     """Yield each range of time, with the best that was answered before; the first also with what `told` lines say."""
     ops = {(client, xid): op for part in parts for client, xid, op in part.told}
     pairs = [(ops.get((each.from_, each.after)), ops.get((each.to, each.before))) for each in told]
     known = [(first, after) for first, after in pairs if first is not None and after is not None and _has_zxid(first)]
-    best: Best | None = None
-    best_write: Best | None = None
-    for within in range(common.shares):
+    best: HighestZxid | None = None
+    best_write: HighestZxid | None = None
+    for within in range(division.shares):
         yield within, (best, best_write), known if not within else []
         for part in parts:
             for number, one, write in part.best:
@@ -900,7 +903,7 @@ def _has_zxid(op: Op) -> bool:
     return op.answer is not None and op.answer.zxid > 0
 
 
-def _better(one: Best | None, other: Best | None) -> Best | None:
+def _better(one: HighestZxid | None, other: HighestZxid | None) -> HighestZxid | None:
     """Return the one with the higher zxid, or that came first."""
     both = [each for each in (one, other) if each is not None]
     return max(both, key=lambda each: (each.zxid, -each.time, -each.op.place), default=None)

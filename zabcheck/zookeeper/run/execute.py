@@ -22,7 +22,7 @@ from zabcheck.zookeeper.run.running import Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import IN_STEP, PATIENT_LIMITS, TICK, reason
 from zabcheck.zookeeper.run.stops import Stops
-from zabcheck.zookeeper.run.undone import NotApplicable, Undone
+from zabcheck.zookeeper.run.undone import NotApplicable, NotDone
 from zabcheck.zookeeper.trace.server_log import State, read_log
 
 SESSION = 10.0
@@ -228,7 +228,7 @@ class Execution:
             self.running.record(Chose(self.ensemble.now(), number, words, leader=leads))
             choice.apply(self.running)
             self.ensemble.settle()
-        except Undone as undone:
+        except NotDone as undone:
             self.running.record(Chose(self.ensemble.now(), number, words, str(undone), undone.idle, leads))
             if self.running.exact and undone.ends_exact:
                 raise EnsembleError(f"choice {number}, {words}: {undone}{self._standing()}") from None
@@ -246,7 +246,7 @@ class Execution:
         for number, point in stops.not_come():
             try:
                 stops.wait(number, point, self.running.patience(0.0))
-            except Undone as undone:
+            except NotDone as undone:
                 role = self.running.role_of(number)
                 raise EnsembleError(f"{point} of {role}: {undone}{self._standing()}") from None
         if stops.short is not None:

@@ -23,8 +23,8 @@ from zabcheck.zookeeper.run.choices import AnyChoice
 from zabcheck.zookeeper.run.choices.choice import LEADER, ROLES
 from zabcheck.zookeeper.run.choices.in_step import InStepChoice, OpenedGate
 from zabcheck.zookeeper.run.choices.points import PowerLoss
-from zabcheck.zookeeper.run.choices.reconfigure import OfConfiguration, Reconfigure
-from zabcheck.zookeeper.run.choices.servers import OfDisk, Start
+from zabcheck.zookeeper.run.choices.reconfigure import ConfigurationChoice, Reconfigure
+from zabcheck.zookeeper.run.choices.servers import DiskChoice, Start
 from zabcheck.zookeeper.run.choices.sessions import SessionChoice
 
 SCHEDULE_VERSION = 2
@@ -184,8 +184,8 @@ def _complaints(schedule: EnsembleSchedule) -> Iterator[tuple[str, str]]:
         (schedule.joiners, "servers that join"),
         (schedule.properties, "properties"),
         (any(isinstance(choice, Start) and choice.voters for choice in schedule.choices), "lists of servers"),
-        (any(isinstance(choice, OfDisk) for choice in schedule.choices), "wiped or restored disks"),
-        (any(isinstance(choice, OfConfiguration) for choice in schedule.choices), "unwritten configurations"),
+        (any(isinstance(choice, DiskChoice) for choice in schedule.choices), "wiped or restored disks"),
+        (any(isinstance(choice, ConfigurationChoice) for choice in schedule.choices), "unwritten configurations"),
     ):
         if schedule.version == 1 and newer:
             yield "version", f"expected {SCHEDULE_VERSION} for a schedule with {what}, found 1"

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from zabcheck.zookeeper.clients.division import Common, Executor, Files, PieceSummary, groups_of, whole_of
+from zabcheck.zookeeper.clients.division import Division, Executor, Files, PieceSummary, groups_of, whole_of
 from zabcheck.zookeeper.clients.history import NOBODY, HistoryHeader
 from zabcheck.zookeeper.clients.judge import asked
 from zabcheck.zookeeper.clients.screen import (
@@ -59,13 +59,13 @@ _decode_tables = msgspec.msgpack.Decoder(list[Packed]).decode
 P = TypeVar("P")
 
 
-class Dealt(PieceSummary, frozen=True):
+class DealtPiece(PieceSummary, frozen=True):
     """The result of stage 1: also the highest zxid."""
 
     latest: int
 
 
-class OfSessions(Struct, frozen=True):
+class SessionStage(Struct, frozen=True):
     """The result of stage 2. `lost` and `ends` are `orders.AbandonedWrites` and `lives.Ends`; `made` has containers."""
 
     cases: Cases
@@ -76,7 +76,7 @@ class OfSessions(Struct, frozen=True):
     recursively: list[str]
 
 
-class OfNodes(Struct, frozen=True):
+class NodeStage(Struct, frozen=True):
     """The result of stage 3. `ephemerals` and `gone` are `lives.Ephemerals` and `lives.GoneNodes`."""
 
     cases: Cases
@@ -86,7 +86,7 @@ class OfNodes(Struct, frozen=True):
     """Watched nodes that may change, or below which one may, and nobody knows."""
 
 
-class OfTimes(Struct, frozen=True):
+class TimeStage(Struct, frozen=True):
     """The result of the stage that sees the times of all: also how long a read missed a write."""
 
     cases: Cases
@@ -131,22 +131,22 @@ def look_divided(
             raise Unusual
         return found
 
-    dealt: list[Dealt] = of_all(
-        lambda each: deal(gather, each[0], each[1], shares, folder), [*enumerate(pieces)], Dealt
+    dealt: list[DealtPiece] = of_all(
+        lambda each: deal(gather, each[0], each[1], shares, folder), [*enumerate(pieces)], DealtPiece
     )
     header, is_whole = whole_of(dealt)
     if header.initial == "given":
         raise Unusual
     latest = max(each.latest for each in dealt)
     named = [each.name for each in asked(header, names)]
-    common = Common(header, shares, folder)
+    division = Division(header, shares, folder)
     groups = [*enumerate(groups_of(shares, [each for some in dealt for each in some.sessions]))]
-    of_sessions: list[OfSessions] = of_all(
-        lambda each: look_at_sessions(common, each[0], each[1], named), groups, OfSessions
+    of_sessions: list[SessionStage] = of_all(
+        lambda each: look_at_sessions(division, each[0], each[1], named), groups, SessionStage
     )
-    wanted = _wanted(of_sessions)
-    of_nodes: list[OfNodes] = of_all(
-        lambda share: look_at_nodes(common, share, wanted, latest, named), range(shares), OfNodes
+    facts = _session_facts(of_sessions)
+    of_nodes: list[NodeStage] = of_all(
+        lambda share: look_at_nodes(division, share, facts, latest, named), range(shares), NodeStage
     )
     age: int | None = None
     found = [*(each.cases for each in of_sessions), *(each.cases for each in of_nodes)]
@@ -155,15 +155,15 @@ def look_divided(
         unsettled = sorted({path for each in of_nodes for path in each.unsettled})
         watching = [group for group, some in zip(groups, of_sessions, strict=True) if some.watched]
         found += of_all(
-            lambda each: look_at_watches(common, each[0], each[1], unsettled, latest, named), watching, Cases
+            lambda each: look_at_watches(division, each[0], each[1], unsettled, latest, named), watching, Cases
         )
     if not IN_REAL_TIME.keys().isdisjoint(named):
-        [of_times] = of_all(lambda _: look_at_times(common, named), [0], OfTimes)
+        [of_times] = of_all(lambda _: look_at_times(division, named), [0], TimeStage)
         found.append(of_times.cases)
         age = of_times.age
     if "containers and TTL" in named:
         gone = [(share, each.gone) for share, each in enumerate(of_nodes)]
-        found += of_all(lambda each: look_below(common, *each), gone, Cases)
+        found += of_all(lambda each: look_below(division, *each), gone, Cases)
     cases = {name: total(each[name] for each in found if name in each) for name in named}
     return CaseCounts(header, is_whole, cases, age)
 
@@ -185,7 +185,7 @@ def _cases(screens: Mapping[str, Screen], columns: Columns, nodes: Nodes, names:
     return {name: look(screen) for name, screen in screens.items() if name in names}
 
 
-def deal(gather: Callable[[P, Gathering], None], number: int, piece: P, shares: int, folder: str) -> Dealt:
+def deal(gather: Callable[[P, Gathering], None], number: int, piece: P, shares: int, folder: str) -> DealtPiece:
     """Deal out the lines of a piece by client. Unusual; O(lines) time and memory."""
     gathering, begin = Gathering(), number * _PIECE
     gathering.length = begin
@@ -206,11 +206,11 @@ def deal(gather: Callable[[P, Gathering], None], number: int, piece: P, shares: 
     for share in np.unique(bucket).tolist():
         files.write("lines", share, f"{number:06}", lines.part(bucket == share))
     end = None if gathering.end is None else gathering.end[1]
-    return Dealt(count, gathering.header, end, [*sessions], latest)
+    return DealtPiece(count, gathering.header, end, [*sessions], latest)
 
 
-def _read_lines(common: Common, kind: str, shares: Iterable[int]) -> Gathering:
-    files = Files(common.folder)
+def _read_lines(division: Division, kind: str, shares: Iterable[int]) -> Gathering:
+    files = Files(division.folder)
     return gathered(part for share in shares for part in files.read(kind, share, _one_part))
 
 
@@ -218,14 +218,14 @@ def _one_part(raw: bytes) -> list[Any]:
     return [decode_part(raw)]
 
 
-def look_at_sessions(common: Common, group: int, buckets: Sequence[int], names: Sequence[str]) -> OfSessions:
+def look_at_sessions(division: Division, group: int, buckets: Sequence[int], names: Sequence[str]) -> SessionStage:
     """Look at the sessions of some buckets, and send on what they asked for, by node. Unusual."""
-    lines = Lines(_read_lines(common, "lines", buckets))
-    columns = lines.columns(common.header)
+    lines = Lines(_read_lines(division, "lines", buckets))
+    columns = lines.columns(division.header)
     nodes = Nodes(columns)
     cases = _cases(OF_SESSIONS, columns, nodes, names)
-    files, by = Files(common.folder), f"{group:06}"
-    for share, rows in _shares(common, columns, nodes):
+    files, by = Files(division.folder), f"{group:06}"
+    for share, rows in _shares(division, columns, nodes):
         files.write("rows", share, by, lines.part(_lines_of(columns, rows, len(lines))))
     times = orders.times_of(columns, nodes)
     files.write("times", 0, by, [packed({name: values}, {}) for name, values in times._asdict().items()])
@@ -235,7 +235,7 @@ def look_at_sessions(common: Common, group: int, buckets: Sequence[int], names: 
     made = np.unique(effects["created"][is_deleted]).tolist()
     watched, recursively = _watched(columns)
     paths = columns.all_paths
-    return OfSessions(
+    return SessionStage(
         cases,
         [(paths[path], content, until) for path, content, until in zip(*(each.tolist() for each in lost), strict=True)],
         [*zip(columns.sessions, ends.closed.tolist(), ends.wrote.tolist(), strict=True)],
@@ -245,7 +245,7 @@ def look_at_sessions(common: Common, group: int, buckets: Sequence[int], names: 
     )
 
 
-def _shares(common: Common, columns: Columns, nodes: Nodes) -> Iterator[tuple[int, Ints]]:
+def _shares(division: Division, columns: Columns, nodes: Nodes) -> Iterator[tuple[int, Ints]]:
     """Yield for each share the operations about its nodes, and those that may change their children."""
     effects, reads = nodes.effects, nodes.reads()
     is_child = np.isin(effects["op"], [CREATE, DELETE])
@@ -254,7 +254,7 @@ def _shares(common: Common, columns: Columns, nodes: Nodes) -> Iterator[tuple[in
     path = np.concatenate([reads["path"], named, above])
     of_effects = np.tile(effects["row"], 2)
     row = np.concatenate([reads["row"], of_effects, of_effects[np.tile(is_child, 2)]])
-    share_of = np.array([common.share_of(each) for each in columns.all_paths], np.int64)
+    share_of = np.array([division.share_of(each) for each in columns.all_paths], np.int64)
     pairs = np.sort(share_of[path] * len(columns.op) + row)
     pairs = pairs[np.diff(pairs, prepend=-1) > 0]
     if len(pairs):
@@ -288,68 +288,68 @@ def _watched(columns: Columns) -> tuple[dict[str, None], dict[str, None]]:
     return watched, recursively
 
 
-def look_at_nodes(common: Common, share: int, wanted: SessionFacts, latest: int, names: Sequence[str]) -> OfNodes:
+def look_at_nodes(division: Division, share: int, facts: SessionFacts, latest: int, names: Sequence[str]) -> NodeStage:
     """Look at the nodes of a share, and send on what was seen of those that are watched, or in containers. Unusual."""
-    gathering = _read_lines(common, "rows", [share])
-    columns = Lines(gathering).columns(common.header)
-    nodes = Nodes(columns, lambda path: common.share_of(path) == share, latest)
+    gathering = _read_lines(division, "rows", [share])
+    columns = Lines(gathering).columns(division.header)
+    nodes = Nodes(columns, lambda path: division.share_of(path) == share, latest)
     cases = _cases(OF_NODES, columns, nodes, names)
     numbers = columns.path_numbers
-    lost = [(numbers[path], content, until) for path, content, until in wanted.lost if path in numbers]
+    lost = [(numbers[path], content, until) for path, content, until in facts.lost if path in numbers]
     columns_of_lost = (np.array([each[number] for each in lost], np.int64) for number in range(3))
     if not orders.is_none_late(orders.AbandonedWrites(*columns_of_lost), nodes):
         cases["writes in the order sent"] = None
     ephemerals, gone = lives.ephemerals_in(columns, nodes), lives.gone_in(columns, nodes)
     paths = columns.all_paths
-    _send_seen(common, share, wanted, nodes)
+    _send_seen(division, share, facts, nodes)
     unsettled = (paths[number] for number in np.flatnonzero(nodes.unsettled & nodes.is_owned).tolist())
     above = {up for path in unsettled for up in (path, *ancestors(path))}
-    return OfNodes(
+    return NodeStage(
         cases,
         [*zip(columns.sessions, *(each.tolist() for each in ephemerals), strict=True)],
         gone and (gone.nodes, [*zip([paths[path] for path in gone.path.tolist()], gone.since.tolist(), strict=True)]),
-        sorted(above & wanted.watched.keys()),
+        sorted(above & facts.watched.keys()),
     )
 
 
-def _send_seen(common: Common, share: int, wanted: SessionFacts, nodes: Nodes) -> None:
+def _send_seen(division: Division, share: int, facts: SessionFacts, nodes: Nodes) -> None:
     """Send on the states of nodes, and the changes of their children, to whom they concern."""
     paths, to = nodes.columns.all_paths, defaultdict(list)
     for number in np.flatnonzero(nodes.is_owned).tolist():
         path = paths[number]
-        groups = {*wanted.watched.get(path, ())}
-        if wanted.recursively:
-            groups |= {group for up in (path, *ancestors(path)) for group in wanted.recursively.get(up, ())}
+        groups = {*facts.watched.get(path, ())}
+        if facts.recursively:
+            groups |= {group for up in (path, *ancestors(path)) for group in facts.recursively.get(up, ())}
         for group in groups:
             to["seen", group].append(number)
-        if parent(path) in wanted.made:
-            to["below", common.share_of(parent(path))].append(number)
+        if parent(path) in facts.made:
+            to["below", division.share_of(parent(path))].append(number)
     data, children = nodes.settled_states(), {name: nodes.children[name] for name in ("path", "start", "until", "row")}
     for (kind, receiver), some in to.items():
         tables = []
         for table in (data, children):
             rows = np.flatnonzero(np.isin(table["path"], some))
             tables.append(packed({name: values[rows] for name, values in table.items()}, {"path": paths}))
-        Files(common.folder).write(kind, receiver, f"{share:06}", tables)
+        Files(division.folder).write(kind, receiver, f"{share:06}", tables)
 
 
-def _seen(common: Common, kind: str, receiver: int, gathering: Gathering) -> list[list[Table]]:
+def _seen(division: Division, kind: str, receiver: int, gathering: Gathering) -> list[list[Table]]:
     """Return what was seen of nodes, and of their children, as it was sent on."""
     tables: list[list[Table]] = [[], []]
-    for number, some in enumerate(Files(common.folder).read(kind, receiver, _decode_tables)):
+    for number, some in enumerate(Files(division.folder).read(kind, receiver, _decode_tables)):
         if some.length:
             tables[number % 2].append(unpacked(some, numbers_in(gathering)))
     return tables
 
 
 def look_at_watches(
-    common: Common, group: int, buckets: Sequence[int], unsettled: Sequence[str], latest: int, names: Sequence[str]
+    division: Division, group: int, buckets: Sequence[int], unsettled: Sequence[str], latest: int, names: Sequence[str]
 ) -> Cases:
     """Look at the watches of the sessions of some buckets, of which one watches. Unusual."""
-    Files(common.folder).expect("lines", buckets)
-    gathering = _read_lines(common, "lines", buckets)
-    seen = _seen(common, "seen", group, gathering)
-    columns = Lines(gathering).columns(common.header)
+    Files(division.folder).expect("lines", buckets)
+    gathering = _read_lines(division, "lines", buckets)
+    seen = _seen(division, "seen", group, gathering)
+    columns = Lines(gathering).columns(division.header)
     nodes = Nodes(columns, latest=latest)
     nodes.take_seen(*seen)
     mine = [columns.path_numbers[path] for path in unsettled if path in columns.path_numbers]
@@ -357,24 +357,24 @@ def look_at_watches(
     return _cases(OF_WATCHES, columns, nodes, names)
 
 
-def look_at_times(common: Common, names: Sequence[str]) -> OfTimes:
+def look_at_times(division: Division, names: Sequence[str]) -> TimeStage:
     """Look at the order of all writes and syncs, and at the reads of what was written before."""
     columns: dict[str, list[Any]] = {name: [np.zeros(0, np.bool_)] for name in orders.Times._fields}
-    for some in Files(common.folder).read("times", 0, _decode_tables):
+    for some in Files(division.folder).read("times", 0, _decode_tables):
         for name, values in unpacked(some, {}).items():
             columns[name].append(values)
     times = orders.Times(**{name: np.concatenate(some) for name, some in columns.items()})
     cases = {name: screen(times) for name, screen in IN_REAL_TIME.items() if name in names}
-    return OfTimes(cases, orders.greatest_age(times))
+    return TimeStage(cases, orders.greatest_age(times))
 
 
-def look_below(common: Common, share: int, gone: tuple[int, list[tuple[str, int]]] | None) -> Cases:
+def look_below(division: Division, share: int, gone: tuple[int, list[tuple[str, int]]] | None) -> Cases:
     """Look at the children of the containers of a share that are gone."""
     if gone is None or not gone[1]:
         return {"containers and TTL": gone and gone[0]}
     gathering = Gathering()
-    gathering.header = common.header
-    seen = _seen(common, "below", share, gathering)
+    gathering.header = division.header
+    seen = _seen(division, "below", share, gathering)
     paths = [gathering.paths[path] for path, _ in gone[1]]
     nodes = Nodes(Columns(gathering))
     nodes.take_seen(*seen)
@@ -382,7 +382,7 @@ def look_below(common: Common, share: int, gone: tuple[int, list[tuple[str, int]
     return {"containers and TTL": lives.containers(lives.GoneNodes(gone[0], np.array(paths, np.int64), since), nodes)}
 
 
-def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
+def _session_facts(parts: Sequence[SessionStage]) -> SessionFacts:
     watched: dict[str, list[int]] = defaultdict(list)
     recursively: dict[str, list[int]] = defaultdict(list)
     for group, part in enumerate(parts):
@@ -394,7 +394,7 @@ def _wanted(parts: Sequence[OfSessions]) -> SessionFacts:
     return SessionFacts(lost, frozenset(path for part in parts for path in part.made), watched, recursively)
 
 
-def _of_lives(of_sessions: Sequence[OfSessions], of_nodes: Sequence[OfNodes], names: Sequence[str]) -> Cases:
+def _of_lives(of_sessions: Sequence[SessionStage], of_nodes: Sequence[NodeStage], names: Sequence[str]) -> Cases:
     """Compare the ends of all sessions with what was seen of their nodes."""
     numbers = Numbers()
     ends = [(numbers[name], *each) for part in of_sessions for name, *each in part.ends]

@@ -65,7 +65,7 @@ class _Rest(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
     """Base of the fields that a kind of line may have in `rest`."""
 
 
-class _OfRequest(_Rest):
+class _RestOfRequest(_Rest):
     """The columns of a request that is not taken as a line."""
 
     parts: tuple[UnmatchedPart, ...] = ()
@@ -80,33 +80,33 @@ class _OfRequest(_Rest):
     restricted: bool = False
 
 
-class _OfAnswer(_Rest):
+class _RestOfAnswer(_Rest):
     children: tuple[str, ...] | None = None
     results: tuple[UnmatchedResult, ...] = ()
     data: Data | None = None
 
 
-class _OfConnect(_Rest):
+class _RestOfConnect(_Rest):
     session: Session
     server: str | None = None
     seen: Zxid = 0
     timeout: Count = 0
 
 
-class _OfConnected(_Rest):
+class _RestOfConnected(_Rest):
     session: Session
     timeout: Count = 0
     read_only: bool = False
     local: bool = False
 
 
-class _OfLost(_Rest):
+class _RestOfLost(_Rest):
     why: str = ""
 
 
 T = TypeVar("T", bound=_Rest)
-_REQUESTS, _ANSWERS = Decoder(_OfRequest), Decoder(_OfAnswer)
-_CONNECTS, _CONNECTEDS, _LOSTS = Decoder(_OfConnect), Decoder(_OfConnected), Decoder(_OfLost)
+_REQUESTS, _ANSWERS = Decoder(_RestOfRequest), Decoder(_RestOfAnswer)
+_CONNECTS, _CONNECTEDS, _LOSTS = Decoder(_RestOfConnect), Decoder(_RestOfConnected), Decoder(_RestOfLost)
 
 
 class _Doubtful(Exception):
@@ -257,11 +257,11 @@ class _Batch:
         return table
 
     def _about_watches(
-        self, table: Table, lines: Ints, rest: Sequence[_OfRequest], numbers: npt.NDArray[Any]
+        self, table: Table, lines: Ints, rest: Sequence[_RestOfRequest], numbers: npt.NDArray[Any]
     ) -> list[tuple[int, Request]]:
         """Return the requests about watches alone, each with its line."""
         found = np.flatnonzero(is_one_of(table["op"], ABOUT_WATCHES))
-        records, none, texts, watches = self._records(), _OfRequest(), self._values("path"), [*WATCHES]
+        records, none, texts, watches = self._records(), _RestOfRequest(), self._values("path"), [*WATCHES]
         path = self._looked_up("path", range(len(texts)), NO_ID)[found].tolist()
         of_row = np.full(len(self.rows), -1)
         of_row[lines] = numbers
@@ -360,7 +360,7 @@ class _Batch:
         return lines, decoded, _raw(column.indices, np.int32)
 
     def _put_data(
-        self, content: Ints, lines: Ints, rest: Sequence[_OfRequest | _OfAnswer], numbers: npt.NDArray[Any]
+        self, content: Ints, lines: Ints, rest: Sequence[_RestOfRequest | _RestOfAnswer], numbers: npt.NDArray[Any]
     ) -> None:
         """Put in the data that is no text."""
         data = contents_of([each.data for each in rest])[numbers]

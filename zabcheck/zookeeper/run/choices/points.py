@@ -20,7 +20,7 @@ _Nth = Annotated[int, Meta(ge=1, le=1_000_000)]
 _Kept = Annotated[int, Meta(ge=0, le=1_000_000)]
 
 
-class AtPoint(Choice, frozen=True):
+class PointChoice(Choice, frozen=True):
     """Base of the choices that name a point in a thread of `server`."""
 
     server: Role
@@ -32,7 +32,7 @@ class AtPoint(Choice, frozen=True):
         return ((self.server, self.point),)
 
 
-class Stop(AtPoint, frozen=True):
+class Stop(PointChoice, frozen=True):
     """The `nth` thread of `server` that comes to `point` is held there.
 
     Counts threads from now on, or from the server's start if it is down. Only that thread stands still. The choices
@@ -48,7 +48,7 @@ class Stop(AtPoint, frozen=True):
         run.stops.stop(run.number(self.server), self.point, self.nth)
 
 
-class AwaitStop(AtPoint, frozen=True):
+class AwaitStop(PointChoice, frozen=True):
     """A wait until the thread of `server` that is held, killed or fails at `point` is there; `seconds` at most."""
 
     seconds: Seconds = 10.0
@@ -61,7 +61,7 @@ class AwaitStop(AtPoint, frozen=True):
         run.stops.check_kept()
 
 
-class Step(AtPoint, frozen=True):
+class Step(PointChoice, frozen=True):
     """The thread of `server` that is held at `point` goes on to the next line, over calls, where it is held again."""
 
     def words(self) -> str:
@@ -73,7 +73,7 @@ class Step(AtPoint, frozen=True):
         run.stops.step(number, self.point)
 
 
-class Go(AtPoint, frozen=True):
+class Go(PointChoice, frozen=True):
     """The thread of `server` that is held at `point` goes on, and no more threads are held there."""
 
     def words(self) -> str:
@@ -85,7 +85,7 @@ class Go(AtPoint, frozen=True):
         run.stops.go(number, self.point)
 
 
-class KillAtPoint(AtPoint, frozen=True):
+class KillAtPoint(PointChoice, frozen=True):
     """kill -9 of `server` when its `nth` thread comes to `point`, before the next instruction."""
 
     nth: _Nth = 1
@@ -97,7 +97,7 @@ class KillAtPoint(AtPoint, frozen=True):
         run.stops.stop(run.number(self.server), self.point, self.nth, "killed")
 
 
-class Fail(AtPoint, frozen=True):
+class Fail(PointChoice, frozen=True):
     """The `nth` thread of `server` that comes to `point` throws an IOException there, as if the disk were full.
 
     If another failure is to come there already, this one waits its turn, and counts threads from then on.

@@ -58,13 +58,13 @@ _WRITTEN_FIRST = f"{CONFIGURATION}.tmp", f"{DYNAMIC}.next.tmp"
 """The files that a server writes and then renames: to its configuration, and to the list of servers proposed last."""
 
 
-class OfConfiguration(Choice, frozen=True):
+class ConfigurationChoice(Choice, frozen=True):
     """Base of the choices that decide whether a server can write its configuration."""
 
     server: Role
 
 
-class Readonly(OfConfiguration, frozen=True):
+class Readonly(ConfigurationChoice, frozen=True):
     """From here on a server cannot write its configuration, as if the folder were read-only, or the disk full.
 
     Folders take the names that it writes first, so that opening them fails: an IOException as for any other cause, and
@@ -83,7 +83,7 @@ class Readonly(OfConfiguration, frozen=True):
             (each / "kept").mkdir(parents=True)  # in an empty folder's place Java would put its file
 
 
-class Writable(OfConfiguration, frozen=True):
+class Writable(ConfigurationChoice, frozen=True):
     """The end of `readonly`."""
 
     def words(self) -> str:
@@ -97,7 +97,7 @@ class Writable(OfConfiguration, frozen=True):
             shutil.rmtree(each)
 
 
-class Fixed(OfConfiguration, frozen=True):
+class Fixed(ConfigurationChoice, frozen=True):
     """From its next start a server has `reconfigEnabled=false`, and the list of servers that it has now."""
 
     def words(self) -> str:

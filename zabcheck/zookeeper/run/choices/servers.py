@@ -82,13 +82,13 @@ class StartAll(Choice, frozen=True):
         run.start_all()
 
 
-class OfDisk(Choice, frozen=True):
+class DiskChoice(Choice, frozen=True):
     """Base of the choices that change or copy the disk of a server as a whole."""
 
     server: Role
 
 
-class Wipe(OfDisk, frozen=True):
+class Wipe(DiskChoice, frozen=True):
     """Remove what a server that is down has stored: it comes back with an empty disk."""
 
     def words(self) -> str:
@@ -100,7 +100,7 @@ class Wipe(OfDisk, frozen=True):
         run.wipe(run.number(self.server))
 
 
-class BackUp(OfDisk, frozen=True):
+class BackUp(DiskChoice, frozen=True):
     """Copy what a server has stored so far, for `restore`."""
 
     def words(self) -> str:
@@ -110,7 +110,7 @@ class BackUp(OfDisk, frozen=True):
         run.back_up(run.number(self.server))
 
 
-class Restore(OfDisk, frozen=True):
+class Restore(DiskChoice, frozen=True):
     """Put the copy of its disk in its place: a server that is down comes back with an older disk."""
 
     def words(self) -> str:
