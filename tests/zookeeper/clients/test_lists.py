@@ -91,7 +91,15 @@ WRONG = {
     ),
     "an own append is not read": (
         (done(0, append("x", 1), seen("x")),),
-        "request 0 (txn) of client 0 reads [] of /x, which its own appends made [1]",
+        "request 0 (txn) of client 0 reads [] of /x, where its own operations before left [1]",
+    ),
+    "an own append is read before it": (
+        (done(0, seen("x", 1), append("x", 1)),),
+        "request 0 (txn) of client 0 read [1] of /x, and appended 1 only after it",
+    ),
+    "two appends of one transaction change places": (
+        (done(0, append("x", 1), append("x", 2)), done(1, seen("x", 2, 1))),
+        "request 2 (txn) of client 1 read [2, 1] of /x, and request 0 (txn) of client 0 appended 1 before 2",
     ),
     "half of a transaction is read": (
         (done(0, append("x", 1), append("y", 1)), done(1, seen("x", 1), seen("y")), done(2, seen("y", 1))),

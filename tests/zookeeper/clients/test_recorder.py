@@ -26,6 +26,7 @@ from zabcheck.zookeeper.clients.history import (
     Connect,
     Connected,
     HistoryEnd,
+    HistoryHeader,
     HistoryLine,
     Lost,
     Request,
@@ -312,3 +313,25 @@ def test_permissions_by_which_not_everybody_may_read_a_node_are_recorded() -> No
     for xid, part in enumerate(asked, 1):
         talk.sent(wire.request(xid, part)[4:])
     assert [is_restricted(each) for each in lines if isinstance(each, Request)] == [False, False, True, True, True]
+
+
+def test_each_of_several_requests_with_one_number_has_its_answer() -> None:
+    lines: list[HistoryLine] = []
+    talk = Conversation(1, 1, "", lines.append)
+    talk.sent(wire.connect(0, b"", 4000, 0)[4:])
+    talk.received(bytes(4) + (4000).to_bytes(4) + (1).to_bytes(8) + bytes(4))
+    set_again = [wire.request(-8, wire.set_watches(5, ([path], [], [], [], []))) for path in ("/a", "/b")]
+    for message in (*set_again, wire.ping(), wire.ping()):
+        talk.sent(message[4:])
+    assert talk.open == 3
+    for xid in (-8, -8, wire.PING, wire.PING):
+        talk.received(wire.ANSWER.pack(xid, 7, 0))
+    assert talk.open == 0
+    lines.insert(0, HistoryHeader(1))
+    found = read(lines, "history")
+    assert [(each.request.op, each.request.data_watches, each.is_done) for each in found.operations] == [
+        ("setWatches", ("/a",), True),
+        ("setWatches", ("/b",), True),
+        ("ping", (), True),
+    ]
+    assert broken(lines) == set()

@@ -3,12 +3,14 @@
 from io import BytesIO
 from itertools import combinations, permutations
 from random import Random
+from typing import Any
 
 import pytest
 
+from tests.zookeeper.clients.histories import History, Session
 from zabcheck.zookeeper.clients import edn, registers
 from zabcheck.zookeeper.clients.exchange import read
-from zabcheck.zookeeper.clients.history import HistoryError
+from zabcheck.zookeeper.clients.history import Data, HistoryError, Part, Result
 from zabcheck.zookeeper.clients.judge import Judgement, judge
 
 
@@ -42,6 +44,7 @@ RIGHT = {
         *done(0, "read", "{[2] #{4 3}, nil 1}"),
     ),
     "registers of several keys": (*done(0, "write", "[0 1]"), *done(0, "write", "[1 2]"), *done(0, "read", "[0 1]")),
+    "several keys that nobody reads": (*done(0, "write", "[0 1]"), *done(0, "cas", "[0 [1 2]]")),
 }
 WRONG = {
     "an own write is not read": (*WRITTEN, *done(0, "read", 1)),
@@ -66,6 +69,116 @@ def test_a_history_that_no_order_explains_is_a_violation(name: str) -> None:
     assert judgement.status == "violated"
     assert judgement.breach is not None
     assert judgement.breach.summary.startswith("no order that sessions and times allow explains that request ")
+
+
+# Of one's own client, which tells no zxids.
+
+
+class Register(History):
+    """A history of one register."""
+
+    def write(self, client: Session, data: str | Data | None, op: str = "setData", error: str = "") -> None:
+        client.answer(client.ask(op, "/r", data=data), error=error)
+
+    def read(self, client: Session, *data: str | Data) -> None:
+        for each in data:
+            client.answer(client.ask("getData", "/r"), data=each)
+
+    def judged(self) -> Judgement:
+        [judgement] = judge(self.exchange(), ["one order"])
+        return judgement
+
+
+@pytest.mark.parametrize(
+    ("header", "status"),
+    [
+        ({"clock": "one"}, "violated"),
+        ({"clock": "one", "clock_error": 10**9}, "holds"),
+        ({"clock": "per-host"}, "holds"),
+    ],
+)
+@pytest.mark.parametrize("op", ["setData", "txn"])
+def test_only_times_of_one_clock_say_which_write_was_first(op: str, header: dict[str, object], status: str) -> None:
+    h = Register(**header)
+    one, two, three = (h.client(number) for number in (1, 2, 3))
+    if op == "setData":
+        for client in (one, two, three):
+            h.read(client, "0")
+        h.write(one, "1")
+        h.write(two, "2")
+        h.read(three, "2", "1")
+    else:
+        for client in (one, two):
+            client.answer(client.ask("txn", parts=(Part(op="append", path="/l", data=client.session),)))
+        both = (Result(children=(two.session, one.session)),)
+        three.answer(three.ask("txn", parts=(Part(op="getData", path="/l"),)), results=both)
+    assert h.judged().status == status
+
+
+def test_a_lost_write_may_be_done_after_reads_on_the_next_connection() -> None:
+    h = Register()
+    one = h.client(1)
+    h.read(one, "0")
+    one.ask("setData", "/r", data="1")
+    one.again()
+    h.read(one, "0", "0", "1")
+    assert h.judged().status == "holds"
+    h.read(one, "0")
+    assert h.judged().status == "violated"
+
+
+def test_a_write_that_the_client_gave_up_may_have_been_done() -> None:
+    h = Register()
+    h.write(h.client(1), "1", error="RequestTimeout")
+    h.read(h.client(2), "0", "1")
+    assert h.judged().status == "holds"
+
+
+@pytest.mark.parametrize("change", ["delete", "a set of unknown data", "a multi"])
+def test_a_node_that_is_changed_in_other_ways_is_no_register(change: str) -> None:
+    h = Register()
+    one = h.client(1)
+    h.write(one, "1", "create")
+    h.read(one, "1", "2")
+    assert h.judged().status == "violated"
+    if change == "a multi":
+        one.answer(one.ask("multi", parts=(Part(op="setData", path="/r", data="2"),)), results=(Result(),))
+    else:
+        h.write(one, None, "delete" if change == "delete" else "setData")
+    assert h.judged().status == "not exercised"
+
+
+def test_data_that_is_not_shown_has_its_length_and_digest() -> None:
+    h = Register()
+    one = h.client(1)
+    h.write(one, "1" * 41)
+    h.read(one, Data(base64="AAED"))
+    breach = h.judged().breach
+    assert breach is not None
+    assert breach.summary.endswith(
+        "(getData /r) of client 1 finds data of 3 bytes, crc32:7f53b9e9, which nobody wrote, after request 1 (setData "
+        "/r) of client 1 wrote data of 41 characters"
+    )
+
+
+def test_only_what_is_read_before_a_write_may_have_been_there_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    h = Register()
+    one = h.client(1)
+    for number in range(20):
+        h.write(one, str(number))
+        h.read(one, str(number))
+    h.read(one, "3")
+    searches = 0
+    search = registers._Search
+
+    def counted(*arguments: Any) -> object:
+        nonlocal searches
+        searches += 1
+        return search(*arguments)
+
+    monkeypatch.setattr(registers, "_Search", counted)
+    assert h.judged().status == "violated"
+    assert searches == 2
 
 
 def test_too_many_states_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

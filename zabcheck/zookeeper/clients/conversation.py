@@ -1,14 +1,17 @@
 """Messages of a connection to a service, as lines of a history: requests as sent, answers and events as they came.
 
 Passwords, what `auth` says and tokens are never recorded. A message that cannot be decoded is a request of the kind
-"other", or an answer without its details.
+"other", or an answer without its details. Clients send several requests with one number, to set many watches again,
+before the first is answered: each of the others is recorded with a number of its own, below all that clients can send.
 """
 
 import re
 import zlib
+from collections import defaultdict, deque
 from collections.abc import Callable
+from itertools import count
 from time import monotonic_ns
-from typing import Any
+from typing import Any, NamedTuple
 
 from zabcheck.zookeeper.clients.history import (
     Answer,
@@ -65,6 +68,17 @@ _REMOVED: dict[int, Any] = {1: "children", 2: "data", 3: "any", 4: "persistent",
 _LISTS = ("data_watches", "exist_watches", "child_watches", "persistent_watches", "recursive_watches")
 
 
+_LEAST = -1 << 31
+"""The least number that a client can give to a request."""
+
+
+class _Sent(NamedTuple):
+    """A request that waits for an answer, by the number that it has in the history."""
+
+    number: int
+    kind: int
+
+
 class Conversation:
     """The messages on one connection of a client, each recorded as it passes, and returned."""
 
@@ -81,14 +95,16 @@ class Conversation:
         self._server = server
         self._record = record
         self._keeps_data = keeps_data
-        self._types: dict[int, int] = {}
-        """The types of the requests that wait for an answer."""
+        self._waiting: dict[int, deque[_Sent]] = defaultdict(deque)
+        """The requests that wait for an answer, by the number that the client gave them."""
+        self._open = 0
+        self._numbers = count(_LEAST - 1, -1)
         self._is_asked = self._is_answered = False
 
     @property
     def open(self) -> int:
         """Count the requests that wait for an answer."""
-        return len(self._types)
+        return self._open
 
     def sent(self, message: bytes) -> Connect | Request | None:
         """Record what the client has sent. None for a ping while another is not answered. JuteError for a connect."""
@@ -104,10 +120,13 @@ class Conversation:
             self._record(connect)
             return connect
         xid, kind = reader.int32("the number of a request"), reader.int32("its type")
-        if xid in self._types:
+        waiting = self._waiting[xid]
+        if waiting and kind == wire.PING_TYPE:
             return None
-        self._types[xid] = kind
-        request = Request(**self._now(), xid=xid, op=_OPERATIONS.get(kind, "other"), **self._fields(kind, reader))
+        number = next(self._numbers) if waiting else xid
+        waiting.append(_Sent(number, kind))
+        self._open += 1
+        request = Request(**self._now(), xid=number, op=_OPERATIONS.get(kind, "other"), **self._fields(kind, reader))
         self._record(request)
         return request
 
@@ -127,24 +146,36 @@ class Conversation:
                 return None
             line = WatchEvent(**self._now(), type=found.type, path=found.path, zxid=found.zxid)
         else:
-            kind = self._types.pop(answer.xid, 0)
-            if not kind and answer.xid == wire.PING:
+            asked = self._answered(answer.xid)
+            if asked is None and answer.xid == wire.PING:
                 return None
-            details = {} if answer.error else self._details(kind, Reader(answer.body))
+            details = {} if asked is None or answer.error else self._details(asked.kind, Reader(answer.body))
             line = Answer(
                 **self._now(),
-                xid=answer.xid,
+                xid=answer.xid if asked is None else asked.number,
                 zxid=max(-1, answer.zxid),
                 error=answer.error,
-                stray=not kind,
+                stray=asked is None,
                 **details,
             )
         self._record(line)
         return line
 
+    def _answered(self, xid: int) -> "_Sent | None":
+        """Take the first request that waits for an answer with this number; None if there is none."""
+        waiting = self._waiting.get(xid)
+        if not waiting:
+            return None
+        asked = waiting.popleft()
+        if not waiting:
+            del self._waiting[xid]
+        self._open -= 1
+        return asked
+
     def lost(self, why: str = "") -> None:
         """Record the end of the connection, if anything was sent on it."""
-        self._types.clear()
+        self._waiting.clear()
+        self._open = 0
         if self._is_asked:
             self._record(Lost(**self._now(), why=why))
 

@@ -46,7 +46,7 @@ def load(source: BinaryIO, name: str, meant: Mapping[str, str]) -> Iterator[Hist
     for _, each in operations:
         function = str(each.get(":f")).removeprefix(":")
         each[":f"] = f":{meant[function]}" if function in meant else each.get(":f")
-    has_keys = any(each.get(":f") == ":read" and isinstance(each.get(":value"), list) for _, each in operations)
+    has_keys = any(_has_key(each) for _, each in operations)
     lines: list[HistoryLine] = []
     sessions: dict[int, str] = {}
     open_: dict[int, int] = {}
@@ -178,6 +178,17 @@ def _result(function: str, key: Any, value: Any) -> Result:
     return Result(children=tuple(map(_text, value or ()))) if function == ":r" else Result()
 
 
+def _has_key(operation: dict[str, Any]) -> bool:
+    """Return True if a value is that of one register of several, `[key value]`; of a write by itself nobody can say."""
+    value = operation.get(":value")
+    match operation.get(":f"):
+        case ":read":
+            return isinstance(value, list)
+        case ":cas":
+            return isinstance(value, list) and len(value) == 2 and isinstance(value[1], list) and len(value[1]) == 2
+    return False
+
+
 def _of(operation: dict[str, Any], has_keys: bool) -> tuple[str, Any]:
     """Return the path that stands for the register, and the value."""
     value = operation.get(":value")
@@ -192,4 +203,5 @@ def _path(key: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    return msgspec.json.encode(value, order="sorted").decode()
+    """Return a value as text: JSON, or as it stands in the file, with its quotes if it has them."""
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()

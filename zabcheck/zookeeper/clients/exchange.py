@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from zabcheck.zookeeper.clients.history import (
+    NOBODY,
     Answer,
     Connect,
     Connected,
@@ -36,7 +37,7 @@ BESIDE_THE_ORDER = ("ping", "auth")
 """The operations that a server may answer out of turn."""
 WRITES = frozenset(("create", "delete", "setData", "setACL", "multi", "reconfig", "closeSession"))
 """The operations that become a transaction."""
-UNKNOWN = ("ConnectionLoss", "OperationTimeout")
+UNKNOWN = ("ConnectionLoss", "OperationTimeout", "RequestTimeout")
 """The errors after which nobody knows whether a request was done."""
 
 
@@ -72,6 +73,10 @@ class Exchanged(Struct, eq=False):
     @property
     def session(self) -> str:
         return self.connection.session
+
+    @property
+    def sender(self) -> "Sender":
+        return self.connection.sender
 
     @property
     def witness(self) -> tuple[Request | Answer, ...]:
@@ -116,6 +121,15 @@ class Connection:
     @property
     def name(self) -> str:
         return f"connection {self.connect.connection} of client {self.client}"
+
+    @property
+    def sender(self) -> "Sender":
+        """The session, or the connection itself if nothing tells its session, which is then nobody else's."""
+        return self if self.session == NOBODY else self.session
+
+
+Sender = str | Connection
+"""The sender of requests that are done in the order in which they were sent: a session, or one connection."""
 
 
 class Effect(Struct, frozen=True, eq=False, gc=False):
@@ -172,9 +186,9 @@ class Exchange:
     connections: dict[int, Connection] = field(default_factory=dict)
     operations: list[Exchanged] = field(default_factory=list)
     told: list[Told] = field(default_factory=list)
-    seen: dict[str, Exchanged] = field(default_factory=dict)
+    seen: dict[Sender, Exchanged] = field(default_factory=dict)
     """By session: the answer with the highest zxid."""
-    written: dict[str, Exchanged] = field(default_factory=dict)
+    written: dict[Sender, Exchanged] = field(default_factory=dict)
     """By session: the write that was done with the highest zxid."""
     is_whole: bool = False
     owns: Callable[[str], bool] = _every
@@ -247,8 +261,8 @@ def _take_connect(found: Exchange, line: Connect) -> None:
 
 def _begin(found: Exchange, connection: Connection) -> None:
     """Note what the session of a connection has seen, and written, so far: another connection of it may be open."""
-    connection.seen_before = found.seen.get(connection.session)
-    connection.written_before = found.written.get(connection.session)
+    connection.seen_before = found.seen.get(connection.sender)
+    connection.written_before = found.written.get(connection.sender)
 
 
 def _take_connected(found: Exchange, line: Connected) -> None:
@@ -288,10 +302,10 @@ def _take_answer(found: Exchange, line: Answer) -> None:
             _raise(found.written, answered)
 
 
-def _raise(highest: dict[str, Exchanged], answered: Exchanged) -> None:
-    session = answered.connection.session
-    if session not in highest or answered.zxid > highest[session].zxid:
-        highest[session] = answered
+def _raise(highest: dict[Sender, Exchanged], answered: Exchanged) -> None:
+    sender = answered.sender
+    if sender not in highest or answered.zxid > highest[sender].zxid:
+        highest[sender] = answered
 
 
 def _take_event(found: Exchange, line: WatchEvent) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
-from zabcheck.zookeeper.clients.history import Answer, Request
+from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged, Sender
+from zabcheck.zookeeper.clients.history import Answer, HistoryHeader, Request
 from zabcheck.zookeeper.clients.promise import Found, Linearizability
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def judge_lists(exchange: Exchange, found: Found) -> None:
     if not lists.is_unique:
         found.is_undecided = True
     elif lists.transactions and lists.are_readable(found):
-        lists.look_for_a_cycle(found, exchange.header.clock == "one")
+        lists.look_for_a_cycle(found, exchange.header)
 
 
 def _name(read: _Read) -> str:
@@ -101,7 +101,21 @@ class _Lists:
                 other = f"{longest.by.name} read {_shown(longest.values)}"
                 found.breach(0, f"{_name(read)}, and {other}, which does not begin so", read.by, longest.by)
                 break
+        if len(found.breaches) == before:
+            self._look_at_own_orders(found)
         return len(found.breaches) == before
+
+    def _look_at_own_orders(self, found: Found) -> None:
+        """Tell two appends of one transaction that are read the other way round."""
+        for path, read in self.longest.items():
+            for value, next_value in pairwise(read.values):
+                writer = self.writers[_Append(path, value)]
+                if writer is not self.writers[_Append(path, next_value)]:
+                    continue
+                appended = [*_appends(writer)]
+                if appended.index(_Append(path, next_value)) < appended.index(_Append(path, value)):
+                    text = f"{_name(read)}, and {writer.name} appended {next_value} before {value}"
+                    found.breach(0, text, writer, read.by)
 
     def _read(self, operation: Exchanged, found: Found) -> None:
         """Take what a transaction read, which has what it appended before at the end."""
@@ -118,7 +132,7 @@ class _Lists:
             first = before.setdefault(path, values[: max(0, len(values) - len(own[path]))])
             if values != first + own[path]:
                 made = _shown(first + own[path])
-                text = f"{operation.name} reads {_shown(values)} of {path}, which its own appends made {made}"
+                text = f"{operation.name} reads {_shown(values)} of {path}, where its own operations before left {made}"
                 found.breach(0, text, operation)
         for path, values in before.items():
             self.reads.append(_Read(path, values, operation))
@@ -128,14 +142,16 @@ class _Lists:
         """Tell what a list must not have: a value of nobody, of a transaction that failed, or one twice."""
         for value in read.values:
             writer = self.writers.get(_Append(read.path, value))
-            if writer is None:
+            if writer is read.by:
+                found.breach(0, f"{_name(read)}, and appended {value} only after it", read.by)
+            elif writer is None:
                 found.breach(0, f"{_name(read)}, and nobody appended {value}", read.by)
             elif writer.is_known and not writer.is_done:
                 found.breach(0, f"{_name(read)}, and {writer.name}, which appended {value}, failed", writer, read.by)
         if len({*read.values}) < len(read.values):
             found.breach(0, f"{_name(read)}, which has a value twice", read.by)
 
-    def look_for_a_cycle(self, found: Found, is_timed: bool) -> None:
+    def look_for_a_cycle(self, found: Found, header: HistoryHeader) -> None:
         """Tell transactions that each have to come before the next, the last of them before the first.
 
         First real time is also before those that only read: if there is no cycle then, there is none without.
@@ -146,10 +162,11 @@ class _Lists:
         for append, writer in self.writers.items():
             if writer in happened and append not in read:
                 late[append.path].setdefault(writer, append.value)
-        timed = [each for each in self.transactions if each in happened]
+        is_timed = header.clock == "one"
+        timed = [each for each in self.transactions if each in happened] if is_timed else []
 
         def edges(are_reads_timed: bool) -> Iterator[_Edge]:
-            times = _of_time(timed, are_reads_timed)
+            times = _of_time(timed, are_reads_timed, header.clock_error)
             return chain(self._of_lists(late), _of_sessions(self.transactions), times)
 
         strictly = Found()
@@ -218,23 +235,26 @@ def _without(path: str, value: str, by: Exchanged, writer: Exchanged) -> str:
 
 
 def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
-    last: dict[str, Exchanged] = {}
+    last: dict[Sender, Exchanged] = {}
     for each in transactions:
-        before = last.get(each.session)
+        before = last.get(each.sender)
         if before is not None:
             yield before, each, f"{before.name} was before {each.name} in its session"
-        last[each.session] = each
+        last[each.sender] = each
 
 
-def _of_time(transactions: list[Exchanged], are_reads_timed: bool) -> Iterator[_Edge]:
-    """Yield real time before what writes, or before all. A moment, which each answer is before, is an edge for many."""
+def _of_time(transactions: list[Exchanged], are_reads_timed: bool, error: int) -> Iterator[_Edge]:
+    """Yield real time before what writes, or before all; an answer may have come `error` ns later.
+
+    A moment, which each answer is before, is an edge for many.
+    """
     moments: list[tuple[int, bool, Exchanged]] = []
     for each in transactions:
         is_timed = are_reads_timed or any(part.op == "append" for part in each.request.parts)
         if each.request.time is not None and is_timed:
             moments.append((each.request.time, False, each))
         if each.is_done and each.answer is not None and each.answer.time is not None:
-            moments.append((each.answer.time, True, each))
+            moments.append((each.answer.time + error, True, each))
     moments.sort(key=lambda moment: moment[:2])
     latest: int | None = None
     for number, (_, is_answer, each) in enumerate(moments):

@@ -180,7 +180,7 @@ class _Shortest:
 
 def _written(unit: _Unit) -> Iterator[_Value]:
     request = unit[0].line
-    if isinstance(request, Request) and request.op == "setData":
+    if isinstance(request, Request) and request.op in ("setData", "create"):
         yield request.path, request.data
 
 

@@ -1,13 +1,14 @@
 """Promises about orders: of answers, of views, of writes, and of what was answered before something was asked."""
 
-from bisect import bisect_right
-from collections import defaultdict
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import accumulate
 from operator import itemgetter
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, effects_of
+from zabcheck.zookeeper.clients.exchange import BESIDE_THE_ORDER, Connection, Exchange, Exchanged, Sender, effects_of
 from zabcheck.zookeeper.clients.history import Content
 from zabcheck.zookeeper.clients.promise import GUIDE, INTERNALS, USENIX, Found, Promise
 from zabcheck.zookeeper.clients.tree import READS, Sightings, Tree
@@ -20,26 +21,32 @@ TIME = itemgetter(0)
 
 
 def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the order of the answers on each connection with that of the requests."""
+    """Compare the order of the answers on each connection with that of the requests.
+
+    An error that leaves the outcome open is no answer: the client gave up, and did not wait.
+    """
     for connection in exchange.connections.values():
-        waiting: Exchanged | None = None
         for stray in connection.strays:
             which = f"request {stray.request.xid}, which it had not sent, or twice"
             text = f"client {connection.client} was answered {which}"
             found.breach(stray.zxid, text, stray)
+        waiting: Exchanged | None = None
         latest: Exchanged | None = None
         closed: Exchanged | None = None
+        until = 0
         for operation in connection.operations:
             if operation.request.op in BESIDE_THE_ORDER:
                 continue
             if operation.answered is None:
                 waiting = waiting or operation
                 continue
-            if latest is not None and latest.answered is not None and operation.sent < latest.answered:
+            if operation.sent < until:
                 found.case()
-            overtaken = waiting or (
-                latest if latest is not None and operation.answered < (latest.answered or 0) else None
-            )
+            until = max(until, operation.answered)
+            if not operation.is_known:
+                continue
+            is_overtaken = latest is not None and operation.answered < (latest.answered or 0)
+            overtaken = waiting or (latest if is_overtaken else None)
             if overtaken is not None:
                 text = (
                     f"client {connection.client} was answered request {operation.request.xid} before its request "
@@ -54,7 +61,7 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
                 found.breach(operation.zxid, text, closed, operation)
             if operation.request.op == "closeSession" and operation.is_done:
                 closed = operation
-            if latest is None or operation.answered > (latest.answered or 0):
+            if not is_overtaken:
                 latest = operation
 
 
@@ -161,9 +168,9 @@ def order_sent(exchange: Exchange, tree: Tree, found: Found) -> None:
 
 def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the zxids of each session's writes."""
-    latest: dict[str, Exchanged] = {}
+    latest: dict[Sender, Exchanged] = {}
     for operation in exchange.done:
-        before = latest.get(operation.session)
+        before = latest.get(operation.sender)
         if before is not None:
             found.case()
             if operation.zxid <= before.zxid:
@@ -172,7 +179,7 @@ def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
                     f"{operation.request.xid}, which were done as {shown(before.zxid)} and {shown(operation.zxid)}"
                 )
                 found.breach(operation.zxid, text, before, operation)
-        latest[operation.session] = operation
+        latest[operation.sender] = operation
 
 
 class GivenUp(NamedTuple):
@@ -195,7 +202,7 @@ def effects_of_given_up(given_up: Sequence[GivenUp], exchange: Exchange, tree: T
         if each.unknown.connection is each.later.connection:
             _look_for_a_hole(each, exchange, tree, found)
         else:
-            _look_for_a_late_one(each.unknown, each.later, exchange, shown_to, found)
+            _look_for_a_late_one(each, exchange, tree, shown_to, found)
 
 
 @lru_cache(maxsize=1)
@@ -210,16 +217,34 @@ def _writers(exchange: Exchange) -> dict[tuple[str, Content], list[Exchanged]]:
 
 
 def given_up_in(exchange: Exchange) -> Iterator[GivenUp]:
-    """Yield each write of unknown outcome with the next one of its session that was done."""
-    waiting: dict[str, list[Exchanged]] = defaultdict(list)
+    """Yield each write of unknown outcome with the next one of its session that was done. O(log) time for each."""
+    waiting: dict[Sender, list[Exchanged]] = defaultdict(list)
+    views: dict[Connection, _View] = {}
     for operation in exchange.writes:
         if not operation.is_known:
-            waiting[operation.session].append(operation)
+            waiting[operation.sender].append(operation)
         elif operation.is_done and operation.zxid:
-            for unknown in waiting.pop(operation.session, ()):
-                answers = unknown.connection.answers if unknown.connection is operation.connection else ()
-                least = max((each.zxid for each in answers if (each.answered or 0) < unknown.sent), default=0)
-                yield GivenUp(unknown, operation, least)
+            connection = operation.connection
+            for unknown in waiting.pop(operation.sender, ()):
+                if unknown.connection is not connection:
+                    yield GivenUp(unknown, operation, 0)
+                    continue
+                if connection not in views:
+                    views[connection] = _View(connection)
+                yield GivenUp(unknown, operation, views[connection].before(unknown.sent))
+
+
+class _View:
+    """The highest zxid that a connection had told at any place in its stream."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._places = [answer.answered or 0 for answer in connection.answers]
+        self._highest = [*accumulate((answer.zxid for answer in connection.answers), max)]
+
+    def before(self, place: int) -> int:
+        """Return that of all answers before a place; 0 if there is none."""
+        number = bisect_left(self._places, place)
+        return self._highest[number - 1] if number else 0
 
 
 def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -237,16 +262,19 @@ def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: F
             found.breach(later.zxid, text, unknown, later, seen.by)
 
 
-def _look_for_a_late_one(
-    unknown: Exchanged, later: Exchanged, exchange: Exchange, shown_to: Sightings, found: Found
-) -> None:
-    """Tell a write that took effect after a later one of its session, on another connection."""
+def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, shown_to: Sightings, found: Found) -> None:
+    """Tell a write that took effect after a later one of its session, on another connection.
+
+    Its data proves that it did only if nobody else can have written the same.
+    """
+    unknown, later, _ = given_up
     for effect in effects_of(unknown):
         if effect.content is None or not exchange.owns(effect.path):
             continue
         what = effect.path, effect.content
+        is_recorded = exchange.header.values == "unique" or tree.is_complete(effect.path)
         for seen in shown_to[what]:
-            if seen.start > later.zxid and len(_writers(exchange)[what]) == 1:
+            if seen.start > later.zxid and is_recorded and len(_writers(exchange)[what]) == 1:
                 text = (
                     f"client {unknown.connection.client} gave up request {unknown.request.xid}, was told that "
                     f"{later.request.xid} is done ({shown(later.zxid)}), and {unknown.request.xid} took effect as "
@@ -324,9 +352,17 @@ def merged(
 
 
 def _told(exchange: Exchange) -> Iterator[Earlier]:
-    latest = {(each.connection.client, each.request.xid): each for each in exchange.operations} if exchange.told else {}
+    """Yield what clients told each other, where it is clear of which requests: not of a number that was used again."""
+    if not exchange.told:
+        return
+    numbers = Counter((each.request.client, each.request.xid) for each in exchange.operations)
+    named = {
+        (each.request.client, each.request.xid): each
+        for each in exchange.operations
+        if numbers[each.request.client, each.request.xid] == 1
+    }
     for told in exchange.told:
-        after, before = latest.get((told.from_, told.after)), latest.get((told.to, told.before))
+        after, before = named.get((told.from_, told.after)), named.get((told.to, told.before))
         if after is not None and before is not None and after.zxid:
             yield earlier(before, after)
 

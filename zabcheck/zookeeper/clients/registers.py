@@ -5,17 +5,20 @@ is a search, after Wing and Gong, and Lowe: of the states that it comes to, each
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged
+from zabcheck.zookeeper.clients.exchange import Exchange, Exchanged, Sender, effects_of
 from zabcheck.zookeeper.clients.history import Content, content_of
 from zabcheck.zookeeper.clients.lists import judge_lists
 from zabcheck.zookeeper.clients.promise import Found, Linearizability, Promise
 from zabcheck.zookeeper.clients.tree import Tree
-from zabcheck.zookeeper.clients.words import of_data
+from zabcheck.zookeeper.clients.words import named
 
+_ACCESSES = ("getData", "setData", "create")
+"""The operations that are put into an order."""
+_CHANGES = ("create", "setData", "delete")
 MOST_STATES = 1_000_000
 """States of one node after which nothing is decided."""
 _NEVER = 1 << 63
@@ -25,11 +28,16 @@ State = tuple[tuple[int, ...], int]
 
 
 class _Step(NamedTuple):
-    """An operation in a session: what it reads, or expects, and what it writes."""
+    """An operation in a session: what it reads, or expects, and what it writes.
+
+    `sent` and `answered` are times of one clock, the latter at the latest; without such a clock they order nothing.
+    """
 
     by: Exchanged
     sees: Content | None
     writes: Content | None
+    sent: int = 0
+    answered: int = _NEVER
 
 
 @dataclass(slots=True)
@@ -50,8 +58,7 @@ class _Search:
         for steps in self.sessions:
             least, answered = _NEVER, [_NEVER]
             for step in reversed(steps):
-                time = step.by.answer.time if step.by.answer is not None and step.by.is_known else None
-                least = min(least, time if time is not None else _NEVER)
+                least = min(least, step.answered)
                 answered.append(least)
                 if step.writes is not None:
                     self.numbers[step.by] = len(self.data)
@@ -93,7 +100,7 @@ class _Search:
             for session, steps in enumerate(self.sessions):
                 while reached[session] < len(steps):
                     step = steps[reached[session]]
-                    if step.writes is not None or (step.by.request.time or 0) > first or not self._fits(step, number):
+                    if step.writes is not None or step.sent > first or not self._fits(step, number):
                         break
                     reached[session] += 1
                     is_settled = not self.are_reads_timed
@@ -115,37 +122,81 @@ class _Search:
                 continue
             if not step.by.is_known:
                 found.append(self._read(after, number))
-            sent = step.by.request.time
-            if (sent is None or sent <= first) and self._fits(step, number):
+            if step.sent <= first and self._fits(step, number):
                 found.append(self._read(after, self.numbers[step.by]))
         return found
 
 
 def one_order(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Look for an order of the operations on each node whose answers have neither zxids nor counters."""
-    steps: dict[str, dict[str, list[_Step]]] = defaultdict(lambda: defaultdict(list))
-    accesses = [each for each in exchange.operations if each.request.op in ("getData", "setData")]
-    with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
-    for operation in accesses:
-        request, answer = operation.request, operation.answer
-        if request.path is None or request.path in with_zxids or not exchange.owns(request.path):
+    registers = _registers(exchange)
+    by_sender: dict[str, dict[Sender | Exchanged, list[_Step]]] = defaultdict(lambda: defaultdict(list))
+    last = {each.sender: each for each in exchange.connections.values()} if registers else {}
+    for operation in exchange.operations if registers else ():
+        path = operation.request.path
+        if path is None or path not in registers or operation.request.op not in _ACCESSES:
             continue
-        sees, writes = content_of(request.expects), content_of(request.data)
-        if request.op == "getData":
-            sees = content_of(answer.data) if answer is not None and operation.is_done else None
-        if operation.is_done or (writes is not None and not operation.is_known):
-            steps[request.path][operation.session].append(_Step(operation, sees, writes))
-    for path in sorted(steps):
-        _judge([*steps[path].values()], found, exchange.header.clock == "one")
+        step = _step(operation, exchange)
+        if step is not None:
+            # It may be done after what its session asks on its next connection.
+            is_given_up = not operation.is_known and last[operation.sender] is not operation.connection
+            by_sender[path][operation if is_given_up else operation.sender].append(step)
+    for path in sorted(by_sender):
+        _judge([*by_sender[path].values()], found, exchange.header.clock == "one")
     judge_lists(exchange, found)
 
 
+def _registers(exchange: Exchange) -> set[str]:
+    """Return the nodes that are read or set without zxids and counters, and whose data only sets and a create change.
+
+    Each of these has to say what it wrote.
+    """
+    accesses = [each for each in exchange.operations if each.request.op in ("getData", "setData")]
+    with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
+    paths = {each.request.path for each in accesses}.difference(with_zxids)
+    registers = {path for path in paths if path is not None and exchange.owns(path)}
+    for operation in exchange.writes if registers else ():
+        is_plain = operation.request.op in _ACCESSES and not operation.request.mode
+        if (is_plain and operation.request.data is not None) or (operation.is_known and not operation.is_done):
+            continue
+        registers.difference_update(each.created for each in effects_of(operation) if each.op in _CHANGES)
+    return registers
+
+
+def _step(operation: Exchanged, exchange: Exchange) -> _Step | None:
+    """Return an operation on a register as far as it is one of its order; None if it is not."""
+    request, answer = operation.request, operation.answer
+    sees, writes = content_of(request.expects), content_of(request.data)
+    if request.op == "getData":
+        sees = content_of(answer.data) if answer is not None and operation.is_done else None
+    if not (operation.is_done or (writes is not None and not operation.is_known)):
+        return None
+    if exchange.header.clock != "one":
+        return _Step(operation, sees, writes)
+    answered = _NEVER
+    if answer is not None and answer.time is not None and operation.is_known:
+        answered = answer.time + exchange.header.clock_error
+    return _Step(operation, sees, writes, request.time or 0, answered)
+
+
 def _initial(sessions: list[list[_Step]]) -> list[Content | None]:
-    """Return the data that a node may have had at first: what was read and not written, if there is any."""
+    """Return the data that a node may have had at first: what was read and not written, if there is any.
+
+    Else it is None, which nobody read, or what a session read before it wrote.
+    """
     every = [step for steps in sessions for step in steps]
     written = {step.writes for step in every}
     seen: dict[Content | None, None] = dict.fromkeys(step.sees for step in every if step.sees is not None)
-    return [each for each in seen if each not in written][:1] or [None, *seen]
+    unexplained = [each for each in seen if each not in written][:1]
+    first = {step.sees for steps in sessions for step in _up_to_a_write(steps)}
+    return unexplained or [None, *(each for each in seen if each in first)]
+
+
+def _up_to_a_write(steps: list[_Step]) -> Iterator[_Step]:
+    for step in steps:
+        yield step
+        if step.writes is not None:
+            return
 
 
 def _judge(sessions: list[list[_Step]], found: Found, is_timed: bool) -> None:
@@ -202,10 +253,10 @@ def _tell(best: _Furthest, found: Found) -> None:
     request, answer = stuck.by.request, stuck.by.answer
     data = request.expects if request.op == "setData" or answer is None else answer.data
     written = {step.writes for steps in best.search.sessions for step in steps}
-    text = f"no order that sessions and times allow explains that {stuck.by.name} finds {of_data(data or '')}"
+    text = f"no order that sessions and times allow explains that {stuck.by.name} finds {named(data or '')}"
     text += "" if stuck.sees in written else ", which nobody wrote,"
     if last is not None:
-        text += f" after {last.by.name} wrote {of_data(last.by.request.data or '')}"
+        text += f" after {last.by.name} wrote {named(last.by.request.data or '')}"
     found.breach(0, text.removesuffix(","), *([] if last is None else [last.by]), stuck.by)
 
 

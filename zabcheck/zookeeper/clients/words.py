@@ -16,6 +16,7 @@ from zabcheck.zookeeper.clients.history import (
     Stat,
     Told,
     WatchEvent,
+    content_of,
 )
 from zabcheck.zookeeper.wire.zxids import shown
 
@@ -61,7 +62,7 @@ def brief(request: Request, answer: Answer | None) -> str:
         return f"{said}: no answer"
     error = answer.error or next((result.error for result in answer.results if result.error), "")
     if error or answer.data is not None:
-        return f"{said}: {error or of_data(answer.data or '')}"
+        return f"{said}: {error or named(answer.data or '')}"
     if answer.path not in (None, request.path):
         return f"{said}: {answer.path}"
     return f"{said}: version {answer.stat.version}" if request.op == "setData" and answer.stat is not None else said
@@ -74,7 +75,7 @@ def _request(request: Request) -> str:
     path = f" {request.path}" if request.path is not None else ""
     more: list[str] = [*request.mode]
     if request.expects is not None:
-        more.append(f"expects {of_data(request.expects)}")
+        more.append(f"expects {named(request.expects)}")
     if request.data is not None:
         more.append(f"data {of_data(request.data)}")
     if request.version >= 0:
@@ -94,7 +95,7 @@ def _answer(answer: Answer) -> str:
 
 
 def _value(part: Part) -> str:
-    return f" {of_data(part.data)}" if part.data is not None else ""
+    return f" {named(part.data)}" if part.data is not None else ""
 
 
 def _list(result: Result) -> str:
@@ -104,11 +105,22 @@ def _list(result: Result) -> str:
     return text if len(text) <= _LONGEST else f" with a list of {len(result.children)}"
 
 
+def named(data: str | Data) -> str:
+    """Return short text as it is, and other data as "data of" its length."""
+    return of_data(data) if _is_shown(data) else f"data {of_data(data)}"
+
+
 def of_data(data: str | Data) -> str:
-    """Return data as text, as far as it is short; of other data its length."""
-    if isinstance(data, Data):
-        return f"of {data.length or 0} bytes" if data.base64 is None else "in base64"
-    return f"`{data}`" if len(data) <= _LONGEST else f"of {len(data)} characters"
+    """Return data as text, as far as it is short; of other data its length and digest."""
+    if isinstance(data, str):
+        return f"`{data}`" if _is_shown(data) else f"of {len(data)} characters"
+    content = content_of(data)
+    assert content is not None
+    return f"of {content.length} bytes, {content.digest}"
+
+
+def _is_shown(data: str | Data) -> bool:
+    return isinstance(data, str) and len(data) <= _LONGEST
 
 
 def _stat(stat: Stat) -> str:
