@@ -17,8 +17,12 @@ all kinds that have none; and those of the methods below, from `on_started` to `
 kind of message may be named after one of these: `Request` would have the method `on_request`.
 
 **What you call in them**: `send`, `persist`, `ready`, `broadcast`, `deliver`, `give_up`, `halt` and `show`. These take
-effect in order, after the method has returned. What follows a `persist` in the same step (each `send`, `deliver`, …) is
-withheld until the disk is synced, and is lost if the process crashes before. Variables change at once.
+effect in order, after the method has returned. Variables change at once.
+
+**The disk.** What follows a `persist` in the same step (each `send`, `deliver`, `ready`, another `persist`, …) is
+withheld until the disk is synced, and is lost if the process crashes before. A `send`, `ready` or `give_up` that is
+withheld is also dropped if the oracle names a leader before. Other steps may come in between: a process that counts
+itself towards a quorum once its own write is durable sends itself a message after the `persist`.
 
 **Connections.** When `on_elected` is called, the process is connected to its leader and to no other process. A leader
 can answer a follower only after it has handled a message from that follower: so a follower sends something in
@@ -147,7 +151,7 @@ class Process:
         self._do(Persist(**deepcopy(written)))
 
     def ready(self, epoch: int) -> None:
-        """Become the primary of `epoch`: from here on clients may ask."""
+        """Become the primary of `epoch`: clients may ask as soon as this takes effect."""
         self.primary = epoch
         self._show(Ready(self.id, self.incarnation, epoch))
 
@@ -160,8 +164,12 @@ class Process:
         self._show(Deliver(self.id, self.incarnation, txn))
 
     def give_up(self, reason: str) -> None:
-        """Close every connection, and wait for the oracle: a legal retreat, never an error."""
+        """Close every connection, and wait for the oracle: a legal retreat, never an error.
+
+        `leader` and `primary` are None at once, so no client asks any more.
+        """
         self._do(GiveUp(reason))
+        self.leader = self.primary = None
 
     def halt(self, reason: str) -> None:
         """Stop this process, for good."""

@@ -287,9 +287,8 @@ class Moves:
         return [process for process in self.ids if following[process] == process]
 
     def primaries(self) -> list[int]:
-        """Return the processes that can broadcast."""
-        states, can_broadcast = self.simulator.states, self.simulator.protocol.can_broadcast
-        return [process for process in self.awake() if can_broadcast(states[process])]
+        """Return the processes that take requests."""
+        return [process for process in self.awake() if self.simulator.may_broadcast(process)]
 
     def down(self) -> list[int]:
         simulator = self.simulator

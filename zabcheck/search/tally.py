@@ -148,7 +148,7 @@ class Tally:
                 at = record.position(process)
                 if at is not None and at.length:
                     self._delivers.add(process)
-        elif isinstance(last, Stabilise) and _can_broadcast(run, last.leader):
+        elif isinstance(last, Stabilise) and run.simulator.may_broadcast(last.leader):
             followers = [process for process in last.quorum if process != last.leader]
             txns = _last_of(run, last.leader)
             if txns and followers:
@@ -178,12 +178,6 @@ class Tally:
     def faults(self) -> dict[str, int]:
         """The number of runs in which each fault happened, by name."""
         return {FAULTS[fault]: runs for fault, runs in self._faults.items() if runs}
-
-
-def _can_broadcast(run: Run, process: int) -> bool:
-    """Return True if the process is up at the end of the run, and would take a client's request."""
-    state = run.simulator.states[process]
-    return state is not None and run.simulator.protocol.can_broadcast(state)
 
 
 def _last_of(run: Run, process: int) -> list[Txn]:

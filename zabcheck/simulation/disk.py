@@ -1,7 +1,8 @@
 """A disk: one order of writes, synced separately, with a digest on each record.
 
 A write has the variables of one `Persist`, and survives a crash whole or not at all. A crash keeps any prefix of the
-writes since the last sync. The effects that follow a write in its step wait until the write is synced.
+writes since the last sync. The effects that follow a write in its step wait until the write is synced. One of them may
+be another write: then the writes of later steps wait behind it, so that the disk has all writes in their order.
 
 The durable variable `history`, if a protocol has one, is a log with a record for each transaction; a prefix `base` of
 it may be cut off. `snapshot` is the delivered prefix that the application's snapshot holds. Any other variable is one
@@ -12,8 +13,8 @@ process (LADIS 2008, 2 and 3).
 
 from typing import Any
 
-from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Txn, Zxid
-from zabcheck.protocols.base import Effect
+from zabcheck.invariants import EMPTY, NO_ZXID, Chain, Event, Txn, Zxid
+from zabcheck.protocols.base import Effect, Persist
 
 LOG, CUT = "history", "base"
 
@@ -28,6 +29,28 @@ class Write:
         self.withheld = withheld
         self.is_buffered = is_buffered
 
+    def withheld_by_it(self) -> list[Effect]:
+        """Return the effects that wait for this write alone, not for another one among them."""
+        return self.withheld[: self._next()]
+
+    def take_rest(self) -> "list[Write]":
+        """Return the writes among the effects that wait, each with what waits for it, and remove all these."""
+        writes: list[Write] = []
+        for effect in self.withheld[len(self.withheld_by_it()) :]:
+            if isinstance(effect, Persist):
+                writes.append(Write(effect.fields, []))
+            else:
+                writes[-1].withheld.append(effect)
+        self.withheld = self.withheld_by_it()
+        return writes
+
+    def holds_a_write(self) -> bool:
+        """Return True if another write is among the effects that wait for this one."""
+        return self._next() is not None
+
+    def _next(self) -> int | None:
+        return next((at for at, effect in enumerate(self.withheld) if isinstance(effect, Persist)), None)
+
 
 class Disk:
     """The writes of one process, synced or not."""
@@ -40,13 +63,27 @@ class Disk:
         self.altered: tuple[Chain, ...] = ()  # each ends in the transaction whose record was altered
         self.altered_variables: dict[str, Any] = {}  # with their earlier values
 
+    def persist(self, effect: Persist, later: list[Effect]) -> None:
+        """Take the write of a step, not synced, and the effects that wait for it."""
+        if self.unsynced and (last := self.unsynced[-1]).holds_a_write():
+            last.withheld = [*last.withheld, effect, *later]
+        else:
+            self.unsynced.append(Write(effect.fields, later))
+
     def sync(self, count: int | None = None) -> list[Write]:
         """Make the first `count` writes durable (None: all) and return them; the others stay unsynced."""
         writes = self.unsynced[:count]
         self.unsynced = self.unsynced[len(writes) :]
         for write in writes:
             self.write(write.fields)
+        # Only the last write of all can hold others. They are written before anything else that waited happens.
+        if writes:
+            self.unsynced += writes[-1].take_rest()
         return writes
+
+    def withholds(self, kind: type[Event]) -> bool:
+        """Return True if an effect of this kind waits for a write."""
+        return any(type(effect) is kind for write in self.unsynced for effect in write.withheld)
 
     def write(self, fields: dict[str, Any]) -> None:
         """Make these variables durable at once."""
@@ -63,8 +100,8 @@ class Disk:
 
     def crash(self, keep: int) -> int:
         """Keep the first `keep` unsynced writes, lose the others, and return how many are lost."""
+        lost = max(0, len(self.unsynced) - keep)
         self.sync(keep)
-        lost = len(self.unsynced)
         self.unsynced = []
         return lost
 

@@ -11,7 +11,19 @@ from copy import copy
 from typing import Any
 
 import zabcheck.invariants as invariants
-from zabcheck.invariants import Accept, AckEpoch, Adopt, Broadcast, Crash, Event, Halt, Promise, Recover, Truncate
+from zabcheck.invariants import (
+    Accept,
+    AckEpoch,
+    Adopt,
+    Broadcast,
+    Crash,
+    Event,
+    Halt,
+    Promise,
+    Ready,
+    Recover,
+    Truncate,
+)
 from zabcheck.invariants.quorums import Quorums
 from zabcheck.protocols import step_limit
 from zabcheck.protocols.base import (
@@ -46,8 +58,13 @@ _DURABLE_WITH_A_BUFFER = (*_DURABLE_EVENTS, Broadcast)
 """Behind a `Persist` a broadcast only waits for an earlier write; a `Buffer` shows one that its own write keeps."""
 _MOST_OWN_MESSAGES = 2000
 """A process that sends itself more messages than this within one choice is assumed never to stop."""
-_ANSWERS = (Send, AckEpoch)
-"""The withheld effects that are dropped when the connection closes: messages, and the event that shows one."""
+_OF_AN_ITERATION = (Send, AckEpoch, Ready, GiveUp)
+"""The withheld effects that are dropped when the iteration ends: messages, the event that shows one, and that end."""
+
+
+def takes_requests(protocol: Protocol, state: Any, disk: Disk) -> bool:
+    """Return True if a process takes a client's request: it is up (not None), and no `ready` waits for its disk."""
+    return state is not None and protocol.can_broadcast(state) and not disk.withholds(Ready)
 
 
 class Processes:
@@ -178,7 +195,7 @@ class Processes:
         for write in disk.unsynced[:keep]:
             # It did reach the disk, although nothing shows that before the process is up again.
             durable = _DURABLE_WITH_A_BUFFER if write.is_buffered else _DURABLE_EVENTS
-            for effect in write.withheld:
+            for effect in write.withheld_by_it():
                 if isinstance(effect, durable):
                     self.show(effect)
         lost = disk.crash(keep)
@@ -251,7 +268,7 @@ class Processes:
             elif self._atomic:
                 self.disks[process].write(effect.fields)
             else:  # later effects wait for the disk
-                self.disks[process].unsynced.append(Unsynced(effect.fields, effects[index + 1 :]))
+                self.disks[process].persist(effect, effects[index + 1 :])
                 break
         own = self._own[process]
         if own and not self._busy[process]:
@@ -319,7 +336,7 @@ class Processes:
         With `keep_followed` the connections that it opened itself stay open.
         """
         for write in self.disks[process].unsynced:
-            write.withheld = [effect for effect in write.withheld if type(effect) not in _ANSWERS]
+            write.withheld = [effect for effect in write.withheld if type(effect) not in _OF_AN_ITERATION]
         if self.application is not None:
             self.application.lose_leadership(process)
         own = self._own[process]

@@ -14,7 +14,7 @@ from zabcheck.protocols.base import CannotTellApart, Elected, StepRaised, TimedO
 from zabcheck.simulation.channels import NOBODY, Channels, Lost
 from zabcheck.simulation.content import of_connection, of_disk, of_value
 from zabcheck.simulation.network import Parcel
-from zabcheck.simulation.processes import Processes
+from zabcheck.simulation.processes import Processes, takes_requests
 
 
 class World:
@@ -122,8 +122,7 @@ class World:
 
     def may_broadcast(self, process: int) -> bool:
         """Return True if `process` is up and takes a client's request."""
-        state = self.states[process]
-        return state is not None and self.protocol.can_broadcast(state)
+        return takes_requests(self.protocol, self.states[process], self.disks[process])
 
     def governing(self, leader: int) -> Quorums:
         """Return the quorums that can go on by themselves with this leader, by what all processes know or have kept."""

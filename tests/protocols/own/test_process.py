@@ -28,6 +28,43 @@ def test_what_follows_a_persist_waits_for_the_disk() -> None:
     assert scene.do(Receive(2, 1), Sync(1), Receive(2, 1)) == [False, True, True]
 
 
+def test_the_disk_has_writes_in_their_order_even_if_one_step_makes_several() -> None:
+    scene = Scene()
+    scene.ask(1, "call self.persist(kept=['a']) or self.persist(history=('old',))")
+    scene.ask(1, "call self.persist(history=('new',)) or self.deliver(Txn(Zxid(1, 1), 'x'))")
+    scene.do(Sync(1))
+    assert scene.events == []
+    scene.do(Sync(1), Crash(1), Recover(1))
+    assert scene.events[0] == Deliver(1, 0, X)
+    assert scene.process(1).history == ("new",)
+
+
+def test_a_primary_takes_no_request_before_its_ready_is_shown_and_drops_it_if_it_gives_up() -> None:
+    class Primary(zabcheck.Process):
+        durable = ("epoch",)
+        epoch = 0
+
+        def on_elected(self, leader: int) -> None:
+            self.persist(epoch=self.epoch + 1)
+            self.ready(self.epoch)
+
+        def on_request(self, value: str) -> None:
+            self.broadcast(Txn(Zxid(self.epoch, 1), value))
+
+        def on_timed_out(self) -> None:
+            self.persist()
+            self.give_up("behind a write")
+
+    scene = Scene(Primary)
+    scene.do(Elect(1, 1))
+    assert not scene.ask(1, "x")
+    scene.do(Timeout(1), Elect(1, 1), Sync(1))
+    assert scene.ask(1, "x"), "it gave up before it was elected again"
+    assert scene.events == [Ready(1, 0, 2), Broadcast(1, 0, 2, Txn(Zxid(2, 1), "x"))]
+    scene.do(Timeout(1))
+    assert not scene.ask(1, "y")
+
+
 def test_a_recovered_process_has_what_was_synced_and_nothing_else() -> None:
     scene = Scene()
     scene.ask(1, "keep a")

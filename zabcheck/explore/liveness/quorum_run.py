@@ -10,6 +10,7 @@ from zabcheck.simulation import choices
 from zabcheck.simulation.choices import MOST_ROUNDS, AnyChoice, Choice, Rounds, Waiting, next_round
 from zabcheck.simulation.network import End
 from zabcheck.simulation.next_state import LocalProcess
+from zabcheck.simulation.processes import takes_requests
 
 _NO_STEPS = (choices.Heal, choices.Wake, choices.Lead)
 """Choices of nobody's step: a search has no obstacles, and an election is one step for each of its participants."""
@@ -160,8 +161,8 @@ class QuorumRun:
 
     def may_broadcast(self, process: int) -> bool:
         """Return `Simulator.may_broadcast`."""
-        state = self.process(process).state
-        return state is not None and self._steps.components.protocol.can_broadcast(state)
+        found = self.process(process)
+        return takes_requests(self._steps.components.protocol, found.state, found.disk)
 
     def highest_epoch(self, process: int) -> int:
         """Return `Simulator.highest_epoch`."""

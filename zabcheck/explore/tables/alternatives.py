@@ -14,6 +14,7 @@ from zabcheck.protocols.switches import Switches
 from zabcheck.simulation import choices
 from zabcheck.simulation.choices import AnyChoice, Choice
 from zabcheck.simulation.next_state import LocalProcess
+from zabcheck.simulation.processes import takes_requests
 
 _MOST_WRITES = 8
 """The most unsynced writes that a crash keeps."""
@@ -111,7 +112,7 @@ class Alternatives:
             from_link = self._components.links[link_to]
             return from_link is not None and bool(from_link.cast)
         if kind is choices.Request:
-            return bool(self._components.protocol.can_broadcast(component.state))
+            return takes_requests(self._components.protocol, component.state, component.disk)
         if kind is choices.Sync:
             return bool(component.disk.unsynced)
         if kind is choices.Run:
