@@ -306,9 +306,14 @@ def _section(bug: Bug) -> str:
 | shows | {_finds(bug)}: [schedule](examples/{bug.path.name}){page} |
 | happens when | {bug.trigger} |
 | what is lost | {bug.lost} |
-| versions, by the sources | {affected(bug)} |
+{_code(bug)}| versions, by the sources | {affected(bug)} |
 | workaround | {bug.remedy} |
 """
+
+
+def _code(bug: Bug) -> str:
+    """Return the row with the methods of ZooKeeper in which the bug is; "" if it is in none."""
+    return f"| in the code | {', '.join(f'`{each}`' for each in bug.known.code)} |\n" if bug.known.code else ""
 
 
 def _finds(bug: Bug) -> str:

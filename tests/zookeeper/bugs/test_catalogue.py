@@ -1,14 +1,21 @@
 """The bugs for which a schedule is kept: how they are named, and what each entry refers to."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+from tests.zookeeper import real
 from zabcheck.zookeeper.bugs.catalogue import BUGS, NOT_SHOWN, SCHEDULES, UnknownBug, named
+from zabcheck.zookeeper.debugger.class_file import Method
+from zabcheck.zookeeper.debugger.class_path import ClassPath, ClassPathError
 from zabcheck.zookeeper.report.bugs import title
 from zabcheck.zookeeper.run.distribution import NEWEST, OLDEST
 from zabcheck.zookeeper.verdict.known_issues import ISSUES, NO_NUMBER, parsed
 
 FURTHER = {"late-set": "ZOOKEEPER-3598", "ZOOKEEPER-4541": "ZOOKEEPER-4409", "promoted-observer": "ZOOKEEPER-4712"}
 """Other effects of an issue, the worst of which another schedule shows."""
+PACKAGES = ("server", "server/quorum", "server/persistence", "server/watch", "common")
 
 
 def test_every_bug_is_a_known_issue_with_a_schedule_of_its_own() -> None:
@@ -55,3 +62,22 @@ def test_a_name_that_is_none(name: str, message: str) -> None:
     with pytest.raises(UnknownBug) as raised:
         named(name)
     assert str(raised.value).startswith(message)
+
+
+def test_a_bug_names_methods_that_zookeeper_has() -> None:
+    [jar] = [each for each in real.classpath().split(os.pathsep) if Path(each).name.startswith("zookeeper-3")]
+    classes = ClassPath(jar)
+    for place in dict.fromkeys(place for issue in ISSUES for place in issue.code):
+        *names, last = place.split(".")
+        if not names:
+            names, last = [last], "<init>"
+        has = {method.name for package in PACKAGES for method in methods(classes, f"{package}/{'$'.join(names)}")}
+        assert last in has, place
+
+
+def methods(classes: ClassPath, name: str) -> tuple[Method, ...]:
+    """Return the methods of a class of this name; none if there is no such class."""
+    try:
+        return classes.read(f"org/apache/zookeeper/{name}").methods
+    except ClassPathError:
+        return ()

@@ -83,7 +83,7 @@ def story_of(judged: RecordingVerdict) -> Story:
     worst = [verdict for verdict in judged.verdicts if verdict.property == next(iter(judged.violated), None)]
     told = worst or judged.verdicts
     story = story_of_trace(observation.header, placed, told, unit="line", sha256=digest, folded=True)
-    known = tuple(f"{each.issue.key}, {each.issue.title}: {each.why}" for each in judged.known)
+    known = tuple(f"{each.issue.in_words}: {each.why}" for each in judged.known)
     done, noticed = tuple(reports.what_was_done(judged.folder)), tuple(reports.noticed_in(judged))
     schedule = None if judged.schedule is None else schedules.converted(judged.schedule)
     threads = held_threads(judged, schedule, story)

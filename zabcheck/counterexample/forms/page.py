@@ -140,14 +140,14 @@ def _summary(story: Story) -> str:
 
 
 def _what_happened(story: Story) -> str:
-    """Draw the witness and the explanation, which are read before the diagram, at every width.
+    """Draw the known bug, the witness and the explanation, which are read before the diagram, at every width.
 
     Where there is room, the explanation stands beside the witness, so that the diagram is on the first screen. A phone
     has no such room. There it stays above the diagram: its sentences can be read at once, and the diagram, squeezed as
     it is, says little to somebody who has not read them. A run that breaks no property has neither, but something may
     be wrong with it; "" if nothing is.
     """
-    facts = _listed(list(_noticed(story))) if story.violation is None else ""
+    facts = _listed([*_known(story), *(_noticed(story) if story.violation is None else ())])
     witness = _witness(story)
     explanation = f"<p>{text(' '.join(story.explanation))}</p>\n" if story.explanation else ""
     why = f'<div class="why">\n<div>{witness}</div>\n{explanation}</div>\n' if witness or explanation else ""
@@ -156,11 +156,14 @@ def _what_happened(story: Story) -> str:
     return f'<section aria-labelledby="why">\n<h2 id="why">What happened</h2>\n{facts}{why}</section>\n'
 
 
+def _known(story: Story) -> Iterator[str]:
+    if story.known:
+        yield _fact("looks like", *story.known)
+
+
 def _noticed(story: Story) -> Iterator[str]:
     for kind, lines in story.mismatch.facts if story.mismatch is not None else ():
         yield _fact(kind, *lines)
-    if story.known:
-        yield _fact("looks like", *story.known)
     for kind, what in story.noticed:
         yield _fact(kind, what, *servers_part(story.servers.get(kind)))
 

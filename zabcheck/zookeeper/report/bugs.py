@@ -126,6 +126,8 @@ def _answers(bug: Bug, version: str | None = None, known: bool = False) -> tuple
     table.add_row("happens when", Text(bug.trigger))
     table.add_row("what is lost", Text(bug.lost))
     table.add_row("workaround", Text(bug.remedy.replace("`", "")))
+    if bug.known.code:
+        table.add_row("in the code", ", ".join(bug.known.code))
     if known:
         table.add_row("by the sources", affected(bug))
         table.add_row("executed", ", ".join(map(_count, _near(bug.counts, version))) or "not in this release line")
@@ -177,6 +179,7 @@ def _fields(bug: Bug) -> dict[str, Any]:
         "trigger": bug.trigger,
         "lost": bug.lost,
         "remedy": bug.remedy,
+        "code": bug.known.code,
         "affected": [{"first": first, "cured": cured} for first, cured in bug.known.affected],
     }
 

@@ -42,7 +42,7 @@ class KnownIssue(Struct, frozen=True):
     """One of ZooKeeper's bugs. `title` is the fault, in our words.
 
     `name` is that of its issue, and `others` are issues about the same; a bug without an issue (`has_number`) has a
-    name in words.
+    name in words. `code` has the methods of ZooKeeper in which it is, `Class.method`, or a class for its constructor.
     """
 
     name: str
@@ -51,6 +51,13 @@ class KnownIssue(Struct, frozen=True):
     signature: Signature
     others: tuple[str, ...] = ()
     has_number: bool = True
+    code: tuple[str, ...] = ()
+
+    @property
+    def in_words(self) -> str:
+        """Its issues, or its name if it has none; the fault, and the methods of ZooKeeper in which that is."""
+        called = self.key if self.has_number else f"{self.name} ({NO_NUMBER})"
+        return f"{called}, {self.title}" + (f" ({', '.join(self.code)})" if self.code else "")
 
     @property
     def key(self) -> str:
@@ -123,6 +130,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         "a crash before the file currentEpoch is written leaves a server that cannot start",
         (("3.4.0", "3.4.6"), ("3.5.0", None)),
         signatures.cannot_load_its_epoch,
+        code=("Learner.syncWithLeader", "QuorumPeer.loadDataBase"),
     ),
     KnownIssue(
         "ZOOKEEPER-1675",
@@ -130,84 +138,98 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.0", None),),
         signatures.a_deposed_leader_answers_a_sync,
         ("ZOOKEEPER-2136",),
+        code=("ProposalRequestProcessor.processRequest",),
     ),
     KnownIssue(
         "ZOOKEEPER-2307",
         "a promised epoch that could not be written stays in memory, and counts as written",
         (("3.4.0", "3.5.8"), ("3.6.0", "3.6.3")),
         signatures.promised_less_than_it_adopted,
+        code=("QuorumPeer.setAcceptedEpoch",),
     ),
     KnownIssue(
         "ZOOKEEPER-2332",
         "a crash that leaves an empty log file leaves a server that cannot start",
         (("3.4.0", "3.9.3"),),
         signatures.stops_at_an_empty_log,
+        code=("FileTxnLog.FileTxnIterator.goToNextLog",),
     ),
     KnownIssue(
         "ZOOKEEPER-2832",
         "a snapshot replaces what a server has in memory, and its log stays as it is",
         (("3.4.0", None),),
         signatures.keeps_its_log_behind_a_snapshot,
+        code=("Learner.syncWithLeader", "ZKDatabase.deserializeSnapshot"),
     ),
     KnownIssue(
         "ZOOKEEPER-2846",
         "a leader brings others up to date from a log that a snapshot has overtaken",
         (("3.5.0", None),),
         signatures.reads_a_log_that_a_snapshot_overtook,
+        code=("LearnerHandler.syncFollower", "ZKDatabase.getProposalsFromTxnLog"),
     ),
     KnownIssue(
         "ZOOKEEPER-3598",
         "a server that leaves its leader loads its log, and then applies a transaction of it again",
         (("3.6.0", None),),
         signatures.applies_a_transaction_again,
+        code=("ZooKeeperServer.shutdown", "ZKDatabase.fastForwardDataBase"),
     ),
     KnownIssue(
         "ZOOKEEPER-3642",
         "a snapshot that was taken over in memory only counts as the server's history",
         (("3.4.0", "3.5.10"), ("3.6.0", "3.6.3")),
         signatures.forgot_a_snapshot_in_memory,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-3911",
         "NEWLEADER is acknowledged before what DIFF brought is logged",
         (("3.5.3", "3.5.10"), ("3.6.0", "3.6.3")),
         signatures.forgot_the_diff,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-4306",
         "the end of a session with many ephemeral nodes is longer than what servers read",
         (("3.6.0", None),),
         signatures.cannot_read_the_end_of_a_session,
+        code=("PrepRequestProcessor.pRequest2Txn",),
     ),
     KnownIssue(
         "ZOOKEEPER-4311",
         "an epoch that could not be written counts as written, and is promised again to another leader",
         (("3.5.0", "3.8.0"),),
         signatures.promises_an_epoch_again,
+        code=("QuorumPeer.writeLongToFile", "AtomicFileWritingIdiom"),
     ),
     KnownIssue(
         "ZOOKEEPER-4394",
         "a COMMIT between NEWLEADER and UPTODATE makes the follower fail",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
         signatures.fails_at_a_commit,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-4409",
         "the thread that acknowledges fails when the connection is closed already",
         (("3.7.0", "3.9.3"),),
         signatures.fails_at_an_acknowledgement,
+        code=("SendAckRequestProcessor.processRequest",),
     ),
     KnownIssue(
         "ZOOKEEPER-4466",
         "a standard watch of a node ends a persistent one of the same connection",
         (("3.6.0", "3.9.0"),),
         signatures.has_one_mode_for_a_watched_node,
+        code=("WatchManager.addWatch",),
     ),
     KnownIssue(
         "ZOOKEEPER-4643",
         "the epoch is written before its history",
         (("3.5.3", "3.8.5"), ("3.9.0", "3.9.2")),
         signatures.adopted_the_epoch_without_the_history,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-4646",
@@ -215,42 +237,49 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
         signatures.forgot_the_diff,
         ("ZOOKEEPER-4785",),
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-4685",
         "a proposal of the initial history is acknowledged before NEWLEADER",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.8.5"), ("3.9.0", "3.9.2")),
         signatures.acknowledged_a_proposal_too_early,
+        code=("Learner.syncWithLeader", "LearnerHandler.run"),
     ),
     KnownIssue(
         "ZOOKEEPER-4712",
         "a server that leaves its leader is shut down in part: its memory and its log do not agree",
         (("3.5.10", "3.6.0"), ("3.6.3", "3.9.3")),
         signatures.is_shut_down_in_part,
+        code=("Learner.shutdown", "ZooKeeperServer.shutdown"),
     ),
     KnownIssue(
         "ZOOKEEPER-4837",
         "TRUNC loads a snapshot that is newer than the cut",
         (("3.4.0", None),),
         signatures.got_back_what_was_cut,
+        code=("ZKDatabase.truncateLog", "FileTxnSnapLog.restore"),
     ),
     KnownIssue(
         "ZOOKEEPER-4882",
         "after a disk error a server goes on with what it has in memory, and its log has a hole",
         (("3.4.10", "3.5.0"), ("3.5.3", None)),
         signatures.goes_on_after_a_disk_error,
+        code=("SyncRequestProcessor.run", "ZooKeeperServer.shutdown"),
     ),
     KnownIssue(
         "ZOOKEEPER-4925",
         "what was committed while a server caught up is missing in what it remembers, and in what it sends as a leader",
         (("3.9.3", "3.9.4"),),
         signatures.passes_a_hole_on,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "ZOOKEEPER-5094",
         "after a broken-off TRUNC a server's memory is ahead of its log",
         (("3.5.3", None),),
         signatures.forgot_what_it_had_in_memory,
+        code=("Learner.syncWithLeader", "ZooKeeperServer.shutdown"),
     ),
     KnownIssue(
         "ack-before-trunc",
@@ -258,6 +287,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.4", None),),
         signatures.counts_an_ack_of_before_a_trunc,
         has_number=False,
+        code=("LearnerHandler.syncFollower", "Leader.removeLearnerHandler"),
     ),
     KnownIssue(
         "trunc-keeps-one",
@@ -265,6 +295,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.0", None),),
         signatures.keeps_a_record_that_was_cut,
         has_number=False,
+        code=("FileTxnLog.truncate",),
     ),
     KnownIssue(
         "half-record",
@@ -272,6 +303,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.7", "3.5.0"), ("3.5.1", None)),
         signatures.logs_behind_half_a_record,
         has_number=False,
+        code=("FileTxnLog.append", "FileTxnLog.FileTxnIterator.next"),
     ),
     KnownIssue(
         "unforced-snapshot",
@@ -279,6 +311,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.0", None),),
         signatures.lost_a_snapshot_that_it_acknowledged,
         has_number=False,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "numbered-not-applied",
@@ -286,6 +319,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.4.10", "3.5.0"), ("3.5.3", None)),
         signatures.counts_as_applied_what_it_has_numbered,
         has_number=False,
+        code=("Leader.startZkServer",),
     ),
     KnownIssue(
         "late-proposal",
@@ -293,6 +327,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.proposes_what_an_ended_leader_has_numbered,
         has_number=False,
+        code=("PrepRequestProcessor.shutdown", "LeaderZooKeeperServer.getLeader"),
     ),
     KnownIssue(
         "snapshot-digest",
@@ -300,6 +335,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.9.4", None),),
         signatures.compares_digests_behind_a_snapshot,
         has_number=False,
+        code=("Learner.syncWithLeader", "DataTree.compareDigest"),
     ),
     KnownIssue(
         "unlogged-voter",
@@ -307,6 +343,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.3", None),),
         signatures.votes_with_what_it_has_not_logged,
         has_number=False,
+        code=("Learner.syncWithLeader", "ObserverZooKeeperServer.setupRequestProcessors"),
     ),
     KnownIssue(
         "missed-activation",
@@ -314,6 +351,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.misses_a_configuration_behind_a_write,
         has_number=False,
+        code=("Learner.syncWithLeader",),
     ),
     KnownIssue(
         "pending-config",
@@ -321,6 +359,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.activates_what_is_not_committed,
         has_number=False,
+        code=("LearnerHandler.run", "Learner.syncWithLeader"),
     ),
     KnownIssue(
         "skipped-config",
@@ -328,6 +367,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.sees_a_configuration_behind_one_that_it_skipped,
         has_number=False,
+        code=("LearnerHandler.run", "QuorumPeer.setLastSeenQuorumVerifier"),
     ),
     KnownIssue(
         "old-config-epoch",
@@ -335,6 +375,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.takes_an_epoch_with_the_active_configuration,
         has_number=False,
+        code=("Leader.getEpochToPropose", "Leader.waitForEpochAck"),
     ),
     KnownIssue(
         "observer-counted",
@@ -342,6 +383,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.10", "3.6.0"), ("3.6.2", None)),
         signatures.counts_an_observer_that_has_logged_nothing,
         has_number=False,
+        code=("Leader.waitForNewLeaderAck", "Learner.syncWithLeader"),
     ),
     KnownIssue(
         "nobody-designated",
@@ -349,6 +391,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.finds_nobody_to_designate,
         has_number=False,
+        code=("Leader.getDesignatedLeader",),
     ),
     KnownIssue(
         "unwritten-config",
@@ -356,6 +399,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.5.0", None),),
         signatures.goes_on_without_writing_its_configuration,
         has_number=False,
+        code=("QuorumPeer.setLastSeenQuorumVerifier", "QuorumPeer.setQuorumVerifier"),
     ),
     KnownIssue(
         "two-lists",
@@ -370,6 +414,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.6.0", None),),
         signatures.a_sync_passes_a_commit_by,
         has_number=False,
+        code=("CommitProcessor.needCommit",),
     ),
     KnownIssue(
         "eager-refusal",
@@ -377,6 +422,7 @@ ISSUES: tuple[KnownIssue, ...] = (
         (("3.6.0", None),),
         signatures.refuses_before_it_answers,
         has_number=False,
+        code=("LeaderRequestProcessor.processRequest", "FollowerRequestProcessor.run"),
     ),
 )
 """The known issues, in the order of their numbers; those without one come last."""
