@@ -106,7 +106,7 @@ def ended(run: Path) -> Ended:
             r"server 1 did not come up in 0.5 s: 2026-01-31T12:00:00.123\+0000 \[main\] INFO ",
             marks=pytest.mark.slow,
         ),
-        ("nonsense", 600, r"the log of server 1 is not understood; is slf4j bound\? It begins: \x00\ufffd nonsense$"),
+        ("nonsense", 600, r"the log of server 1 is not understood: it begins: \x00\ufffd nonsense$"),
         ("headless", 5, r"nobody led in 5 s$"),
     ],
 )

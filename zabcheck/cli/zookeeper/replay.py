@@ -1,6 +1,5 @@
 """`zabcheck replay` of a schedule for a real ensemble: counts how often it shows the same again."""
 
-import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,8 @@ from zabcheck.cli.next_step import again
 from zabcheck.cli.output import make_console, print_json, print_path, progress
 from zabcheck.cli.verdict import INCONCLUSIVE, OK, VIOLATED, conclude
 from zabcheck.cli.zookeeper.builds import quick_to_start
-from zabcheck.text.files import write
+from zabcheck.cli.zookeeper.recordings import save_report
+from zabcheck.text.files import replace_folder, write
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.debugger.class_path import ClassPathError
 from zabcheck.zookeeper.debugger.points import PointError
@@ -55,8 +55,8 @@ def replay_ensemble(
     """
     with bad_input_for((PointError, ClassPathError), f"{file}: "):
         places_of(schedule, distribution)
-    keep = Path("reports", f"{file.stem}-not-read")
-    replays = _Replays(schedule, distribution.version, keep, simulated)
+    kept = Path("reports", f"{file.name.removesuffix('.json').removesuffix('.schedule')}-{distribution.version}")
+    replays = _Replays(schedule, distribution.version, kept, simulated)
     times = times or (1 if replays.is_exact else TIMES)
     interrupted, wrote = repeat(schedule, distribution, times, replays.take, trace, exact=exact, simulated=simulated)
     if format is Format.json:
@@ -77,6 +77,7 @@ def replay_ensemble(
             ],
             not_read=replays.not_read,
             kept=replays.kept and as_text(replays.kept),
+            report=replays.report and as_text(replays.report),
             interrupted=interrupted,
             trace=wrote and as_text(wrote),
         )
@@ -89,7 +90,8 @@ class _Replays:
 
     `wrong` and `errors` have an item for each: the things that are wrong, and the reason why it was not complete;
     `undone` has the choices that were not done, or not to their end, `not_read` why servers could not be read. The
-    first recording with such a server is `kept` as `keep`.
+    first recording with such a server is `kept` as `keep` with "-not-read" behind it; the first that shows what the
+    schedule was saved for as `keep`, with its `report`.
     """
 
     def __init__(self, schedule: EnsembleSchedule, version: str, keep: Path, simulated: bool = False) -> None:
@@ -98,6 +100,7 @@ class _Replays:
         self.undone: list[list[Chose]] = []
         self.not_read: list[list[str]] = []
         self.kept: Path | None = None
+        self.report: Path | None = None
         self.shown = self.partial = 0
         self._java: int | None = None
         self._schedule = schedule
@@ -119,14 +122,23 @@ class _Replays:
         not_read = [each for each in tried.judged.findings if each.kind == "not read"]
         self.not_read.append([f"server {each.server}: {each.text}" for each in not_read])
         if not_read and self.kept is None:
-            with ending("the folder of the recording", self._keep.parent):
-                shutil.rmtree(self._keep, ignore_errors=True)
-                self.kept = Path(shutil.copytree(recording, self._keep))
+            self.kept = self._copied(recording, "-not-read")
         if tried.schedule.simulated is not None:
             self._java = tried.schedule.simulated.java
         shows = tried.shows(self._schedule.finds) if self._schedule.finds else bool(tried.judged.wrong)
         self.shown += shows
+        if shows and self.report is None:
+            folder = self._copied(recording)
+            save_report(tried.schedule, tried.judged._replace(folder=folder))
+            self.report = folder / "report.html"
         return shows
+
+    def _copied(self, recording: Path, suffix: str = "") -> Path:
+        """Keep a recording, and return the folder."""
+        folder = self._keep.with_name(self._keep.name + suffix)
+        with ending("the folder of the recording", folder.parent):
+            replace_folder(folder, recording)
+        return folder
 
     @property
     def passed_over(self) -> int:
@@ -162,8 +174,9 @@ class _Replays:
             console.print(
                 f"it was saved with Java {order.java}; on Java {self._java} the same decisions lead to another run"
             )
-        if self.kept is not None:
-            print_path(console, f"kept {self.kept}")
+        for kept in (self.kept, self.report and self.report.parent):
+            if kept is not None:
+                print_path(console, f"kept {kept}")
         if trace is not None:
             print_path(console, f"wrote {trace}")
         number_of = counted(len(self.wrong), "replay", "replays")
@@ -174,7 +187,9 @@ class _Replays:
         why += f"; in {others:,} something else is wrong" if others > 0 else ""
         why += f"; in {self.passed_over:,} a choice did nothing" if self.passed_over else ""
         why += f"; {self.partial:,} not recorded to the end" if self.partial else ""
-        then = "" if self.shown or self.is_exact else again(times=2 * max(1, len(self.wrong)))
+        then = f"open {self.report}" if self.report is not None else ""
+        if not self.shown and not self.is_exact and self.partial < max(1, len(self.wrong)):
+            then = again(times=2 * max(1, len(self.wrong)))
         return conclude(console, self.code, why, then)
 
 

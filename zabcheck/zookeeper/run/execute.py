@@ -34,6 +34,8 @@ UP_AT_FIRST = 30.0
 ALONE_AT_FIRST = 12.0
 """Seconds after which a fresh server that does not serve, though others do, is emptied and started again: it may have
 been elected by one that then followed another, and would wait for followers for minutes if the ensemble is patient."""
+UNBOUND = "nothing writes it; add slf4j-simple or logback-classic to the class path (simulated servers need neither)"
+"""The reason why a log is empty that begins with the warning of SLF4J that it has no provider."""
 UP_AT_LAST = 60.0
 """Seconds that every server gets to serve again once all is healed: 1 or 2 do, but a machine may be busy.
 
@@ -202,7 +204,8 @@ class Execution:
         log = read_log(log_file(server.folder, number, server.incarnation))
         if not any(isinstance(line, State) for line in log.lines):
             said = (server.log().splitlines() or ["nothing"])[0][:300]
-            raise EnsembleError(f"the log of server {number} is not understood; is slf4j bound? It begins: {said}")
+            why = UNBOUND if said.startswith("SLF4J") else f"it begins: {said}"
+            raise EnsembleError(f"the log of server {number} is not understood: {why}")
 
     def _cast(self, numbers: list[int], session: float) -> None:
         """Cast the roles, in this order, and let clients connect for sessions of `session` seconds."""
