@@ -314,8 +314,8 @@ def _of_command(text: str, command: Command) -> str:
 
 def _of_own_servers(own: "ServerDisturbances") -> str:
     return (
-        f"a server was held back, two were stopped, and the leader was killed {counted(own.times, 'time', 'times')}, "
-        f"{own.with_multis} of them with multis open"
+        f"a server was held back, two were stopped, and the leader was killed {counted(own.times, 'time', 'times')} "
+        f"(with multis open: {own.with_multis})"
     )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,8 +17,9 @@ from zabcheck.cli.zookeeper import failure
 from zabcheck.cli.zookeeper import gate as gating
 from zabcheck.cli.zookeeper.shorten import Shortening
 from zabcheck.simulation.schedule import load
-from zabcheck.zookeeper.bugs.catalogue import BUGS
+from zabcheck.zookeeper.bugs.catalogue import BUGS, named
 from zabcheck.zookeeper.conformance.conform import BrokenProperties
+from zabcheck.zookeeper.conformance.gate import Expectations, failure_of
 from zabcheck.zookeeper.conformance.rates import Rates
 from zabcheck.zookeeper.run.choices.in_step import LetThrough
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule, decode
@@ -173,13 +175,25 @@ def test_a_known_bug_that_is_not_let_pass(
 @pytest.mark.slow
 def test_a_repair_that_works(recorded: list[str], zabcheck: Command, tmp_path: Path) -> None:
     recorded += [HEALTHY, HEALTHY]
-    told = zabcheck(*GATE, "--repairs", "4712", *fake(tmp_path), "--format", "json").json
-    assert told["verdict"] == "passed"
-    assert [each["message"] for each in told["outcomes"]] == [
-        "shown in 0 of 1, though ZooKeeper 3.8.0 has it",
-        "1 run with drawn faults and thread orders",
-        "of 2 recordings 2 are runs of the model of 3.8.0",
-    ]
+    result = zabcheck(*GATE, "--repairs", "4712", *fake(tmp_path))
+    assert result.code == 0
+    assert " ".join(result.out.split()).startswith(
+        "bug 3.8.0 has it shown ZOOKEEPER-4712 yes 0 of 1 not shown, though 3.8.0 without a patch always shows it: "
+        "ZOOKEEPER-4712; the patch repairs it, or servers do something else before catalogue: 1 of 1 passed "
+    )
+
+
+@pytest.mark.parametrize(
+    ("bug", "version", "is_simulated", "fails"),
+    [("4712", "3.8.0", True, True), ("4712", "3.8.0", False, False), ("3598", "3.9.5", True, False)],
+)
+def test_what_goes_wrong_in_place_of_a_bug_that_always_shows_is_the_patchs(
+    bug: str, version: str, is_simulated: bool, fails: bool
+) -> None:
+    """Processes have clocks of their own, and may fail to show a bug by chance; 3.9.5 does not show 3598."""
+    judged: Any = SimpleNamespace(known=[], wrong=["could not start"], simulated=is_simulated)
+    why = failure_of(named(bug), False, judged, Expectations(version))
+    assert why == ("not shown, but something else is wrong: could not start" if fails else "")
 
 
 @pytest.mark.parametrize(

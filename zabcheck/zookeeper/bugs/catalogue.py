@@ -77,6 +77,11 @@ class Bug(NamedTuple):
             for version, shown in of[self.name].items()
         )
 
+    def is_always_shown(self, zookeeper: str) -> bool:
+        """Return True if each execution with this version that was counted showed the bug, and some were counted."""
+        counts = [each for each in self.counts if each.zookeeper == zookeeper]
+        return bool(counts) and all(each.shown == each.times for each in counts)
+
     def schedule(self) -> EnsembleSchedule:
         """Read the schedule that shows it."""
         return schedules.decode(self.path.read_bytes(), self.path.name)

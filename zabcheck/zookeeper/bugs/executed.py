@@ -42,6 +42,11 @@ class Executions(Struct):
         """True if ZooKeeper's sources say that this version has the bug."""
         return self.bug.known.affects(self.zookeeper)
 
+    @property
+    def is_missing(self) -> bool:
+        """True if no execution showed the bug, though this version has always shown it."""
+        return bool(self.times and not self.shown and not self.partial and self.bug.is_always_shown(self.zookeeper))
+
     def add(self, shows: bool, judged: RecordingVerdict, error: str) -> None:
         """Add an execution, with `shows` True if it showed the bug; `error` is a failure of the ensemble itself."""
         self.times += 1

@@ -37,6 +37,9 @@ class Field(NamedTuple):
 _LEARNER_LOGS = "follower.zk.syncProcessor"
 _LEADER_LOGS = "leader.zk.prepRequestProcessor.nextProcessor.syncProcessor"
 
+STATES = "LOOKING", "FOLLOWING", "LEADING", "OBSERVING"
+"""The values of `state`, as ZooKeeper calls them."""
+
 FIELDS = {
     field.name: field
     for field in (

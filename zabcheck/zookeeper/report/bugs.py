@@ -66,7 +66,21 @@ def beside_expected(executed: Sequence[Executions], drawn: Mapping[str, str] | N
         cell.style = "bold red" if each.shown and not each.expected else ""
         table.add_row(each.bug.name, "yes" if each.expected else "no", cell, *_drawn(each, drawn))
     notes = [note for each in executed if each.cannot or each.undone for note in _notes(each)]
+    if missing := not_shown(executed):
+        notes.append(Text(missing, "yellow"))
     return Group(table, "", *notes) if notes else table
+
+
+def not_shown(executed: Sequence[Executions]) -> str:
+    """Say which bugs of this version are not shown, though the release always shows them; "" if there are none."""
+    names = [each.bug.name for each in executed if each.is_missing]
+    if not names:
+        return ""
+    them = "it" if len(names) == 1 else "them"
+    return (
+        f"not shown, though {executed[0].zookeeper} without a patch always shows {them}: {', '.join(names)}; the patch "
+        f"repairs {them}, or servers do something else before"
+    )
 
 
 def markdown(executed: Sequence[Executions], drawn: Mapping[str, str] | None = None) -> str:
@@ -77,6 +91,8 @@ def markdown(executed: Sequence[Executions], drawn: Mapping[str, str] | None = N
     for each in executed:
         cells = [each.bug.name, title(each.bug), "yes" if each.expected else "no", str(_cell(each))]
         lines.append(f"| {' | '.join([*cells, *_drawn(each, drawn)])} |")
+    if missing := not_shown(executed):
+        lines += ["", missing[0].upper() + missing[1:] + "."]
     return "\n".join(lines) + "\n"
 
 

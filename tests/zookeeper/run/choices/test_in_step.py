@@ -103,7 +103,9 @@ def test_the_first_difference_is_recorded_and_told(
     field, model, seen = difference
     with pytest.raises(Apart) as apart:
         servers.take(choice)
-    assert str(apart.value) == f"A: {field}: the model has {model}, the server {seen}"
+    assert (
+        str(apart.value) == f"the servers leave the model's run: A: {field}: the model has {model}, the server {seen}"
+    )
     [record] = servers.records
     assert isinstance(record, Differed)
     assert (record.server, record.field, record.model, record.seen) == (3, *difference)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
 
 from msgspec import Meta, field
 
-from zabcheck.zookeeper.debugger.fields import FIELDS
+from zabcheck.zookeeper.debugger.fields import FIELDS, STATES
 from zabcheck.zookeeper.disk.contents import DiskError, scan
 from zabcheck.zookeeper.recording.records import Differed
 from zabcheck.zookeeper.run.choices.choice import Choice, Role
@@ -243,7 +243,7 @@ def _differ(run: "Running", server: Role, difference: Deviation) -> None:
     """Record where a server differs from the model. Raises Apart."""
     run.record(Differed(run.ensemble.now(), run.number(server), *difference))
     field, model, seen = difference
-    raise Apart(f"{server}: {field}: the model has {model}, the server {seen}")
+    raise Apart(f"the servers leave the model's run: {server}: {field}: the model has {model}, the server {seen}")
 
 
 def _packet(kind: str, zxid: int | None) -> str:
@@ -253,6 +253,8 @@ def _packet(kind: str, zxid: int | None) -> str:
 def _value(name: str, value: int | None) -> str:
     if value is None:
         return "none"
+    if name == "state" and value in range(len(STATES)):
+        return STATES[value]
     return shown(value) if FIELDS[name].zxid else str(value)
 
 
