@@ -44,6 +44,7 @@ RIGHT = {
         *done(0, "read", "{[2] #{4 3}, nil 1}"),
     ),
     "registers of several keys": (*done(0, "write", "[0 1]"), *done(0, "write", "[1 2]"), *done(0, "read", "[0 1]")),
+    "a character": (*done(0, "write", "\\("), *done(1, "read", "\\(")),
     "several keys that nobody reads": (*done(0, "write", "[0 1]"), *done(0, "cas", "[0 [1 2]]")),
 }
 WRONG = {
@@ -148,6 +149,14 @@ def test_a_node_that_is_changed_in_other_ways_is_no_register(change: str) -> Non
     assert h.judged().status == "not exercised"
 
 
+def test_a_node_that_was_only_created_is_no_register() -> None:
+    h = Register()
+    one = h.client(1)
+    one.create("/r", 2)
+    one.ask("getData", "/r")
+    assert h.judged().status == "not exercised"
+
+
 def test_data_that_is_not_shown_has_its_length_and_digest() -> None:
     h = Register()
     one = h.client(1)
@@ -196,12 +205,14 @@ def test_a_vector_of_operations_with_tags_and_comments_is_read() -> None:
     [
         (
             op("invoke", 0, "enqueue", 1),
-            "h, operation 0, field `:f`: expected :read, :write, :cas or :txn, found :enqueue; --map names what is one",
+            "h, operation 0, field `:f`: expected :read, :write, :cas or :txn, found :enqueue; --map enqueue=… says "
+            "which of these it is",
         ),
         (f"{FIRST[0]} {FIRST[0]}", "h, operation 1, field `:process`: 1 has no answer to operation 0 yet"),
         (op("ok", 0, "read", 1), "h, operation 0, field `:type`: expected an answer to what was asked"),
-        ("{:type :info}\n; a comment {\n{:type :invoke\n", "h, line 3: expected EDN, the brackets do not fit"),
-        ("{:type}", "h, line 1: expected EDN, the brackets do not fit"),
+        ("{:type :info}\n; a comment {\n{:type :invoke\n", "h, line 3: expected EDN, brackets or quotes do not fit"),
+        ('{:type :info\n:error "no end}', "h, line 2: expected EDN, brackets or quotes do not fit"),
+        ("{:type}", "h, line 1: expected EDN, brackets or quotes do not fit"),
         ("[1]", "h, operation 0: expected a map"),
     ],
 )

@@ -27,7 +27,7 @@ from zabcheck.zookeeper.clients.history import (
     Result,
 )
 
-_TOKEN = re.compile(r'[\s,]*(;[^\n]*|#\{|#[\w.\-/]+|[()\[\]{}]|"(?:\\.|[^"\\])*"|[^\s,()\[\]{}"]+)')
+_TOKEN = re.compile(r'[\s,]*(;[^\n]*|#\{|#[\w.\-/]+|[()\[\]{}]|"(?:\\.|[^"\\])*"|\\(?:\w+|.)|[^\s,()\[\]{}"]+|")')
 _CLOSING = {"(": ")", "[": "]", "{": "}", "#{": "}"}
 
 
@@ -81,7 +81,7 @@ def _operations(text: str, name: str) -> Iterator[tuple[int, dict[str, Any]]]:
         forms = [*_forms(unread, "")]
     except (RecursionError, IndexError, ValueError):
         line = _line_of(len(tokens) - length_hint(unread), text)
-        raise HistoryError(f"{name}, line {line}: expected EDN, the brackets do not fit") from None
+        raise HistoryError(f"{name}, line {line}: expected EDN, brackets or quotes do not fit") from None
     if len(forms) == 1 and isinstance(forms[0], list):
         forms = forms[0]
     for number, form in enumerate(forms):
@@ -109,7 +109,7 @@ def _forms(tokens: Iterator[str], closing: str) -> Iterator[Any]:
         if token in _CLOSING:
             inner = [*_forms(tokens, _CLOSING[token])]
             yield _collection(token, inner)
-        elif token in (")", "]", "}"):
+        elif token in (")", "]", "}", '"'):
             raise IndexError(token)
         else:
             yield int(token) if token.isdecimal() else _atom(token)
@@ -144,10 +144,9 @@ def _asked(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, A
         case ":cas" if isinstance(value, list) and len(value) == 2:
             return {"op": "setData", "path": path, "expects": _text(value[0]), "data": _text(value[1])}
     *others, last = (f":{each}" for each in OPERATIONS)
-    expected = f"{', '.join(others)} or {last}"
-    raise HistoryError(
-        f"{where}, field `:f`: expected {expected}, found {operation.get(':f')}; --map names what is one"
-    )
+    found = str(operation.get(":f"))
+    hint = f"--map {found.removeprefix(':')}=… says which of these it is"
+    raise HistoryError(f"{where}, field `:f`: expected {', '.join(others)} or {last}, found {found}; {hint}")
 
 
 def _shown(operation: dict[str, Any], has_keys: bool, where: str) -> dict[str, Any]:

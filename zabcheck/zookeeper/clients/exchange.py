@@ -117,6 +117,9 @@ class Connection:
     """The same of the session's writes that were done."""
     length: int = 0
     open: dict[int, Exchanged] = field(default_factory=dict)
+    """The requests that wait for an answer, by number; of several pings, which have one number, the first."""
+    pings: list[Exchanged] = field(default_factory=list)
+    """The pings that were sent while another waited."""
 
     @property
     def name(self) -> str:
@@ -279,7 +282,8 @@ def _take_request(found: Exchange, line: Request) -> None:
     if line.xid in connection.open and line.op != "ping":
         raise _Contradiction(f", field `xid`: request {line.xid} has no answer yet")
     operation = Exchanged(connection, line, connection.length, line.op in WRITES)
-    connection.open[line.xid] = operation
+    if connection.open.setdefault(line.xid, operation) is not operation:
+        connection.pings.append(operation)
     connection.operations.append(operation)
     found.operations.append(operation)
 
@@ -287,6 +291,8 @@ def _take_request(found: Exchange, line: Request) -> None:
 def _take_answer(found: Exchange, line: Answer) -> None:
     connection = _of(found, line)
     answered = connection.open.pop(line.xid, None)
+    if connection.pings and connection.pings[0].request.xid == line.xid:
+        connection.open[line.xid] = connection.pings.pop(0)
     if answered is None:
         if not line.stray:
             raise _Contradiction(f", field `xid`: no request {line.xid} waits for an answer")

@@ -202,7 +202,7 @@ class _Sessions:
         elif connection.connect.session != NOBODY:
             self._ended.setdefault(connection.connect.session, connection)
         for operation in reversed(connection.operations):
-            if operation.answer is not None and operation.request.time is not None:
+            if operation.is_known and operation.request.time is not None:
                 self._heard[connection.session] = operation.request.time, operation
                 break
         if connection in self._closed:

@@ -73,14 +73,18 @@ def least(
     extent; after `seconds` of CPU time the best part so far is returned: a judgement that has begun is ended.
     """
     until = process_time() + seconds
-    is_searched = not {each.name for each in REGISTERS}.isdisjoint(promises)
-    for extent in _WHOLE_NODES if is_searched else _EXTENTS:
+    for extent in _WHOLE_NODES if _are_searched(promises) else _EXTENTS:
         shortest = _Shortest(lines, breach, promises, extent(breach), lambda: process_time() < until)
         if shortest.breaks():
             return shortest.least()
         if not shortest.more():
             break
     return None
+
+
+def _are_searched(promises: Collection[str]) -> bool:
+    """Return True if one of these promises is judged by a search for an order."""
+    return not {each.name for each in REGISTERS}.isdisjoint(promises)
 
 
 def _extent_of_witness(breach: Breach) -> Callable[[_Unit], bool]:
@@ -135,7 +139,7 @@ class _Shortest:
         self.more = more
         self._breach = breach
         self._promises = promises
-        self._is_searched = not {each.name for each in REGISTERS}.isdisjoint(promises)
+        self._is_searched = _are_searched(promises)
         self._header, self._units = _units(lines, {*breach.witness}, is_in)
         self._writers = Counter(each for unit in self._units for each in _written(unit))
 

@@ -21,48 +21,49 @@ TIME = itemgetter(0)
 
 
 def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
-    """Compare the order of the answers on each connection with that of the requests.
+    """Compare the order of the answers on each connection with that of the requests."""
+    for connection in exchange.connections.values():
+        for stray in connection.strays:
+            found.breach(stray.zxid, f"{_answered(stray)}, which it had not sent, or twice", stray)
+        _order_of_answers(connection, found)
+
+
+def _order_of_answers(connection: Connection, found: Found) -> None:
+    """Tell answers that came before one to an earlier request, or after the session was closed.
 
     An error that leaves the outcome open is no answer: the client gave up, and did not wait.
     """
-    for connection in exchange.connections.values():
-        for stray in connection.strays:
-            which = f"request {stray.request.xid}, which it had not sent, or twice"
-            text = f"client {connection.client} was answered {which}"
-            found.breach(stray.zxid, text, stray)
-        waiting: Exchanged | None = None
-        latest: Exchanged | None = None
-        closed: Exchanged | None = None
-        until = 0
-        for operation in connection.operations:
-            if operation.request.op in BESIDE_THE_ORDER:
-                continue
-            if operation.answered is None:
-                waiting = waiting or operation
-                continue
-            if operation.sent < until:
-                found.case()
-            until = max(until, operation.answered)
-            if not operation.is_known:
-                continue
-            is_overtaken = latest is not None and operation.answered < (latest.answered or 0)
-            overtaken = waiting or (latest if is_overtaken else None)
-            if overtaken is not None:
-                text = (
-                    f"client {connection.client} was answered request {operation.request.xid} before its request "
-                    f"{overtaken.request.xid}"
-                )
-                found.breach(operation.zxid, text, overtaken, operation)
-            elif closed is not None:
-                text = (
-                    f"client {connection.client} was answered request {operation.request.xid}, sent after its request "
-                    f"{closed.request.xid} that closed the session"
-                )
-                found.breach(operation.zxid, text, closed, operation)
-            if operation.request.op == "closeSession" and operation.is_done:
-                closed = operation
-            if not is_overtaken:
-                latest = operation
+    waiting: Exchanged | None = None
+    latest: Exchanged | None = None
+    closed: Exchanged | None = None
+    until = 0
+    for operation in connection.operations:
+        if operation.request.op in BESIDE_THE_ORDER:
+            continue
+        if operation.answered is None:
+            waiting = waiting or operation
+            continue
+        if operation.sent < until:
+            found.case()
+        until = max(until, operation.answered)
+        if not operation.is_known:
+            continue
+        is_overtaken = latest is not None and operation.answered < (latest.answered or 0)
+        overtaken = waiting or (latest if is_overtaken else None)
+        if overtaken is not None:
+            text = f"{_answered(operation)} before its request {overtaken.request.xid}"
+            found.breach(operation.zxid, text, overtaken, operation)
+        elif closed is not None:
+            text = f"{_answered(operation)}, sent after its request {closed.request.xid} that closed the session"
+            found.breach(operation.zxid, text, closed, operation)
+        if operation.request.op == "closeSession" and operation.is_done:
+            closed = operation
+        if not is_overtaken:
+            latest = operation
+
+
+def _answered(operation: Exchanged) -> str:
+    return f"client {operation.connection.client} was answered request {operation.request.xid}"
 
 
 def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:

@@ -139,8 +139,11 @@ def batches(source: BinaryIO, name: str, groups: Sequence[int] | None = None) ->
         if is_empty:
             raise HistoryError(f"{name}, line 1: expected a header, the file is empty")
     except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError, OSError) as error:
-        why = " ".join(str(error).split())
-        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
+        raise _unreadable(name, error) from None
+
+
+def _unreadable(name: str, error: Exception) -> HistoryError:
+    return HistoryError(f"{name}: a Parquet file that cannot be read: {' '.join(str(error).split())}")
 
 
 def row_groups(source: BinaryIO, name: str) -> int:
@@ -148,8 +151,7 @@ def row_groups(source: BinaryIO, name: str) -> int:
     try:
         return int(pq.ParquetFile(source).num_row_groups)
     except (pa.ArrowException, OSError) as error:
-        why = " ".join(str(error).split())
-        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
+        raise _unreadable(name, error) from None
 
 
 def lines_of(batch: pa.RecordBatch, name: str, before: int) -> list[HistoryLine]:
@@ -157,8 +159,7 @@ def lines_of(batch: pa.RecordBatch, name: str, before: int) -> list[HistoryLine]
     try:
         return decoded_lines(_text(batch), name, before)
     except (pa.ArrowException, msgspec.DecodeError, UnicodeDecodeError) as error:
-        why = " ".join(str(error).split())
-        raise HistoryError(f"{name}: a Parquet file that cannot be read: {why}") from None
+        raise _unreadable(name, error) from None
 
 
 def _text(batch: pa.RecordBatch) -> bytes:

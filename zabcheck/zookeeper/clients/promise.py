@@ -37,7 +37,7 @@ def _place(record: Record | InitialNode) -> tuple[int, int, int, str]:
 
 
 class Linearizability(NamedTuple):
-    """The answer to the question if reads are linearizable, too, which is not promised: None if the search gave up.
+    """An answer to the question whether reads are linearizable, which is not promised; None if the search gave up.
 
     `witness` is the operation that shows that they are not.
     """

@@ -151,10 +151,11 @@ def _registers(exchange: Exchange) -> set[str]:
 
     Each of these has to say what it wrote.
     """
-    accesses = [each for each in exchange.operations if each.request.op in ("getData", "setData")]
+    accesses = [each for each in exchange.operations if each.request.op in _ACCESSES]
     with_zxids = {each.request.path for each in accesses if each.zxid or (each.answer and each.answer.stat)}
-    paths = {each.request.path for each in accesses}.difference(with_zxids)
-    registers = {path for path in paths if path is not None and exchange.owns(path)}
+    may_be_done = (each for each in accesses if each.is_done or (each.is_write and not each.is_known))
+    used = {each.request.path for each in may_be_done if each.request.op != "create"}
+    registers = {path for path in used - with_zxids if path is not None and exchange.owns(path)}
     for operation in exchange.writes if registers else ():
         is_plain = operation.request.op in _ACCESSES and not operation.request.mode
         if (is_plain and operation.request.data is not None) or (operation.is_known and not operation.is_done):

@@ -81,6 +81,9 @@ class _Stream:
         self.told: dict[tuple[str, str, int], WatchEvent] = {}
         self.resumed: dict[Exchanged, list[Arm]] = {}
         self.resuming: set[Arm] = set()
+        self.may_be_set: set[str] = set()
+        """The paths of watches that the client gave up to set, and does not know of."""
+        self.may_be_removed: set[str] = set()
         self.alike: Counter[tuple[str, str]] = Counter()
         """Events that may come again: setWatches tells a change for each list that has the node."""
 
@@ -142,6 +145,9 @@ class _Stream:
         request, path = operation.request, operation.request.path
         if path is None or operation.answer is None:
             return
+        if not operation.is_known:
+            (self.may_be_removed if request.op == "removeWatches" else self.may_be_set).add(path)
+            return
         if request.op == "removeWatches":
             self._look_at_a_removal(path, operation)
         if request.op == "removeWatches" and operation.is_done:
@@ -164,6 +170,8 @@ class _Stream:
         together.
         """
         assert operation.answer is not None
+        if path in self.may_be_set or path in self.may_be_removed:
+            return
         arms = [arm for kind in _KINDS if (arm := self.arms.get((path, kind))) is not None]
         asked = [arm for arm in arms if arm.kind in _REMOVED.get(operation.request.watch, _KINDS)]
         standing = next((arm for arm in asked if arm.is_armed and arm not in self.resuming), None)
@@ -179,6 +187,8 @@ class _Stream:
         """Note that an answer came before the event that was due."""
         found = self.found.persistent if arm.kind in _LASTING else self.found.fires
         arm.is_armed = False
+        if arm.path in self.may_be_removed:
+            return
         if self._may_be_withheld(arm):
             found.is_undecided = True
             return
@@ -297,6 +307,8 @@ class _Stream:
         """Note an event for which there is no watch."""
         if self.alike[event.path, event.type] > 0:
             self.alike[event.path, event.type] -= 1
+            return
+        if not self.may_be_set.isdisjoint((event.path, *ancestors(event.path))):
             return
         about = f"client {self.connection.client} heard {event.type} of {event.path}"
         kinds: tuple[Kind, ...] = (*_TOLD_BY[event.type], *_LASTING)

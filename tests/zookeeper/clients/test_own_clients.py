@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.zookeeper.clients.histories import History, stat
-from zabcheck.zookeeper.clients.history import Told
+from zabcheck.zookeeper.clients.history import Request, Told
 from zabcheck.zookeeper.clients.orders import given_up_in
 
 
@@ -55,7 +55,63 @@ def somebody_else_may_have_written_what_was_given_up() -> History:
     return given_up(complete=(), values="any")
 
 
+def a_ping_is_sent_while_another_waits() -> History:
+    h = History()
+    c1 = h.client(1)
+    for _ in range(3):
+        c1.add(Request, xid=-2, op="ping")
+    for zxid in (3, 4, 5):
+        c1.answer(-2, zxid)
+    return h
+
+
+def a_session_expires_after_a_request_that_did_not_arrive() -> History:
+    h = History()
+    c1 = h.client(1)
+    c1.exists("/a", 3)
+    h.now(10**10)
+    c1.answer(c1.ask("exists", "/a"), error="ConnectionLoss")
+    c1.again(given="0x0")
+    return h
+
+
+def watched(*requests: tuple[str, str, str], is_told: bool) -> History:
+    """A node is watched, by requests with these outcomes, and changes."""
+    h = History()
+    c1, c2 = h.client(1), h.client(2)
+    c1.create("/a", 2)
+    for op, watch, error in requests:
+        c1.answer(c1.ask(op, "/a", watch=watch), 0 if error else 3, error)
+    c2.set("/a", 5, "x", stat(2, 5, version=1))
+    if is_told:
+        c1.event("DataChanged", "/a", 5)
+    c1.get("/a", 6, "x", stat(2, 5, version=1))
+    return h
+
+
+def a_watch_that_was_given_up_fires() -> History:
+    return watched(("addWatch", "persistent", "OperationTimeout"), is_told=True)
+
+
+def a_watch_that_was_given_up_is_removed() -> History:
+    return watched(("addWatch", "persistent", "OperationTimeout"), ("removeWatches", "any", ""), is_told=False)
+
+
+def a_watch_whose_removal_was_given_up_is_silent() -> History:
+    return watched(
+        ("addWatch", "persistent", ""),
+        ("removeWatches", "any", "OperationTimeout"),
+        ("removeWatches", "any", "NoWatcher"),
+        is_told=False,
+    )
+
+
 RIGHT = (
+    a_ping_is_sent_while_another_waits,
+    a_session_expires_after_a_request_that_did_not_arrive,
+    a_watch_that_was_given_up_fires,
+    a_watch_that_was_given_up_is_removed,
+    a_watch_whose_removal_was_given_up_is_silent,
     a_client_gave_up_before_it_was_answered,
     sessions_are_not_told,
     a_number_that_somebody_told_of_was_used_again,
