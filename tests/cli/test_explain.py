@@ -88,7 +88,7 @@ def test_what_breaks_nothing_is_told_with_its_verdicts(files: Path, zabcheck: Co
     result = zabcheck("explain", "calm.json")
     assert result.code == 0
     assert result.out.startswith("no property is violated\n")
-    assert "\nagreement             holds" in result.out
+    assert "\nagreement            holds" in result.out
 
 
 def test_the_property_can_be_chosen(files: Path, zabcheck: Command) -> None:

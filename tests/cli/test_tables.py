@@ -30,8 +30,9 @@ def test_a_long_sentence_follows_its_row_over_the_whole_width(width: int) -> Non
 
 def test_a_row_that_follows_a_sentence_has_its_columns() -> None:
     lines = text_of(render_verdicts(BROKEN), 60).splitlines()
-    assert lines[:2] == ["property              verdict        judged", "integrity             violated            2"]
+    assert lines[:2] == ["property         verdict        judged", "integrity        violated            2"]
     assert lines[2].startswith("  p2 delivered ")
+    assert "24 properties    not exercised       0" in lines
     assert {len(line) for line in lines if not line.startswith("  ")} == {len(lines[0])}
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from zabcheck.text.words import as_document, clean
+from zabcheck.text.words import as_document, clean, cut_between_words
 
 OBEYED = [
     "\x1b[31m",
@@ -41,3 +41,10 @@ def test_no_value_is_a_command_within_a_line(value: str) -> None:
 
 def test_other_texts_stay_as_they_are() -> None:
     assert clean("std::vector ## heading #[x]") == "std::vector ## heading #[x]"
+
+
+def test_a_long_text_loses_whole_words_and_a_long_word_its_middle() -> None:
+    """Else half of one value and half of another look like a value."""
+    assert cut_between_words("Append([Entry(1, v1) Entry(1, v2) Entry(2, v3)])", 36) == "Append([Entry(1, v1) … v3)])"
+    assert cut_between_words("Copy " + "x" * 40, 20) == "Copy xxxxxxxx…xxxxxx"
+    assert cut_between_words("a b c", 5) == "a b c"

@@ -13,7 +13,7 @@ from zabcheck.cli.files import STDIN, bad_input_for, bad_path, read, writing
 from zabcheck.cli.next_step import SOURCE, another
 from zabcheck.cli.output import make_console, print_json, print_path
 from zabcheck.cli.tables import render_verdicts
-from zabcheck.cli.verdict import VIOLATED, conclude, on_story, on_verdicts
+from zabcheck.cli.verdict import INCONCLUSIVE, VIOLATED, conclude, on_story, on_verdicts
 from zabcheck.cli.zookeeper.builds import Classpath, Home, Java, found_distribution, simulates
 from zabcheck.cli.zookeeper.on_servers import replay_on_servers
 from zabcheck.cli.zookeeper.replay import ensemble_schedule, replay_ensemble
@@ -29,7 +29,7 @@ from zabcheck.search.run import Replay, replay_on
 from zabcheck.simulation import schedule as schedules
 from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write
-from zabcheck.text.nodes import command_of, untrusted
+from zabcheck.text.nodes import command_of, is_class, untrusted
 from zabcheck.text.words import as_text, counted
 from zabcheck.zookeeper.run.schedule import is_for_an_ensemble
 
@@ -166,6 +166,8 @@ def replay_in_simulator(
         console.print(f"choices that were not possible when their turn came: {replayed.skipped}")
     if wrote is not None:
         print_path(console, f"wrote {wrote}")
+    if code == INCONCLUSIVE and is_class(executed.name):
+        why = f"no step raised; {why}"
     if schedule.violates in [v.property for v in replayed.verdicts if v.status != "violated"]:
         why += f"; the schedule is said to violate {schedule.violates}, and does not"
     return conclude(console, code, why, another("play", str(file), keep=SOURCE))

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.clients.judge import Judgement
 
 STATUS_STYLES = {"holds": "green", "violated": RED, "not exercised": "yellow", "inconclusive": "yellow"}
+MOST_UNEXERCISED = 3
+"""The most properties that nothing exercised with a line for each; more of them share one."""
 LEAST_ROOM = 24
 """The least width in which a sentence is set beside other columns."""
 
 
 def render_verdicts(verdicts: Sequence[Verdict]) -> RenderableType:
-    """Render a line for each property: the verdict, how often its condition was met, and what broke it."""
+    """Render a line for each property: the verdict, how often its condition was met, and what broke it.
+
+    If nothing exercised many of them, these share the last line.
+    """
     return Drawing(lambda pen: [_verdicts(pen, verdicts)])
 
 
@@ -49,14 +54,18 @@ def render_catalogue(groups: Mapping[str, Mapping[str, tuple[str, str]]]) -> Ren
 
 
 def _verdicts(pen: Pen, verdicts: Iterable[Verdict]) -> RenderableType:
+    told = [
+        (each.property, each.status, each.judged, "" if each.violation is None else each.violation.summary)
+        for each in verdicts
+    ]
+    unexercised = [each for each in told if each[1] == "not exercised"]
+    if len(unexercised) > MOST_UNEXERCISED:
+        names = ", ".join(name for name, *_ in unexercised)
+        told = [each for each in told if each not in unexercised]
+        told.append((f"{len(unexercised)} properties", "not exercised", 0, names))
     rows = [
-        (
-            pen.write(verdict.property),
-            pen.write(verdict.status, STATUS_STYLES[verdict.status]),
-            pen.write(f"{verdict.judged:,}"),
-            pen.write("" if verdict.violation is None else verdict.violation.summary),
-        )
-        for verdict in verdicts
+        (pen.write(name), pen.write(status, STATUS_STYLES[status]), pen.write(f"{judged:,}"), pen.write(what))
+        for name, status, judged, what in told
     ]
     return _told(pen, ("property", "verdict", "judged", "what broke it"), rows, numbers=[2])
 

@@ -117,6 +117,20 @@ def cut(text: str, longest: int) -> str:
     return f"{text[: longest - tail - 1]}…{text[-tail:]}"
 
 
+def cut_between_words(text: str, longest: int) -> str:
+    """Return `text`, without words of its middle if it is longer than `longest`; a long word loses its own middle.
+
+    >>> cut_between_words("Append([Entry(1, v1⟨1,1⟩) Entry(1, v2⟨1,2⟩) Entry(2, v3⟨2,3⟩)])", 48)
+    'Append([Entry(1, v1⟨1,1⟩) … v3⟨2,3⟩)])'
+    """
+    if len(text) <= longest:
+        return text
+    tail = longest // 3
+    head = text[: longest - tail - 2].rpartition(" ")[0]
+    rest = text[-tail:].partition(" ")[2]
+    return f"{head} … {rest}" if head and rest else cut(text, longest)
+
+
 def _character(character: str, ascii_only: bool) -> str:
     if ascii_only and character in _ASCII:
         return _ASCII[character]

@@ -23,7 +23,7 @@ from zabcheck.counterexample.pieces import (
 from zabcheck.counterexample.story import Change, Moment, Story, states_after
 from zabcheck.invariants import Deliver
 from zabcheck.text.pen import BOLD, DIM, RED, WITNESS, Pen, padded
-from zabcheck.text.words import LONGEST, name, names
+from zabcheck.text.words import cut_between_words, name, names
 
 STYLES: Mapping[Tone, str] = {
     "fault": RED,
@@ -147,7 +147,8 @@ def _join_network(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _piece(pen: Pen, piece: Piece) -> Text:
-    text = pen.write(piece.text, STYLES.get(piece.tone, ""), LONGEST_PIECE if piece.tone != "state" else LONGEST)
+    said = piece.text if piece.tone == "state" else cut_between_words(piece.text, LONGEST_PIECE)
+    text = pen.write(said, STYLES.get(piece.tone, ""))
     return text if piece.label is None else Text(" ").join([text, pen.mark(piece.label)])
 
 
