@@ -240,6 +240,10 @@ def test_after_ctrl_c_a_search_of_every_state_can_go_on(
     step = then(zabcheck(*question, *given))
     assert step == f"zabcheck {' '.join(question)} {more}"
     assert call(zabcheck, step).code == 0
+    looks = count(2)
+    assert then(zabcheck("explore", *given)) == f"zabcheck explore {more}" + (
+        "" if given else " # or, with fewer states: --processes 2"
+    )
 
 
 def test_a_wider_search_leaves_the_checkpoint_of_this_one(zabcheck: Command, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -452,8 +452,11 @@ def _next(found: Exploration, bounds: Bounds | None, checkpoint: Path | None) ->
 
     `bounds` are those of the search; None if a run was to be certified.
     """
+    if found.interrupted and bounds is not None and checkpoint is None:
+        smaller = " # or, with fewer states: --processes 2" if bounds.processes > 2 else ""
+        return again(checkpoint="explore.checkpoint") + smaller
     if found.interrupted and bounds is not None:
-        return again(checkpoint="explore.checkpoint") if checkpoint is None else again(resume=True)
+        return again(resume=True)
     if found.interrupted:
         return again()
     if code_of(found) != OK and not found.whole:
