@@ -12,6 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.tiers import sweep
+from tests.zookeeper.clients import test_own_clients
 from tests.zookeeper.clients.service import World
 from tests.zookeeper.clients.test_screen import ERRORS, is_judged_alike, other_children
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
@@ -59,11 +60,12 @@ def _read(piece: Sequence[HistoryLine]) -> list[Sequence[HistoryLine]]:
 
 
 EACH = [*VIOLATIONS, *RIGHT]
+OF_OWN_CLIENTS = {each.__name__: each for each in test_own_clients.RIGHT}
 
 
-@pytest.mark.parametrize("name", sweep(EACH, normal=EACH[::3]))
+@pytest.mark.parametrize("name", [*sweep(EACH, normal=EACH[::3]), *OF_OWN_CLIENTS])
 def test_each_violation_is_told_in_parts_as_by_one_process(name: str, tmp_path: Path) -> None:
-    written = VIOLATIONS[name][1]() if name in VIOLATIONS else RIGHT[name]()
+    written = VIOLATIONS[name][1]() if name in VIOLATIONS else (RIGHT | OF_OWN_CLIENTS)[name]()
     lines = [*written.lines, HistoryEnd(len(written.lines) - 1)]
     judged = judge(read(lines, "history"))
     assert divided(lines, tmp_path) == judged

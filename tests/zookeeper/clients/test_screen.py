@@ -10,7 +10,7 @@ from zlib import crc32
 import pytest
 from msgspec.structs import replace
 
-from tests.zookeeper.clients.histories import History
+from tests.zookeeper.clients.histories import History, stat
 from tests.zookeeper.clients.service import World
 from tests.zookeeper.clients.test_violations import RIGHT, VIOLATIONS
 from zabcheck.zookeeper.clients import parquet
@@ -85,6 +85,15 @@ def test_a_history_with_wrong_fields_is_judged_alike(seed: int) -> None:
 
 
 ERRORS = ("", "NoNode", "BadVersion", "NodeExists", "NotEmpty", "NoChildrenForEphemerals", "ConnectionLoss")
+
+
+def test_the_highest_zxids_are_judged_alike() -> None:
+    h = History(complete=(), initial="unknown")
+    c1, c2 = h.client(1), h.client(2)
+    c1.set("/a", (1 << 63) - 1, "x", stat(2, 4, version=1))
+    c2.set("/b", 7, "y", stat(3, 7, version=1))
+    assert not is_judged_alike(ended(h.lines))
+    assert "linearizable writes" in h.broken()
 
 
 def corrupted(lines: list[HistoryLine], random: Random) -> list[HistoryLine]:

@@ -448,8 +448,8 @@ def judge_sessions(
     found = _found_parts(checks | {"writes in the order sent": order_sent}, division.header, names)
     watched, recursively = _watched(exchange) if any(each.name in names for each in WATCHES) else ({}, {})
     wanted = {key for each in told for key in ((each.from_, each.after), (each.to, each.before))}
-    latest = {(each.client, each.request.xid): each for each in ops.values()} if wanted else {}
-    named = [(*key, latest[key]) for key in sorted(wanted & latest.keys())]
+    numbered = orders.numbered_once(ops) if wanted else {}
+    named = [(*key, ops[numbered[key]]) for key in sorted(wanted & numbered.keys())]
     return SessionStage(found, given_up, [*_lives(exchange, ops)], [*made], [*watched], [*recursively], best, named)
 
 

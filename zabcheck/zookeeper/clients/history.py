@@ -7,9 +7,9 @@
     {"record":"answer","client":1,"connection":1,"xid":1,"zxid":5,"stat":{"czxid":2,"mzxid":5,"pzxid":2,"version":1}}
     {"record":"end","count":4}
 
-Only the order of the records of one connection counts: requests as they were sent, answers and events as they came.
-Those of several connections may be mixed in any way. Every line is validated; a fault is reported with file, line,
-field, and the expected value.
+Only the order of the records of one session counts, over all its connections: requests as they were sent, answers and
+events as they came. Those of several sessions may be mixed in any way. Every line is validated; a fault is reported
+with file, line, field, and the expected value.
 """
 
 import zlib

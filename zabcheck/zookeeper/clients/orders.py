@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
@@ -356,16 +356,18 @@ def _told(exchange: Exchange) -> Iterator[Earlier]:
     """Yield what clients told each other, where it is clear of which requests: not of a number that was used again."""
     if not exchange.told:
         return
-    numbers = Counter((each.request.client, each.request.xid) for each in exchange.operations)
-    named = {
-        (each.request.client, each.request.xid): each
-        for each in exchange.operations
-        if numbers[each.request.client, each.request.xid] == 1
-    }
+    named = numbered_once(exchange.operations)
     for told in exchange.told:
         after, before = named.get((told.from_, told.after)), named.get((told.to, told.before))
         if after is not None and before is not None and after.zxid:
             yield earlier(before, after)
+
+
+def numbered_once(operations: Collection[Exchanged]) -> dict[tuple[int, int], Exchanged]:
+    """Return operations by client and number, without those whose number their client used again."""
+    numbers = Counter((each.request.client, each.request.xid) for each in operations)
+    by_number = {(each.request.client, each.request.xid): each for each in operations}
+    return {number: each for number, each in by_number.items() if numbers[number] == 1}
 
 
 def earlier(operation: Exchanged, answered: Exchanged) -> Earlier:
