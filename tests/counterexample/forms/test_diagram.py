@@ -8,7 +8,7 @@ from xml.etree.ElementTree import Element
 import pytest
 from msgspec.structs import replace
 
-from invariants import Ready
+from invariants import Ready, Truncate, Zxid
 from tests.counterexample.pages import EVIL, STORIES
 from tests.tiers import sweep
 from zabcheck.counterexample.forms import diagram
@@ -165,6 +165,24 @@ def test_the_step_that_decided_is_what_one_sees_first() -> None:
     assert [each.attrib["data-r"] for each in arrows] == [str(decision.step)]
     [halo] = [each for each in root.iter(f"{SVG}circle") if each.attrib.get("class") == "halo"]
     assert halo is not None
+
+
+def test_a_truncation_was_ordered_by_the_trunc_before_the_message_in_its_row() -> None:
+    """A server's disk shows what was cut off when NEWLEADER has come."""
+    story = STORIES["usual"]()
+    decision = decided(story)
+    assert decision is not None
+    order, *_, last = (each for each in story.flights if each.to == decision.process and each.received is not None)
+    assert decision.flights == {last.number}
+    cut = Truncate(1, 0, Zxid(1, 1), 1)
+    moments = [
+        replace(each, shown=(*each.shown, cut)) if each.step == decision.step else each for each in story.moments
+    ]
+    for kind, number in (("TRUNC", order.number), ("DIFF", last.number)):
+        flights = [replace(each, kind=kind) if each == order else each for each in story.flights]
+        found = decided(replace(story, moments=tuple(moments), flights=tuple(flights)))
+        assert found is not None
+        assert found.flights == {number}
 
 
 def test_dark_is_only_there_if_it_is_wanted() -> None:

@@ -105,19 +105,20 @@ def _label(moment: Moment, lost: tuple[Txn, ...]) -> str:
 def _flights(story: Story, moment: Moment) -> frozenset[int]:
     """Return the message that the step handles, or else those that it sends.
 
-    In a trace a truncation may have a row of its own, after the one of the message that ordered it.
+    In a trace a truncation may have a row of its own, or be in that of NEWLEADER, after the message that ordered it.
     """
     mine = [flight for flight in story.flights if flight.to == moment.process and flight.received is not None]
     handled = [flight.number for flight in mine if flight.received == moment.step]
-    if handled:
-        return frozenset(handled)
     cut = next((event for event in moment.shown if isinstance(event, Truncate)), None)
     if cut is not None:
         rows = {each.step: row for row, each in enumerate(story.moments)}
         earlier = [flight for flight in mine if rows.get(flight.received or 0, len(rows)) < rows[moment.step]]
-        orders = [flight for flight in earlier if flight.kind == "TRUNC"]
+        orders = [flight for flight in earlier if flight.kind in ("TRUNC", "SNAP")]
         last: list[Flight] = sorted(orders or earlier, key=lambda each: rows[each.received or 0])[-1:]
-        return frozenset(flight.number for flight in last)
+        if orders or not handled:
+            return frozenset(flight.number for flight in last)
+    if handled:
+        return frozenset(handled)
     return frozenset(
         flight.number for flight in story.flights if flight.sent == moment.step and flight.sender == moment.process
     )
