@@ -57,6 +57,10 @@ class Loss(NamedTuple):
     story: Story
 
 
+CLOSE = "#why + .facts { margin: 0.1rem 0; line-height: 1.25; }\n"
+"""The style of the known bugs above the witness, which leave room for the diagram on the first screen."""
+
+
 def page(
     story: Story, file: str = "FILE", chances: Chances | None = None, loss: Loss | None = None, about: str = ""
 ) -> str:
@@ -89,6 +93,7 @@ def page(
         _measures(diagram.lanes_of(story))
         + resource("page.css")
         + style(COLOURS, THREADS if story.threads else "")
+        + (CLOSE if story.known else "")
         + _filters(story)
     )
     return document(title, styles, body, resource("page.js") if story.moments or story.schedule else "")
