@@ -118,7 +118,11 @@ STEPS: dict[str, tuple[tuple[str, ...], str, int]] = {
         "zabcheck zookeeper judge recording --property core --write",
         1,
     ),
-    "zookeeper conform": (("zookeeper", "conform", "recording"), "zabcheck zookeeper conform recording --write", 0),
+    "zookeeper conform": (
+        ("zookeeper", "conform", "recording"),
+        "zabcheck zookeeper conform recording --minimise 10",
+        0,
+    ),
     "zookeeper conform, written": (
         ("zookeeper", "conform", "recording", "--write"),
         "zabcheck replay recording/model.schedule.json",

@@ -143,7 +143,7 @@ CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
     "zookeeper conform": (
         ("zookeeper", "conform", LOST_WRITE),
         0,
-        "1 recording: a run of the model; next: zabcheck",
+        "1 recording: a run of the model, which breaks agreement, and 3 other properties; next: zabcheck",
     ),
     "clients check": (("clients", "check", "asked.jsonl"), 3, "the history exercises no promise"),
     "clients proxy": (

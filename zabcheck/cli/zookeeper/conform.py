@@ -23,6 +23,7 @@ from zabcheck.counterexample.forms.page import page as page_of
 from zabcheck.invariants.diagnosis import like
 from zabcheck.search.run import replay_on
 from zabcheck.simulation import schedule as schedules
+from zabcheck.simulation.schedule import Schedule
 from zabcheck.text.files import write as write_file
 from zabcheck.text.words import as_text, clean, counted
 from zabcheck.zookeeper.conformance.conform import BrokenProperties, Conformance, Difference, broken_by, in_lines
@@ -43,6 +44,8 @@ BEFORE = "difference.schedule.json"
 """The run of the model up to where the recording differs from it."""
 PAGE = "difference.html"
 """A page of that run, with what the servers did instead."""
+_SECONDS = 10
+"""CPU seconds for a first attempt to shorten a run that breaks a property."""
 
 
 @command_of(zookeeper)
@@ -75,9 +78,9 @@ def conform(
     files: list[Path] = []
     broken: list[BrokenProperties | None] = []
     for each in compared:
-        broken.append(None if each.schedule is None or not minimise else broken_by(each.schedule, minimise))
+        broken.append(None if each.schedule is None else broken_by(each.schedule, minimise))
         files += _saved(each, broken[-1], write)
-    code, why = outcome(compared)
+    code, why = _outcome(compared, broken)
     if format is Format.json:
         print_json(
             "zookeeper conform",
@@ -92,7 +95,7 @@ def conform(
         show(console, each, found)
     for file in files:
         print_path(console, f"wrote {file}")
-    return conclude(console, code, why, _then(code, files))
+    return conclude(console, code, why, _then(code, files, is_broken=any(broken)))
 
 
 def _saved(of: Conformance, broken: BrokenProperties | None, write: bool) -> list[Path]:
@@ -103,26 +106,28 @@ def _saved(of: Conformance, broken: BrokenProperties | None, write: bool) -> lis
             files.append(write_file(of.folder / SCHEDULE, schedules.dump(of.schedule)))
         if write:
             files += save_difference(of, of.folder)
-        if broken is not None:
-            files += save_minimal(broken, of.folder)
+        if broken is not None and broken.minimal is not None:
+            files += save_minimal(broken.minimal, broken.properties[0], of.folder)
     return files
 
 
-def _then(code: int, files: Sequence[Path]) -> str:
+def _then(code: int, files: Sequence[Path], *, is_broken: bool) -> str:
     """Name the next command to run."""
+    if code == OK and not files:
+        return again(minimise=_SECONDS) if is_broken else again(write=True)
     if code == OK:
-        return another("replay", str(files[0])) if files else again(write=True)
+        return another("replay", str(files[0]))
     if code == VIOLATED:
         page = next((file for file in files if file.name == PAGE), None)
         return again(write=True) if page is None else f"open {quote(str(page))}"
     return ""
 
 
-def save_minimal(of: BrokenProperties, folder: Path) -> list[Path]:
+def save_minimal(minimal: Schedule, property_: str, folder: Path) -> list[Path]:
     """Write the shortest run of the model that breaks the same as a recording's, and its page."""
-    story = explain_replay(replay_on(ZOOKEEPER, of.minimal, of.properties[:1]), decisive=True)
+    story = explain_replay(replay_on(ZOOKEEPER, minimal, [property_]), decisive=True)
     return [
-        write_file(folder / MINIMAL, schedules.dump(of.minimal)),
+        write_file(folder / MINIMAL, schedules.dump(minimal)),
         write_file(folder / MINIMAL_PAGE, page_of(story, MINIMAL).encode()),
     ]
 
@@ -151,7 +156,7 @@ def one_of(folder: Path, release: Release | None) -> Conformance:
         return compare(folder, release)
 
 
-def outcome(compared: list[Conformance]) -> tuple[int, str]:
+def _outcome(compared: Sequence[Conformance], broken: Sequence[BrokenProperties | None]) -> tuple[int, str]:
     """Return the exit code, and why."""
     of = {verdict: [each for each in compared if each.verdict == verdict] for verdict in ("differs", "undecided")}
     number = counted(len(compared), "recording", "recordings")
@@ -159,7 +164,18 @@ def outcome(compared: list[Conformance]) -> tuple[int, str]:
         return VIOLATED, f"of {number} {len(of['differs'])} {_is(of['differs'])} no run of the model"
     if of["undecided"]:
         return INCONCLUSIVE, f"of {number} {len(of['undecided'])} {_is(of['undecided'])} left open"
-    return OK, f"{number}: {'a run' if len(compared) == 1 else 'each a run'} of the model"
+    if len(compared) == 1:
+        [only] = broken
+        breaks = f", which breaks {_first_of(only.properties)}" if only is not None else ""
+        return OK, f"{number}: a run of the model{breaks}"
+    bad = sum(each is not None for each in broken)
+    breaks = f", of which {bad} {'breaks' if bad == 1 else 'break'} a property" if bad else ""
+    return OK, f"{number}: each a run of the model{breaks}"
+
+
+def _first_of(properties: Sequence[str]) -> str:
+    others = len(properties) - 1
+    return properties[0] + (f", and {counted(others, 'other property', 'other properties')}" if others else "")
 
 
 def _is(of: list[Conformance]) -> str:
@@ -175,6 +191,7 @@ def show(console: Console, of: Conformance, broken: BrokenProperties | None) -> 
         _line(console, f"a run of the model: {counted(len(of.schedule.choices), 'choice', 'choices')}", 2)
     if broken is not None:
         _line(console, f"it breaks {', '.join(broken.properties)}", 2)
+    if broken is not None and broken.minimal is not None:
         shortest = counted(len(broken.minimal.choices), "choice", "choices")
         _line(console, f"the shortest that was found to break {broken.properties[0]}: {shortest}", 2)
     for line in in_lines(of):
@@ -199,7 +216,7 @@ def as_json(of: Conformance, broken: BrokenProperties | None) -> dict[str, objec
         "states": of.states,
         "choices": None if of.schedule is None else len(of.schedule.choices),
         "broken": None if broken is None else broken.properties,
-        "minimal": None if broken is None else len(broken.minimal.choices),
+        "minimal": None if broken is None or broken.minimal is None else len(broken.minimal.choices),
         "differences": [_difference(each) for each in of.differences],
         "undecided": of.undecided,
     }

@@ -65,11 +65,11 @@ class Failure:
     def minimise(self, of: Conformance, seconds: float) -> None:
         """Make the run of the model short for at most `seconds` of CPU time, if there is one that breaks something."""
         broken = None if of.schedule is None else broken_by(of.schedule, seconds, self._judged.wrong)
-        if of.schedule is None or broken is None:
+        if of.schedule is None or broken is None or broken.minimal is None:
             return
         self.minimal = broken.minimal
         with ending("--out", self.folder.parent):
-            self.files += tuple(map(as_text, save_minimal(broken, self.folder)))
+            self.files += tuple(map(as_text, save_minimal(broken.minimal, broken.properties[0], self.folder)))
         length, of_whole = len(broken.minimal.choices), counted(len(of.schedule.choices), "choice", "choices")
         self.said.append(f"in the model {length} of {of_whole} are enough to break {broken.properties[0]}")
 

@@ -79,24 +79,25 @@ class Conformance(Struct, frozen=True):
 class BrokenProperties(Struct, frozen=True):
     """The properties broken by the run of the model that explains a recording, and the shortest run that was found.
 
-    `minimal` breaks the first of the `properties` in the same version.
+    `minimal` breaks the first of the `properties` in the same version; None if it was not looked for.
     """
 
     properties: tuple[str, ...]
-    minimal: Schedule
+    minimal: Schedule | None
 
 
 def broken_by(schedule: Schedule, seconds: float, first: Collection[str] = ()) -> BrokenProperties | None:
     """Return the properties that a run of the model breaks, minimised for at most `seconds` of CPU time; None if none.
 
-    The properties are in the order of the verdicts, but those of `first` come first.
+    The properties are in the order of the verdicts, but those of `first` come first. O(steps) if `seconds` is 0.
     """
     verdicts = replay_on(ZOOKEEPER, schedule).verdicts
     names = [each.property for each in verdicts if each.status == "violated"]
     broken = tuple(sorted(names, key=lambda name: name not in first))
     if not broken:
         return None
-    return BrokenProperties(broken, minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")))
+    minimal = minimise(ZOOKEEPER, schedule, broken[0], seconds, ("version", "defects")) if seconds else None
+    return BrokenProperties(broken, minimal)
 
 
 def release_of(version: str) -> Release | None:
