@@ -107,7 +107,7 @@ class SessionRequests:
         self.session = NOBODY
         self._wanted = self._closing = False
 
-    def _take(self, answer: wire.Reply) -> None:
+    def _take(self, answer: wire.ReplyPacket) -> None:
         """Note an answer. It has the number of its request, whether or not that is the next one. JuteError."""
         found = next((each for each in self._pending if each.number == answer.xid), None)
         if found is None:
@@ -283,7 +283,7 @@ class SessionClient(SessionRequests):
             super()._ended()
             self._socket = None
 
-    def _take(self, answer: wire.Reply) -> None:
+    def _take(self, answer: wire.ReplyPacket) -> None:
         with self._lock:
             super()._take(answer)
 

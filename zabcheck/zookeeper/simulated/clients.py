@@ -49,7 +49,7 @@ class SimulatedClient:
         self._queued: deque[tuple[int, int]] = deque()
         """Writes that wait for a connection: their numbers and sizes."""
         self._pending: deque[_Waiting] = deque()
-        self._answers: dict[int, wire.Reply] = {}
+        self._answers: dict[int, wire.ReplyPacket] = {}
         timeout = _milliseconds(session)
         port = ensemble.client_port(number)
         retry = _milliseconds(RETRY)
@@ -154,7 +154,7 @@ class SimulatedClient:
         nodes = tuple((state.path, state.created) for state in states if state.path.startswith("/c"))
         return Read(self._ensemble.now(), self.number, nodes, tuple(states), synced.zxid)
 
-    def _ask(self, parts: Sequence[wire.Part], seconds: float, may_lack: bool = False) -> list[wire.Reply]:
+    def _ask(self, parts: Sequence[wire.Part], seconds: float, may_lack: bool = False) -> list[wire.ReplyPacket]:
         """Send requests, and wait for their answers. _NoAnswer if one has none, or it is an error."""
         if not self.connected:
             raise _NoAnswer(LOST)

@@ -84,7 +84,7 @@ class SessionOpened(NamedTuple):
     timeout: int
 
 
-class Reply(NamedTuple):
+class ReplyPacket(NamedTuple):
     """The answer to request `xid`: the server's last zxid, the name of an error or "", and the rest."""
 
     xid: int
@@ -270,15 +270,15 @@ def opened(message: bytes) -> SessionOpened:
     return SessionOpened(session if timeout > 0 else 0, reader.buffer("the password") or b"", timeout)
 
 
-def answered(message: bytes) -> Reply:
+def answered(message: bytes) -> ReplyPacket:
     """Decode an answer. Raises JuteError if it is none."""
     if len(message) < ANSWER.size:
         raise JuteError(0, f"an answer has at least {ANSWER.size} bytes, and here are {len(message)}")
     xid, zxid, error = ANSWER.unpack_from(message)
-    return Reply(xid, zxid, error_name(error), message[ANSWER.size :])
+    return ReplyPacket(xid, zxid, error_name(error), message[ANSWER.size :])
 
 
-def event_of(answer: Reply) -> WatchTold | None:
+def event_of(answer: ReplyPacket) -> WatchTold | None:
     """Decode an event; None if it is not of a node. JuteError if it is none."""
     reader = Reader(answer.body)
     kind, _, path = reader.int32("a type"), reader.int32("a state"), reader.string("a path")
@@ -296,19 +296,19 @@ def stat_of(reader: Reader) -> NodeStat:
     return NodeStat(czxid, mzxid, version, owner)
 
 
-def data_of(answer: Reply) -> tuple[bytes, NodeStat]:
+def data_of(answer: ReplyPacket) -> tuple[bytes, NodeStat]:
     """Decode the answer to `get_data`. Raises JuteError if it is none."""
     reader = Reader(answer.body)
     return reader.buffer("the data") or b"", stat_of(reader)
 
 
-def children_of(answer: Reply) -> list[str]:
+def children_of(answer: ReplyPacket) -> list[str]:
     """Decode the answer to `get_children`. Raises JuteError if it is none."""
     reader = Reader(answer.body)
     return [reader.string("a name") or "" for _ in range(reader.int32("the number of children"))]
 
 
-def error_of_multi(answer: Reply) -> str:
+def error_of_multi(answer: ReplyPacket) -> str:
     """Return the name of the error for which a multi was refused, "" if it was done. JuteError if it is no multi."""
     reader = Reader(answer.body)
     while True:
