@@ -31,7 +31,7 @@ class Write:
 
     def withheld_by_it(self) -> list[Effect]:
         """Return the effects that wait for this write alone, not for another one among them."""
-        return self.withheld[: self._next()]
+        return self.withheld[: self._next_write()]
 
     def take_rest(self) -> "list[Write]":
         """Return the writes among the effects that wait, each with what waits for it, and remove all these."""
@@ -46,9 +46,9 @@ class Write:
 
     def holds_a_write(self) -> bool:
         """Return True if another write is among the effects that wait for this one."""
-        return self._next() is not None
+        return self._next_write() is not None
 
-    def _next(self) -> int | None:
+    def _next_write(self) -> int | None:
         return next((at for at, effect in enumerate(self.withheld) if isinstance(effect, Persist)), None)
 
 

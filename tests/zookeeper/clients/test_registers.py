@@ -72,7 +72,7 @@ def test_a_history_that_no_order_explains_is_a_violation(name: str) -> None:
     assert judgement.breach.summary.startswith("no order that sessions and times allow explains that request ")
 
 
-# Of one's own client, which tells no zxids.
+# A client of one's own tells no zxids.
 
 
 class Register(History):

@@ -244,7 +244,7 @@ def _of_sessions(transactions: list[Exchanged]) -> Iterator[_Edge]:
 
 
 def _of_time(transactions: list[Exchanged], are_reads_timed: bool, error: int) -> Iterator[_Edge]:
-    """Yield real time before what writes, or before all; an answer may have come `error` ns later.
+    """Yield the edges of real time to transactions that write, or to all; an answer may have come `error` ns later.
 
     A moment, which each answer is before, is an edge for many.
     """

@@ -124,7 +124,7 @@ class InboundPacket(Struct, frozen=True):
     key: Key
 
 
-class LoggedTransaction(Struct, frozen=True):
+class LogMention(Struct, frozen=True):
     """A transaction that a line of the log names, and the beginning of the line's millisecond."""
 
     time: int
@@ -150,8 +150,8 @@ class ServerRecord(Struct):
     server: int
     observations: list[Observation]
     connections: list[Connection]
-    proposed: list[list[LoggedTransaction]]
-    applied: list[list[LoggedTransaction]]
+    proposed: list[list[LogMention]]
+    applied: list[list[LogMention]]
 
 
 def in_words(observation: Observation, connections: Sequence[Connection]) -> str:
@@ -306,8 +306,8 @@ def _sends(
 
 def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecording) -> list[Observation]:
     observed: list[Observation] = []
-    proposed: list[LoggedTransaction] = []
-    applied: list[LoggedTransaction] = []
+    proposed: list[LogMention] = []
+    applied: list[LogMention] = []
     left, before = 0, ""
     file, names = incarnation.log.file, recording.names
     for line in incarnation.log.lines:
@@ -321,12 +321,12 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
             case Election():
                 observed.append(Votes(by, source, Zxid.unpack(line.zxid)))
             case Proposing():
-                proposed.append(LoggedTransaction(line.time, names.txn(line)))
+                proposed.append(LogMention(line.time, names.txn(line)))
                 observed.append(Proposes(by, source, len(proposed), proposed[-1].txn))
             case Delivering():
                 if applied:  # the thread goes on to the next one when it has done with this one
                     observed.append(Applies(by, before, len(applied), applied[-1].txn))
-                applied.append(LoggedTransaction(line.time, names.txn(line)))
+                applied.append(LogMention(line.time, names.txn(line)))
                 before = source
     found.proposed.append(proposed)
     found.applied.append(applied)
@@ -334,7 +334,7 @@ def _lines(found: ServerRecord, incarnation: Incarnation, recording: SortedRecor
 
 
 def _answers(
-    incarnation: Incarnation, applied: Sequence[LoggedTransaction], recording: SortedRecording
+    incarnation: Incarnation, applied: Sequence[LogMention], recording: SortedRecording
 ) -> Iterator[Observation]:
     counts: dict[Zxid, int] = {}
     for count, told in enumerate(applied, 1):
@@ -352,7 +352,7 @@ def _answers(
                     yield _read(record, applied, recording)
 
 
-def _read(record: Read, applied: Sequence[LoggedTransaction], recording: SortedRecording) -> Reads:
+def _read(record: Read, applied: Sequence[LogMention], recording: SortedRecording) -> Reads:
     names = recording.names
     found = (names.find(Zxid.unpack(zxid), path) for path, zxid in record.nodes)
     there = frozenset(txn for txn in found if txn is not None)

@@ -42,7 +42,7 @@ class KnownIssue(Struct, frozen=True):
     """One of ZooKeeper's bugs. `title` is the fault, in our words.
 
     `name` is that of its issue, and `others` are issues about the same; a bug without an issue (`has_number`) has a
-    name in words. `code` has the methods of ZooKeeper in which it is, `Class.method`, or a class for its constructor.
+    name in words. `code` has the methods of ZooKeeper with the fault, `Class.method`, or a class for its constructor.
     """
 
     name: str
@@ -55,7 +55,7 @@ class KnownIssue(Struct, frozen=True):
 
     @property
     def in_words(self) -> str:
-        """Its issues, or its name if it has none; the fault, and the methods of ZooKeeper in which that is."""
+        """The issues, or the name of a bug without any; the fault, and the methods of ZooKeeper that have it."""
         called = self.key if self.has_number else f"{self.name} ({NO_NUMBER})"
         return f"{called}, {self.title}" + (f" ({', '.join(self.code)})" if self.code else "")
 

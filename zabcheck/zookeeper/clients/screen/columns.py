@@ -69,8 +69,8 @@ _ERRORS = (
 _UNKNOWN = [_ERRORS.index(error) for error in UNKNOWN]
 _NEVER = (1 << 63) - 1
 _MOST_CONNECTIONS = 1 << 26
-_MOST_ZXIDS = 1 << 62
-"""Less than this the next zxid fits into 64 bits, and differs from `nodes.NEVER`."""
+_HIGHEST_ZXID = (1 << 62) - 1
+"""The highest zxid that is compared in columns: one more still fits into 64 bits, and differs from `nodes.NEVER`."""
 STAT = ("czxid", "mzxid", "pzxid", "version", "cversion", "mtime", "owner", "length", "count")
 """The columns of a Stat; `czxid` is `NONE` where there is none."""
 
@@ -533,7 +533,7 @@ class Columns:
         if (self.answered[has] < self.sent[has]).any():
             raise Unusual
         self.zxid = np.where(has, self.of_answer("zxid"), 0)
-        if self.zxid.max(initial=0) >= _MOST_ZXIDS:
+        if self.zxid.max(initial=0) > _HIGHEST_ZXID:
             raise Unusual
         self.error = np.where(has, self.of_answer("error"), NO_ID)
         self.is_write = is_one_of(self.op, _WRITES)
