@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN_OPTIONS ?= --seed 1
 CAMPAIGN := reports/campaign
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST_OPTIONS ?=
+PYTEST := $(BIN)/python -m pytest -q $(PYTEST_OPTIONS)
 # One more process than cores: many tests wait for others that they start.
 IN_PARALLEL := -n $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)") --dist loadgroup
 NORMAL := not slow and not browser and not zookeeper and not kits

@@ -1,6 +1,8 @@
 """The workflow on GitHub does what `.ci/run` does, and the forms there can be read."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,32 @@ def test_what_the_script_makes_can_be_made() -> None:
 
 def test_every_tier_is_made() -> None:
     assert {"test", "test-slow", "test-browser", "test-zookeeper", "test-kits"} <= set(targets_of(SCRIPT))
+
+
+@pytest.mark.parametrize(
+    ("target", "fails", "expected"),
+    [
+        ("test-slow", "no", (0, ["--cache-clear"])),
+        ("test-slow", "once", (0, ["--cache-clear", "--last-failed"])),
+        ("test-slow", "always", (1, ["--cache-clear", "--last-failed"])),
+        ("test", "once", (1, ["--cache-clear"])),
+        ("lint", "once", (1, ["--cache-clear"])),
+    ],
+)
+def test_what_failed_in_a_tier_with_real_processes_is_run_once_more(
+    target: str, fails: str, expected: tuple[int, list[str]], tmp_path: Path
+) -> None:
+    """Fake `make`: it fails `no` time, `once`, or `always`."""
+    make = tmp_path / "make"
+    failure = {"no": "exit 0", "once": '[[ "$*" = *--last-failed* ]]', "always": "exit 2"}[fails]
+    make.write_text(f'#!/bin/bash\necho "$@" >> {tmp_path}/made\n{failure}\n', encoding="utf-8")
+    make.chmod(0o755)
+    done = subprocess.run(
+        [ROOT / ".ci/run", target], env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}, check=False
+    )
+    made = (tmp_path / "made").read_text(encoding="utf-8")
+    assert (int(done.returncode != 0), re.findall(r"--cache-clear|--last-failed(?!-)", made)) == expected
+    assert all(each.startswith(f"{target} PYTEST_OPTIONS=") for each in made.splitlines())
 
 
 def test_the_workflow_may_read_and_no_more() -> None:
