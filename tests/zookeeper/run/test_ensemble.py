@@ -11,9 +11,9 @@ import pytest
 from tests.zookeeper import fake_zookeeper
 from tests.zookeeper.processes import ports_of
 from zabcheck.zookeeper.recording.records import Record, Started
-from zabcheck.zookeeper.run import processes
 from zabcheck.zookeeper.run.distribution import Distribution
-from zabcheck.zookeeper.run.processes import LOWEST_PORT, ProcessEnsemble
+from zabcheck.zookeeper.run.ensemble import EnsembleError
+from zabcheck.zookeeper.run.processes import LOWEST_PORT, ProcessEnsemble, ReservedPorts
 from zabcheck.zookeeper.run.server import Members
 
 
@@ -37,8 +37,9 @@ def test_ensembles_beside_each_other_have_their_own_ports(tmp_path: Path, monkey
             open_ones.enter_context(ProcessEnsemble(1, distribution, tmp_path / str(number), lambda _: None))
         ports = [port for number in range(12) for port in ports_of(tmp_path / str(number))]
         assert len(ports) == len({*ports}) == 36
-        assert processes._ports_in_use.issuperset(ports)
-    assert not processes._ports_in_use.intersection(ports)
+        with pytest.raises(EnsembleError, match="free ports"):
+            ReservedPorts(200 - 36 + 1)
+    ReservedPorts(150).release()
 
 
 def test_a_server_that_is_down_or_stands_still_may_not_serve(ensemble: ProcessEnsemble) -> None:

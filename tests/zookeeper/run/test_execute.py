@@ -37,7 +37,7 @@ from zabcheck.zookeeper.run.choices.writes import Settle, Wait, Write
 from zabcheck.zookeeper.run.distribution import Distribution
 from zabcheck.zookeeper.run.ensemble import EnsembleError
 from zabcheck.zookeeper.run.minimise import idle_in
-from zabcheck.zookeeper.run.processes import ProcessEnsemble, free_ports
+from zabcheck.zookeeper.run.processes import ProcessEnsemble, ReservedPorts
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import Server
 from zabcheck.zookeeper.trace.notes import NotComplete
@@ -321,17 +321,19 @@ def test_a_recording_for_which_there_is_no_room(tmp_path: Path, run: Path, monke
     monkeypatch.setattr(Server, "kill", killed)
 
 
-def test_a_port_that_is_taken_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_port_that_is_taken_or_reserved_is_not_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two reservations share nothing but the system, so they may as well be of two processes."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         monkeypatch.setattr("zabcheck.zookeeper.run.processes.LOWEST_PORT", port - 100)
         monkeypatch.setattr("zabcheck.zookeeper.run.processes.HIGHEST_PORT", port + 100)
-        ports = free_ports(150)
-        assert port not in ports
-        assert len({*ports}) == 150
-        assert not {*free_ports(20, other_than=ports)} & {*ports}
-        with pytest.raises(EnsembleError, match=rf"^expected 200 free ports between {port - 100} and .*, found 1\d\d$"):
-            free_ports(200)
+        ports = ReservedPorts(150)
+        assert port not in ports.numbers
+        assert len({*ports.numbers}) == 150
+        with pytest.raises(EnsembleError, match=rf"^expected 100 free ports between {port - 100} and .*, found \d\d$"):
+            ReservedPorts(100)
+        ports.release()
+        ReservedPorts(100).release()
 
 
 CALM = schedule(

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from random import SystemRandom
-from threading import Event, Lock
+from threading import Event
 from time import monotonic, sleep
 from types import TracebackType
 from typing import Self
@@ -45,11 +45,6 @@ _POLL = 0.02
 """Seconds between two checks of a condition that is waited for."""
 _ANSWER = 2.0
 """Seconds that a server gets to say whether it leads."""
-
-
-_ports_lock = Lock()
-_ports_in_use: set[int] = set()
-"""The ports of this process's ensembles: while a server is down nobody listens on its ports, so they look free."""
 
 
 class ProcessEnsemble(Ensemble):
@@ -86,8 +81,8 @@ class ProcessEnsemble(Ensemble):
         self.record = record
         self._stop = stop
         options = write_log_settings(folder, deliveries)
-        self._ports = _take_ports(3 * len(numbers))
-        ports = iter(self._ports)
+        self._ports = ReservedPorts(3 * len(numbers))
+        ports = iter(self._ports.numbers)
         real = {number: (next(ports), next(ports)) for number in numbers}
         self._real = real
         self._proxy = Proxy(real, record, by_host=reconfigurable)
@@ -174,7 +169,7 @@ class ProcessEnsemble(Ensemble):
                 self._reaper.communicate()
                 self._reaper = None
             self.proxy.close()
-            _give_back(self._ports)
+            self._ports.release()
 
     def check(self) -> None:
         """EnsembleError if the proxy has failed, KeyboardInterrupt if the run is to stop."""
@@ -244,33 +239,42 @@ def _hosts(folder: Path, number: int, numbers: Collection[int]) -> list[str]:
     return [f"-Djdk.net.hosts.file={file.name}"]
 
 
-def _take_ports(count: int) -> list[int]:
-    """Find ports for an ensemble, which no other one of this process gets. EnsembleError if there are not enough."""
-    with _ports_lock:
-        ports = free_ports(count, other_than=_ports_in_use)
-        _ports_in_use.update(ports)
-    return ports
+class ReservedPorts:
+    """Ports of 127.0.0.1 that are free, and that no other ensemble gets, of this process or another.
 
+    While a server is down nobody listens on its ports, so they look free. A reserved port is therefore bound for UDP,
+    which no server uses, until it is released or this process ends.
+    """
 
-def _give_back(ports: Collection[int]) -> None:
-    with _ports_lock:
-        _ports_in_use.difference_update(ports)
+    def __init__(self, count: int) -> None:
+        """Reserve `count` ports. EnsembleError if there are not enough."""
+        self.numbers: list[int] = []
+        self._bound: list[socket.socket] = []
+        candidates = range(LOWEST_PORT, HIGHEST_PORT)
+        for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
+            if len(self.numbers) == count:
+                return
+            self._reserve(port)
+        if len(self.numbers) < count:
+            self.release()
+            found = f"{LOWEST_PORT} and {HIGHEST_PORT}, found {len(self.numbers)}"
+            raise EnsembleError(f"expected {count} free ports between {found}")
 
-
-def free_ports(count: int, other_than: Collection[int] = ()) -> list[int]:
-    """Find different ports of 127.0.0.1 on which nobody listens. EnsembleError if there are not enough."""
-    ports: list[int] = []
-    candidates = range(LOWEST_PORT, HIGHEST_PORT)
-    for port in SystemRandom().sample(candidates, min(100 * count, len(candidates))):
-        if port in other_than:
-            continue
-        with socket.socket() as trial:
-            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
+    def _reserve(self, port: int) -> None:
+        """Reserve the port, if it is free."""
+        reservation = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            reservation.bind((HOST, port))
+            with socket.socket() as trial:
+                trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 trial.bind((HOST, port))
-            except OSError:
-                continue
-        ports.append(port)
-        if len(ports) == count:
-            return ports
-    raise EnsembleError(f"expected {count} free ports between {LOWEST_PORT} and {HIGHEST_PORT}, found {len(ports)}")
+        except OSError:
+            reservation.close()
+        else:
+            self.numbers.append(port)
+            self._bound.append(reservation)
+
+    def release(self) -> None:
+        """Let others have the ports."""
+        for reservation in self._bound:
+            reservation.close()
