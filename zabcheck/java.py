@@ -44,7 +44,7 @@ def version_of(java: Path) -> int | None:
     """Return the feature version of a Java (21 for "21.0.8", 8 for "1.8.0_402"), None if it does not run."""
     try:
         done = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=30, check=True
+            [java, "-version"], capture_output=True, text=True, errors="replace", timeout=300, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -37,4 +37,4 @@ def find(playwright: "Playwright") -> str | None:
 
 def launch(playwright: "Playwright", executable: str) -> "Browser":
     """Start a browser without a window. It asks nothing of the network by itself."""
-    return playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+    return playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS), timeout=300_000)

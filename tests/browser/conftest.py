@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).parent
 HEIGHTS = {1600: 900, 360: 740}
 """The height of the window, by its width."""
+PATIENCE = 300_000
+"""The milliseconds that a page has for what it just has to do; a busy machine takes seconds."""
 Opened = Callable[..., AbstractContextManager["Page"]]
 
 
@@ -86,7 +88,7 @@ def opened(browser: "Browser", files: Callable[[str], Path]) -> Opened:
         url = files(name).as_uri()
         viewport: Any = {"width": width, "height": HEIGHTS[width]}
         context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(PATIENCE)
         tab = context.new_page()
         heard: list[str] = []
         tab.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))

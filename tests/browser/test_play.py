@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.browser.conftest import HEIGHTS
+from tests.browser.conftest import HEIGHTS, PATIENCE
 from tests.browser.test_access import RULES
 from tests.browser.test_every_page import BROKEN_WORDS, CUT
 from tests.play.sessions import led, served
@@ -32,7 +32,7 @@ def visited(browser: "Browser") -> Visited:
     def visiting(server: Server, width: int = 1600, scheme: Any = "light", **options: Any) -> "Iterator[Page]":
         viewport: Any = {"width": width, "height": HEIGHTS.get(width, 800)}
         context = browser.new_context(viewport=viewport, color_scheme=scheme, **options)
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         heard: list[str] = []
         context.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
         context.on("weberror", lambda error: heard.append(str(error.error)))
@@ -124,17 +124,17 @@ def test_somebody_who_has_only_read_the_page_does_the_first_three_lessons(visite
                     box.check()
                 pressed(page, button)
             acts += len(buttons)
-            expect(page.locator("html[aria-busy]")).to_have_count(0, timeout=20_000)
+            expect(page.locator("html[aria-busy]")).to_have_count(0, timeout=PATIENCE)
             while not task.inner_text().startswith("Done."):
                 assert task.inner_text().startswith("Still to do: p"), "at every step"
                 was = where.inner_text()
                 page.keyboard.press("n")
-                expect(where).not_to_have_text(was, timeout=20_000)
+                expect(where).not_to_have_text(was, timeout=PATIENCE)
                 acts += 1
             assert task.inner_text() == f"Done. {exercise.why} Next lesson"
             pressed(page, "Next lesson")
             acts += 1
-            expect(page.get_by_role("region", name=exercise.title)).to_have_count(0, timeout=20_000)
+            expect(page.get_by_role("region", name=exercise.title)).to_have_count(0, timeout=PATIENCE)
         expect(page.locator("#exercise-title")).to_be_focused()
     assert acts < 60, "at five seconds each that is half of ten minutes"
 

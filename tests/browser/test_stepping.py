@@ -289,6 +289,10 @@ def hidden_flights(page: "Page") -> list[str]:
     return titles
 
 
+STAYS = "void (window.setTimeout = () => 0)"
+"""Has a button go on saying that something was copied, which it does for a second otherwise."""
+
+
 @pytest.mark.parametrize("name", ["usual", "hostile", "empty"])
 def test_what_is_copied_is_what_was_saved(opened: Opened, name: str) -> None:
     """Texts that are shown escaped are copied as they are."""
@@ -300,6 +304,7 @@ def test_what_is_copied_is_what_was_saved(opened: Opened, name: str) -> None:
         ):
             page.get_by_text(title, exact=True).click()
             details = page.locator("details", has=page.get_by_text(title, exact=True))
+            page.evaluate(STAYS)
             details.get_by_role("button").click()
             details.get_by_role("button", name="Copied").wait_for()
             assert page.evaluate("navigator.clipboard.readText()") == content
@@ -310,6 +315,7 @@ def test_what_a_browser_does_not_let_one_copy_is_selected(opened: Opened) -> Non
     refuse = "void (navigator.clipboard.writeText = () => Promise.reject(new Error('no')))"
     with opened("usual") as page:
         page.evaluate(refuse)
+        page.evaluate(STAYS)
         page.get_by_text("Schedule", exact=True).click()
         page.locator("[data-copy=schedule]").click()
         page.get_by_role("button", name="Copied").wait_for()

@@ -14,9 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 
+from zabcheck.campaign.tasks import PATIENCE
+
 SPARK = Path(sysconfig.get_path("purelib")) / "pyspark"
-START = 90
+START = 600
 """The time that a process may take to come up, in seconds."""
+WAITING = f"zabcheck: no task has been running for {PATIENCE:.0f} s; still waiting for Spark to have a free core\n"
+"""May be on standard error if the machine is busy."""
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """To start takes half the CPU time, with a compiler and a garbage collector that have less to do."""
 
@@ -127,7 +131,7 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     """Kill a process at once, with all that it started and that did not leave its group."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-    process.wait(30)
+    process.wait(START)
 
 
 def _environment() -> dict[str, str]:

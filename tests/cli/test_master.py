@@ -37,9 +37,10 @@ def test_a_master_of_the_environment_is_called_by_its_variable(
 
 @pytest.mark.parametrize("kind", ["spark", "sc"])
 def test_a_master_that_is_not_there_is_an_error_at_once(kind: str, zabcheck: Command, tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        master = f"{kind}://127.0.0.1:{server.getsockname()[1]}"
-    result = zabcheck("campaign", "--runs", "1", "--out", "out", "--master", master)
+    with socket.socket() as taken:  # nobody listens
+        taken.bind(("127.0.0.1", 0))
+        master = f"{kind}://127.0.0.1:{taken.getsockname()[1]}"
+        result = zabcheck("campaign", "--runs", "1", "--out", "out", "--master", master)
     assert result == (2, "", f"zabcheck: --master {master}: cannot be reached, Connection refused\n")
     assert not (tmp_path / "out").exists()
 

