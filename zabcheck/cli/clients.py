@@ -334,7 +334,7 @@ def _own_servers(classpath: str) -> "Iterator[Ensemble]":
         with ProcessEnsemble(3, distribution, Path(folder), lambda _: None, deliveries=False) as ensemble:
             for number in ensemble.servers:
                 ensemble.start(number)
-            if not ensemble.await_all(_PATIENCE, lambda: all(map(ensemble.served, ensemble.servers))):
+            if not ensemble.await_patiently(_PATIENCE, lambda: all(map(ensemble.served, ensemble.servers))):
                 raise EnsembleError(f"three servers do not serve clients within {_PATIENCE:g} s")
             yield ensemble
 

@@ -46,6 +46,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("UP_AT_LAST", "ANSWERED_AT_LAST", "READ_AT_LAST"):
         monkeypatch.setattr(execute, name, 0.1)
     monkeypatch.setattr("zabcheck.zookeeper.run.running.CONNECTED_AT_FIRST", 0.1)
+    monkeypatch.setattr("zabcheck.zookeeper.run.processes.ProcessEnsemble.slowness", lambda _: 1.0)
 
 
 def is_partial(folder: Path) -> bool:

@@ -284,8 +284,16 @@ def watched_for_good(port: int) -> list[HistoryLine]:
 
 
 @pytest.mark.zookeeper
-def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(tmp_path: Path) -> None:
-    """With this setting a server refuses a write that is forbidden at once, and tells no zxid; and ZOOKEEPER-4471."""
+def test_an_eager_refusal_overtakes_and_a_watch_for_good_loses_the_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With this setting a server refuses a write that is forbidden at once, and tells no zxid; and ZOOKEEPER-4471.
+
+    One of many refusals overtakes a write that has to come to the disk.
+    """
+    monkeypatch.setattr(recorder, "_REFUSALS", 100)
+    monkeypatch.setattr(recorder, "PATIENCE", 300.0)
+    monkeypatch.setattr(recorder, "TIMEOUT", 10_000)
     distribution = debian()._replace(options=("-Dzookeeper.enableEagerACLCheck=true",))
     with ProcessEnsemble(1, distribution, tmp_path, [].append, proxied=False) as ensemble:
         ensemble.start(1)

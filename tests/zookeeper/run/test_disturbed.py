@@ -31,7 +31,10 @@ class FakeEnsemble:
     def leader(self) -> int:
         return 1
 
-    def await_all(self, seconds: float, condition: Any) -> bool:
+    def slowness(self) -> float:
+        return 1.0
+
+    def await_patiently(self, seconds: float, condition: Any) -> bool:
         return bool(condition())
 
 

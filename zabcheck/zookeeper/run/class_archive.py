@@ -40,9 +40,9 @@ def _make(archive: Path, distribution: Distribution, folder: Path) -> bool:
         with ProcessEnsemble(1, distribution._replace(options=options), folder, lambda _: None) as ensemble:
             ensemble.start(1)
             server = ensemble.servers[1]
-            ensemble.await_all(PATIENCE, lambda: not server.up or ensemble.leader() is not None)
+            ensemble.await_patiently(PATIENCE, lambda: not server.up or ensemble.leader() is not None)
             server.ask_to_end()
-            ended = ensemble.await_all(PATIENCE, lambda: not server.up)
+            ended = ensemble.await_patiently(PATIENCE, lambda: not server.up)
     except EnsembleError:
         return False
     return ended and archive.exists()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 
 OLDEST_JAVA = 8
-PATIENCE = 60
+PATIENCE = 300
 """Seconds that Java gets to say which version of ZooKeeper it finds."""
 OLDEST = (3, 5)
 NEWEST = (3, 9)

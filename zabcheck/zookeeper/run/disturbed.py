@@ -51,13 +51,13 @@ class ServerDisturbances(Disturbance):
         self._until = monotonic() + (pause or 0.0)
 
     def finish(self) -> None:
-        """End the round, for which it waits, and wait until all servers serve."""
+        """End the round, for which it waits, or the first one; and wait until all servers serve."""
         self._is_last = True
-        until = monotonic() + PATIENCE
-        while not self._is_over and monotonic() < until:
+        begun = monotonic()
+        while not self._is_over and monotonic() < begun + PATIENCE * self._ensemble.slowness():
             self._needs_multis = False
             self.go_on(0)
-        self._ensemble.await_all(PATIENCE, self._all_serve)
+        self._ensemble.await_patiently(PATIENCE, self._all_serve)
 
     def _all_serve(self) -> bool:
         return all(map(self._ensemble.served, self._ensemble.servers))
@@ -71,7 +71,7 @@ class ServerDisturbances(Disturbance):
         ensemble, servers = self._ensemble, self._ensemble.servers
         while not self._all_serve() or (leader := ensemble.leader()) is None:
             yield _MOMENT
-            if self._is_last:
+            if self._is_last and self.times:
                 return
         follower = max(each for each in servers if each != leader)
         ensemble.proxy.hold(leader, follower, "COMMIT")

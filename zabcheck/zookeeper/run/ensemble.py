@@ -254,12 +254,23 @@ class Ensemble(ABC):
                 quorums.append(following)
         return [number for number in talking if any(number in quorum for quorum in quorums)]
 
+    def slowness(self) -> float:
+        """Return how many times as long the servers may take for anything as on a machine that does nothing else."""
+        return 1.0
+
     def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
         """Wait until `condition` holds, `seconds` at most. Return True if it does. EnsembleError as of `check`."""
-        until = self.clock() + seconds
+        return self._await(condition, lambda: seconds)
+
+    def await_patiently(self, seconds: float, condition: Callable[[], bool]) -> bool:
+        """Wait as `await_all` does, for what just has to happen: on a busy machine longer than `seconds`."""
+        return self._await(condition, lambda: seconds * self.slowness())
+
+    def _await(self, condition: Callable[[], bool], seconds: Callable[[], float]) -> bool:
+        begun = self.clock()
         while not condition():
             self.check()
-            if self.clock() > until:
+            if self.clock() > begun + seconds():
                 return False
             self.pass_time()
         return True

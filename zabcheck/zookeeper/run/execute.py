@@ -18,7 +18,7 @@ from zabcheck.zookeeper.run.forces import WATCHED
 from zabcheck.zookeeper.run.places import found_places
 from zabcheck.zookeeper.run.processes import ProcessEnsemble
 from zabcheck.zookeeper.run.proxy import ProxyError
-from zabcheck.zookeeper.run.running import Running
+from zabcheck.zookeeper.run.running import EXACT_PATIENCE, Running
 from zabcheck.zookeeper.run.schedule import EnsembleSchedule
 from zabcheck.zookeeper.run.server import IN_STEP, PATIENT_LIMITS, TICK, reason
 from zabcheck.zookeeper.run.stops import Stops
@@ -182,12 +182,12 @@ class Execution:
             return leader is not None or not all(server.up for server in servers.values())
 
         first = min(ALONE_AT_FIRST, UP_AT_FIRST)
-        if not self.ensemble.await_all(first, all_serve_or_one_has_ended):
+        if not self.ensemble.await_patiently(first, all_serve_or_one_has_ended):
             for number in waiting if len(waiting) < len(servers) else ():
                 servers[number].kill()
                 servers[number].wipe()
                 self.running.start(number)
-            self.ensemble.await_all(UP_AT_FIRST - first, all_serve_or_one_has_ended)
+            self.ensemble.await_patiently(UP_AT_FIRST - first, all_serve_or_one_has_ended)
         for number, server in servers.items():
             if not server.up:
                 raise EnsembleError(f"server {number} ended by itself when it was started: {reason(server.log())}")
@@ -222,7 +222,7 @@ class Execution:
         words, leads = choice.words(), ""
         try:
             if LEADER in (role for _, role in choice.roles):
-                leader = self.running.leader()
+                leader = self._leader()
                 if leader is None:
                     raise NotApplicable("nobody leads")
                 leads = self.running.role_of(leader)
@@ -237,6 +237,12 @@ class Execution:
                 raise EnsembleError(f"choice {number}, {words}: {undone}{self._standing()}") from None
         finally:
             self.running.roles.pop(LEADER, None)
+
+    def _leader(self) -> int | None:
+        """Find the leader, for which an exact execution waits."""
+        if self.running.exact:
+            self.ensemble.await_patiently(EXACT_PATIENCE, lambda: self.running.leader() is not None)
+        return self.running.leader()
 
     def _standing(self) -> str:
         return "" if self.running.agents is None else self.running.agents.standing()
@@ -270,12 +276,12 @@ class Execution:
             serve = self.running.all_serve_that_are_up
             if self.running.in_step and not self.ensemble.await_all(ALONE_AT_FIRST, serve):
                 self.running.interrupt_waiting()
-            self.ensemble.await_all(self._up_at_last, serve)
+            self.ensemble.await_patiently(self._up_at_last, serve)
             if all(self.ensemble.servers[number].up for number in self._listed()):
                 break
-        self.ensemble.await_all(ONE_LEADS_AT_LAST, self.running.one_leads)
-        self.ensemble.await_all(ANSWERED_AT_LAST, self.running.all_answered)
-        self.ensemble.await_all(SETTLED_AT_LAST, self.running.sessions.all_settled)
+        self.ensemble.await_patiently(ONE_LEADS_AT_LAST, self.running.one_leads)
+        self.ensemble.await_patiently(ANSWERED_AT_LAST, self.running.all_answered)
+        self.ensemble.await_patiently(SETTLED_AT_LAST, self.running.sessions.all_settled)
         read = self._read_all()
         if len({each.nodes for each in read if isinstance(each, Read)}) > 1:
             read = self._read_all()  # a write without an answer may have been committed meanwhile
@@ -295,12 +301,12 @@ class Execution:
         if not server.up:
             why = reason(server.log())
             return NotRead(self.ensemble.now(), number, f"ended by itself each time that it was started: {why}")
-        if not self.ensemble.await_all(READ_AT_LAST, lambda: self.running.serves(number)):
+        if not self.ensemble.await_patiently(READ_AT_LAST, lambda: self.running.serves(number)):
             error = f"does not serve {self._up_at_last:g} s after everything is healed"
             agents = self.running.agents
             thread = agents.main_place(number) if agents is not None else None
             return NotRead(self.ensemble.now(), number, error, thread or "", reason(server.log()))
-        return self.running.clients[number].read_all(READ_AT_LAST)
+        return self.running.clients[number].read_all(READ_AT_LAST * self.ensemble.slowness())
 
     def close(self) -> None:
         """End the servers, then the clients, and record the disks."""

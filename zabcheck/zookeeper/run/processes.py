@@ -44,7 +44,9 @@ _REAPER = "import os, signal, sys; sys.stdin.read(); os.killpg(0, signal.SIGKILL
 _POLL = 0.02
 """Seconds between two checks of a condition that is waited for."""
 _ANSWER = 2.0
-"""Seconds that a server gets to say whether it leads."""
+"""Seconds that a server gets to say whether it leads, if the machine does nothing else."""
+_SHARE = 3.0
+"""Times as long as its share of the processors would have a server take: it may have to wait for its turn, too."""
 
 
 class ProcessEnsemble(Ensemble):
@@ -179,13 +181,14 @@ class ProcessEnsemble(Ensemble):
             raise EnsembleError(f"the proxy failed: {self.proxy.error!r}")
 
     def served(self, number: int) -> "ServerStatus | None":
-        """Ask a server whether it serves clients, and as what; None if it does not. Takes 2 seconds at most."""
+        """Ask a server whether it serves clients, and as what; None if it does not. Takes seconds at most."""
         server = self.servers[number]
         if not server.up or server.paused:
             return None
         try:
-            until = monotonic() + _ANSWER
-            with socket.create_connection((HOST, server.client_port), timeout=_ANSWER) as connection:
+            seconds = _ANSWER * self.slowness()
+            until = monotonic() + seconds
+            with socket.create_connection((HOST, server.client_port), timeout=seconds) as connection:
                 connection.sendall(b"srvr")
                 answer = b""
                 while monotonic() < until and (part := connection.recv(4096)):
@@ -213,6 +216,9 @@ class ProcessEnsemble(Ensemble):
 
     def clock(self) -> float:
         return monotonic()
+
+    def slowness(self) -> float:
+        return max(1.0, _SHARE * os.getloadavg()[0] / (os.cpu_count() or 1))
 
     def now(self) -> int:
         return now()

@@ -11,7 +11,7 @@ from zabcheck.zookeeper.disk.log_analysis import DiskFinding
 from zabcheck.zookeeper.recording.records import Disk, Record, Wiped
 from zabcheck.zookeeper.run.ensemble import AnyClient, AnyServer, Ensemble, EnsembleError
 from zabcheck.zookeeper.run.server import AS_BEFORE, Members
-from zabcheck.zookeeper.run.sessions import Sessions
+from zabcheck.zookeeper.run.sessions import OPENS, Sessions
 from zabcheck.zookeeper.run.stops import Stops
 from zabcheck.zookeeper.wire.jute import LoggedTxn
 
@@ -43,7 +43,7 @@ class Running:
         self.ensemble = ensemble
         self.proxy = ensemble.proxy
         self.record = record
-        self.sessions = Sessions(ensemble, record)
+        self.sessions = Sessions(ensemble, record, EXACT_PATIENCE if exact else OPENS)
         self.clients: dict[int, AnyClient] = {}
         """The clients that write, by the number of their server."""
         self.roles: dict[str, int] = {}
@@ -81,7 +81,7 @@ class Running:
 
     def patience(self, seconds: float) -> float:
         """Return the seconds for which to wait where a choice says `seconds`: longer in an exact execution."""
-        return max(seconds, EXACT_PATIENCE) if self.exact else seconds
+        return max(seconds, EXACT_PATIENCE) * self.ensemble.slowness() if self.exact else seconds
 
     # Starting.
 
@@ -178,12 +178,12 @@ class Running:
 
     def await_connected(self, clients: Collection[AnyClient]) -> None:
         """Wait until these clients are connected, `CONNECTED_AT_FIRST` seconds at most."""
-        self.ensemble.await_all(CONNECTED_AT_FIRST, lambda: all(client.connected for client in clients))
+        self.ensemble.await_patiently(CONNECTED_AT_FIRST, lambda: all(client.connected for client in clients))
 
     def await_held(self, number: int, point: str) -> None:
         """Wait, in an exact execution, until a thread is held at a point. NothingCame if none comes."""
         if self.exact:
-            self.stops.wait(number, point, EXACT_PATIENCE)
+            self.stops.wait(number, point, self.patience(0.0))
 
     def wait_while_possible(self, seconds: float, condition: Callable[[], bool], possible: Callable[[], bool]) -> bool:
         """Wait until `condition` holds, `seconds` at most. Return True if it does.

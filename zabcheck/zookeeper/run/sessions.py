@@ -15,7 +15,7 @@ from zabcheck.zookeeper.wire import client as wire
 FIRST = 10
 """The number of a session client is that of its server, plus this."""
 OPENS = 1.0
-"""Seconds that a session gets to connect before a request."""
+"""Seconds that a session gets to connect before a request, unless each has to be sent."""
 OF_NO_CLIENT = "/zookeeper/config"
 """A node of ZooKeeper's own from 3.5.0 on, the configuration: anybody may read it, and only a superuser set it."""
 WINDOW = 100
@@ -25,8 +25,10 @@ WINDOW = 100
 class Sessions:
     """The sessions of all servers; none begins before a choice needs it."""
 
-    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None]) -> None:
+    def __init__(self, ensemble: Ensemble, record: Callable[[Record], None], opens: float = OPENS) -> None:
+        """`opens`: seconds that a session gets to connect before a request."""
         self._ensemble = ensemble
+        self._opens = opens
         self._record = record
         self._clients: dict[int, AnySessionClient] = {}
         self._deletable: dict[int, deque[str]] = {}
@@ -40,14 +42,14 @@ class Sessions:
     def ready(self, home: int) -> AnySessionClient | None:
         """Return the session of a server once requests can be sent, with a new one if there is none.
 
-        None if they still cannot after `OPENS` seconds, or if the session's server cannot answer. EnsembleError as of
-        `check`.
+        None if they still cannot once it has had its time to connect, or if the session's server cannot answer.
+        EnsembleError as of `check`.
         """
         self.check()
         client = self._clients.get(home) or self._new(home)
         if not client.begins() and client.server not in self._ensemble.may_serve():
             return None
-        if self._ensemble.await_all(OPENS, client.begins):
+        if self._ensemble.await_patiently(self._opens, client.begins):
             return client
         self.check()
         return None

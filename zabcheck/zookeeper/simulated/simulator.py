@@ -31,7 +31,7 @@ _LOG_FILE = 64
 """Kilobytes of zeros with which a log file begins; real servers take 64 MB."""
 
 
-PATIENCE = 60
+PATIENCE = 600
 """Seconds of real time after which a thread that waits in earnest, or never ends, counts as stuck."""
 STUCK = 4
 """The exit code of a JVM in which a thread waited in earnest; it has written the thread and its stack."""

@@ -35,7 +35,7 @@ class Servers:
     def now(self) -> int:
         return 0
 
-    def await_all(self, seconds: float, condition: Callable[[], bool]) -> bool:
+    def await_patiently(self, seconds: float, condition: Callable[[], bool]) -> bool:
         return condition()
 
     def fields(self, number: int, names: tuple[str, ...]) -> dict[str, int | None]:

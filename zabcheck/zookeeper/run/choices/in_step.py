@@ -109,7 +109,7 @@ class LetThrough(InStepChoice, frozen=True, tag="pass"):
                 self._differ(run, _packet(*waiting[0]))
             return run.proxy.let_through(sender, receiver, client)
 
-        if not run.ensemble.await_all(PATIENCE, passes):
+        if not run.ensemble.await_patiently(PATIENCE, passes):
             self._differ(run, "none")
 
     def _is_meant(self, kind: str, zxid: int | None) -> bool:
@@ -197,7 +197,7 @@ class Expect(InStepChoice, frozen=True):
             found[:] = self._deviations(run)
             return not found
 
-        if not run.ensemble.await_all(PATIENCE, agree):
+        if not run.ensemble.await_patiently(PATIENCE, agree):
             _differ(run, self.server, found[0])
 
     def _deviations(self, run: "Running") -> list[Deviation]:
