@@ -55,13 +55,13 @@ def sound(tmp_path: Path) -> Path:
 def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, broken: Path) -> None:
     result = zabcheck("clients", "check", broken, "--promise", "multi")
     assert result.code == 1
-    assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in result.out
+    assert "multi is broken: /a was changed at ⟨0,5⟩ (request 1 (multi) of client 1)" in result.out
     assert "W2 line 10    client 2 sends 2: getData /a" in result.out
     assert "  2 getData /a: `old`       ──────────────────○     ◀W2 wrong\n" in result.out
     part, page = sorted(Path("reports").iterdir())
     assert f"\nwrote {part}\nwrote {page}\n" in result.out
     again = zabcheck("clients", "check", part, "--promise", "multi")
-    assert "multi is broken: /a was changed as ⟨0,5⟩ (request 1 (multi) of client 1)" in again.out
+    assert "multi is broken: /a was changed at ⟨0,5⟩ (request 1 (multi) of client 1)" in again.out
     assert f"\nwrote {page}\n" in result.out
     assert (
         "  The least history that shows this has 8 lines: the witness, and\n     line 2     client 1 connects "
@@ -73,7 +73,7 @@ def test_a_broken_promise_is_exit_code_1_with_its_witness(zabcheck: Command, bro
 
 def test_one_breach_of_several_promises_is_told_once(zabcheck: Command, broken: Path) -> None:
     result = zabcheck("clients", "check", broken)
-    assert result.out.count("/a was changed as ⟨0,5⟩") == 1
+    assert result.out.count("/a was changed at ⟨0,5⟩") == 1
     assert "reads as of one zxid, reliability, multi are broken: /a was changed" in result.out
 
 
@@ -205,7 +205,7 @@ def test_a_history_of_jepsen_is_judged(zabcheck: Command, tmp_path: Path) -> Non
     result = zabcheck("clients", "check", register)
     assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
     assert "sends 0: setData /register, data `1`" in result.out
-    assert "\n  W2 client 0 is answered 2: done, data `2`\n" in result.out
+    assert "\n  W2 client 0 gets answer 2: done, data `2`\n" in result.out
     register.write_text(asked + read.replace("2", "1"))
     said = zabcheck("clients", "check", register).out
     assert "\nreads are linearizable, too\n" in said
@@ -227,7 +227,7 @@ def test_the_lists_of_jepsen_are_judged(zabcheck: Command, tmp_path: Path) -> No
     result = zabcheck("clients", "check", lists)
     assert (result.code, result.out.splitlines()[-1]) == (1, "FAIL: one order is broken")
     assert "client 0 sends 0: txn: append /3 `1`\n" in result.out
-    assert "client 0 is answered 2: done (done [])\n" in result.out
+    assert "client 0 gets answer 2: done (done [])\n" in result.out
 
 
 @pytest.mark.parametrize(
@@ -336,10 +336,16 @@ def test_3_8_0_keeps_all_but_what_is_known_of_it(
         (["record", "--connect", "localhost:²"], "--connect: expected HOST:PORT, found `localhost:²`"),
         (["record", "--connect", "localhost"], "--connect: expected HOST:PORT, found `localhost`"),
         (["record", "--connect", "127.0.0.1:1"], "--connect: no session at 127.0.0.1:1"),
-        (["record"], "expected --connect, the servers of a service, or --classpath, and one of them"),
-        (["record", "--classpath", "no.jar", "--connect", "a:1"], "expected --connect, the servers of a service, or"),
+        (["record"], "expected either --connect, the servers of a service, or --classpath"),
+        (
+            ["record", "--classpath", "no.jar", "--connect", "a:1"],
+            "expected either --connect, the servers of a service, or",
+        ),
         (["record", "--classpath", "no.jar"], "no.jar: expected a jar or a folder of the class path, found nothing"),
-        (["record", "--classpath", "no.jar", "--disturb", "true"], "--disturb: the servers of --classpath are"),
+        (
+            ["record", "--classpath", "no.jar", "--disturb", "true"],
+            "--disturb: not with --classpath, whose servers are",
+        ),
         (["record", "--connect", "127.0.0.1:1", "--out", "no/file"], "--out no/file: expected the name of a file"),
         (
             ["record", "--connect", "127.0.0.1:1", "--disturb", "no-such x"],

@@ -74,12 +74,12 @@ class JudgedHistory(NamedTuple):
 
     @property
     def age(self) -> int | None:
-        """The time in ns for which a read at most missed a write that had been answered; None if nobody knows."""
+        """The longest time, in ns, for which a read missed a write that had been answered; None if nobody knows."""
         return max((each.age for each in self.judgements if each.age is not None), default=None)
 
     @property
     def reads(self) -> Linearizability | None:
-        """The answer to the question if reads are linearizable; None if nobody knows, or no order explains them."""
+        """Return whether reads are linearizable; None if nobody knows, or no order explains them."""
         return next((each.reads for each in self.judgements if each.reads is not None), None)
 
 
@@ -104,7 +104,7 @@ def check(
     ] = Path("reports"),
     functions: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="F=OP", help="The function F of a Jepsen test is read, write, cas or txn."),
+        typer.Option("--map", metavar="F=OP", help="Function F of a Jepsen test is a read, write, cas or txn."),
     ] = None,
     bound: Annotated[
         float | None,
@@ -112,7 +112,7 @@ def check(
             metavar="S",
             min=0,
             max=1e9,
-            help="Seconds after which a write that was answered has to be read; timeliness.",
+            help="Judge timeliness: a read has to show each write that was answered more than S seconds before.",
         ),
     ] = None,
     format: Formats = Format.text,
@@ -127,7 +127,7 @@ def check(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="With --engine spark: divide each history among tasks, which hand on through this folder.",
+            help="With --engine spark: divide each history among tasks, which share their results in this folder.",
         ),
     ] = None,
 ) -> int:
@@ -249,8 +249,8 @@ def record(
         str | None,
         typer.Option(
             metavar="PATHS",
-            help="Start three servers of ZooKeeper with these jars instead, or `pyspark`, and hold them back, stop and "
-            "kill them meanwhile.",
+            help="Start three servers of ZooKeeper with these jars, or those of `pyspark`, instead; hold them back, "
+            "stop and kill them meanwhile.",
         ),
     ] = None,
     out: Annotated[
@@ -258,19 +258,21 @@ def record(
     ] = Path("history.jsonl"),
     requests: Annotated[int, typer.Option(metavar="N", min=1, help="How many requests are sent.")] = 10_000,
     seconds: Annotated[float, typer.Option(metavar="S", min=0.1, help="How long they are sent, at most.")] = 60.0,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Draws the requests, and what connections suffer.")] = 1,
-    faults: Annotated[bool, typer.Option(help="Have connections be cut, and sessions end and expire.")] = True,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Draws the requests and the faults of connections.")
+    ] = 1,
+    faults: Annotated[bool, typer.Option(help="Cut connections, and let sessions end and expire.")] = True,
     disturb: Annotated[
         str | None,
-        typer.Option(metavar="COMMAND", help="Run a command of yours again and again that disturbs the servers."),
+        typer.Option(metavar="COMMAND", help="Run this command again and again, to disturb the servers."),
     ] = None,
     format: Formats = Format.text,
 ) -> int:
     """Record sessions of its own at a service, which exercise each promise, and judge their history."""
     if (connect is None) == (classpath is None):
-        raise BadInput("expected --connect, the servers of a service, or --classpath, and one of them")
+        raise BadInput("expected either --connect, the servers of a service, or --classpath")
     if classpath is not None and disturb is not None:
-        raise BadInput("--disturb: the servers of --classpath are not yours; see --faults")
+        raise BadInput("--disturb: not with --classpath, whose servers are disturbed already; see --faults")
     targets = [] if connect is None else _addresses("--connect", connect)
     check_file("--out", out)
     dump = _writer(out)
@@ -373,7 +375,7 @@ def proxy(
     ] = None,
     format: Formats = Format.text,
 ) -> int:
-    """Record what clients ask and are answered while it passes it on to the service, and judge their history."""
+    """Stand between clients and a service, record what they ask and are answered, and judge their history."""
     listening, targets = _addresses("--listen", listen), _addresses("--to", to)
     if len(listening) != len(targets):
         raise BadInput(f"--listen: expected an address for each of --to, {len(targets)} of them")
@@ -582,7 +584,7 @@ def _outcome(judged: JudgedHistory) -> tuple[int, str]:
 def _why(undecided: Sequence[str]) -> str:
     """Return why promises of a whole history are undecided."""
     reasons = {
-        f"an order was sought in {MOST_STATES:,} states, or values were written twice"
+        f"no order was found within {MOST_STATES:,} states, or values were written twice"
         if each == "one order"
         else "events are missing, about nodes that not everybody is allowed to read"
         for each in undecided

@@ -39,11 +39,11 @@ def test_what_is_written_is_read_again() -> None:
             [HEADER, "nonsense"],
             "h.jsonl, line 2: expected a JSON object, JSON is malformed: invalid character (byte 4)",
         ),
-        ([HEADER, CONNECT, CONNECT], "h.jsonl, line 3, field `connection`: connection 1 was opened before"),
-        ([HEADER, ASK], "h.jsonl, line 2, field `connection`: connection 1 was not opened"),
+        ([HEADER, CONNECT, CONNECT], "h.jsonl, line 3, field `connection`: connection 1 has been opened already"),
+        ([HEADER, ASK], "h.jsonl, line 2, field `connection`: connection 1 has not been opened"),
         (
             [HEADER, CONNECT, ASK.replace('"client":1', '"client":2')],
-            "h.jsonl, line 3, field `client`: connection 1 is of client 1, found 2",
+            "h.jsonl, line 3, field `client`: connection 1 belongs to client 1, found 2",
         ),
         ([HEADER, CONNECT, ASK, ASK], "h.jsonl, line 4, field `xid`: request 1 has no answer yet"),
         ([HEADER, CONNECT, ANSWER], "h.jsonl, line 3, field `xid`: no request 1 waits for an answer"),
@@ -81,7 +81,7 @@ def test_what_is_written_is_read_again() -> None:
         ),
         (
             [HEADER, f'{{"record":"node","path":"/a","zxid":1,"stat":{STAT}}}'],
-            "h.jsonl, line 2, field `record`: a node, and the header does not say initial: given",
+            'h.jsonl, line 2, field `record`: a node, but the header does not say `"initial":"given"`',
         ),
     ],
 )

@@ -74,37 +74,37 @@ WRONG = {
     ),
     "two orders of one list": (
         (ONE, TWO, done(2, seen("x", 1, 2)), done(3, seen("x", 2))),
-        "request 6 (txn) of client 3 read [2] of /x, and request 4 (txn) of client 2 read [1, 2], which does not begin "
-        "so",
+        "request 6 (txn) of client 3 read [2] from /x, but request 4 (txn) of client 2 read [1, 2], which does not "
+        "begin with that",
     ),
     "a value of nobody": (
         (done(0, seen("x", 7)),),
-        "request 0 (txn) of client 0 read [7] of /x, and nobody appended 7",
+        "request 0 (txn) of client 0 read [7] from /x, but nobody appended 7",
     ),
     "one that failed is read": (
         (FAILED, done(1, seen("x", 1))),
-        "request 2 (txn) of client 1 read [1] of /x, and request 0 (txn) of client 0, which appended 1, failed",
+        "request 2 (txn) of client 1 read [1] from /x, but request 0 (txn) of client 0, which appended 1, failed",
     ),
     "a value is there twice": (
         (ONE, done(1, seen("x", 1, 1))),
-        "request 2 (txn) of client 1 read [1, 1] of /x, which has a value twice",
+        "request 2 (txn) of client 1 read [1, 1] from /x, which has a value twice",
     ),
     "an own append is not read": (
         (done(0, append("x", 1), seen("x")),),
-        "request 0 (txn) of client 0 reads [] of /x, where its own operations before left [1]",
+        "request 0 (txn) of client 0 reads [] from /x, where its own earlier steps left [1]",
     ),
     "an own append is read before it": (
         (done(0, seen("x", 1), append("x", 1)),),
-        "request 0 (txn) of client 0 read [1] of /x, and appended 1 only after it",
+        "request 0 (txn) of client 0 read [1] from /x, but appended 1 only afterwards",
     ),
     "two appends of one transaction change places": (
         (done(0, append("x", 1), append("x", 2)), done(1, seen("x", 2, 1))),
-        "request 2 (txn) of client 1 read [2, 1] of /x, and request 0 (txn) of client 0 appended 1 before 2",
+        "request 2 (txn) of client 1 read [2, 1] from /x, but request 0 (txn) of client 0 appended 1 before 2",
     ),
     "half of a transaction is read": (
         (done(0, append("x", 1), append("y", 1)), done(1, seen("x", 1), seen("y")), done(2, seen("y", 1))),
-        "no order explains this: request 2 (txn) of client 1 read 1 of /x, which request 0 (txn) of client 0 appended; "
-        "request 2 (txn) of client 1 read /y without 1, which request 0 (txn) of client 0 appended",
+        "no order explains this: request 2 (txn) of client 1 read 1 from /x, which request 0 (txn) of client 0 appended"
+        "; request 2 (txn) of client 1 read /y without 1, which request 0 (txn) of client 0 appended",
     ),
     "appends change places": (
         (ONE, TWO, done(2, seen("x", 2, 1))),
@@ -118,9 +118,9 @@ WRONG = {
     ),
     "a session goes back": (
         (ONE, done(1, seen("x", 1)), done(1, seen("x"))),
-        "no order explains this: request 2 (txn) of client 1 read 1 of /x, which request 0 (txn) of client 0 appended; "
-        "request 2 (txn) of client 1 was before request 4 (txn) of client 1 in its session; request 4 (txn) of client "
-        "1 read /x without 1, which request 0 (txn) of client 0 appended",
+        "no order explains this: request 2 (txn) of client 1 read 1 from /x, which request 0 (txn) of client 0 appended"
+        "; request 2 (txn) of client 1 was before request 4 (txn) of client 1 in its session; request 4 (txn) of "
+        "client 1 read /x without 1, which request 0 (txn) of client 0 appended",
     ),
 }
 

@@ -69,7 +69,7 @@ def test_a_history_that_no_order_explains_is_a_violation(name: str) -> None:
     judgement = judged(*WRONG[name])
     assert judgement.status == "violated"
     assert judgement.breach is not None
-    assert judgement.breach.summary.startswith("no order that sessions and times allow explains that request ")
+    assert judgement.breach.summary.startswith("no order that sessions and times allow explains why request ")
 
 
 # A client of one's own tells no zxids.

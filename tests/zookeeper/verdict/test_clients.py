@@ -62,101 +62,101 @@ BAD: list[tuple[str, ClientHistory, tuple[Record, ...], str]] = [
         "session order",
         history(SET, STALE),
         (*SET, *STALE),
-        "request 1 (setData /r) of client 256 was done as ⟨0,3⟩, and request 3 (getData /r) of client 256 finds /r as "
+        "request 1 (setData /r) of client 256 was done at ⟨0,3⟩, but request 3 (getData /r) of client 256 finds /r as "
         "of ⟨0,2⟩",
     ),
     (
         "session order",
         history(SET, GONE),
         (*SET, *GONE),
-        "request 3 (getData /r) of client 256 finds no /r as of ⟨0,4⟩, and it is there since ⟨0,3⟩ (request 1 "
+        "request 3 (getData /r) of client 256 finds no /r as of ⟨0,4⟩, but it has been there since ⟨0,3⟩ (request 1 "
         "(setData /r) of client 256)",
     ),
     (
         "session order",
         history(SET, OTHER_DATA),
         (*SET, *OTHER_DATA),
-        "/r as of ⟨0,3⟩ has other data for request 1 (setData /r) of client 256 than for request 3 (getData /r) of "
+        "the data of /r as of ⟨0,3⟩ differ between request 1 (setData /r) of client 256 and request 3 (getData /r) of "
         "client 256",
     ),
     (
         "session order",
         history(GUARDED, got(3, changed=3, version=6)),
         (*GUARDED, *got(3, changed=3, version=6)),
-        "/r as of ⟨0,3⟩ has other versions for request 1 (setData /r) of client 256 than for request 3 (getData /r) "
+        "the versions of /r as of ⟨0,3⟩ differ between request 1 (setData /r) of client 256 and request 3 (getData /r) "
         "of client 256",
     ),
     (
         "session order",
         ClientHistory((SET[0], EARLIER[0], EARLIER[1], SET[1]), (), {}, frozenset()),
         (*SET, *EARLIER),
-        "client 256 was answered request 2 before its request 1",
+        "client 256 got the answer to request 2 before the one to request 1",
     ),
     (
         "linearizable writes",
         history(LATER, made(3, "set", zxid=4, session=T)),
         (*LATER, *made(3, "set", zxid=4, session=T)),
-        "request 2 (setData /r) of client 256 and request 3 (setData /r) of client 512 both were done as ⟨0,4⟩",
+        "request 2 (setData /r) of client 256 and request 3 (setData /r) of client 512 were both done at ⟨0,4⟩",
     ),
     (
         "writes in the order sent",
         history(LATER, made(5, "set", zxid=3)),
         (*LATER, *made(5, "set", zxid=3)),
-        "client 256 sent request 2 before 5, which were done as ⟨0,4⟩ and ⟨0,3⟩",
+        "client 256 sent request 2 before request 5, but they were done at ⟨0,4⟩ and ⟨0,3⟩",
     ),
     (
         "ephemeral nodes",
         history(EPHEMERAL, CLOSE, reads=(read(1, reached=4), read(2, node("/a"), KEPT, reached=4)), ended={S: 4}),
         (*EPHEMERAL, *CLOSE, read(2, KEPT, reached=4)),
-        "session 0x100 ended with ⟨0,4⟩, and its /e is there as of ⟨0,4⟩",
+        "session 0x100 ended at ⟨0,4⟩, but its /e is there as of ⟨0,4⟩",
     ),
     (
         "changes last",
         history(SET, LATER, reads=(read(1, node(changed=3, version=1)),)),
         (*LATER, read(1, node(changed=3, version=1))),
-        "/r was changed as ⟨0,4⟩ (request 2 (setData /r) of client 256), and " + READ.format(1) + ", as of ⟨0,9⟩, "
+        "/r was changed at ⟨0,4⟩ (request 2 (setData /r) of client 256), but " + READ.format(1) + ", as of ⟨0,9⟩, "
         "finds it as of ⟨0,3⟩",
     ),
     (
         "changes last",
         history(SET, LATER, reads=(read(1, node(changed=3, version=1), reached=3),)),
         (*LATER, read(1, node(changed=3, version=1), reached=3)),
-        "/r was changed as ⟨0,4⟩ (request 2 (setData /r) of client 256), and " + READ.format(1) + ", as of ⟨0,4⟩, "
+        "/r was changed at ⟨0,4⟩ (request 2 (setData /r) of client 256), but " + READ.format(1) + ", as of ⟨0,4⟩, "
         "finds it as of ⟨0,3⟩",
     ),
     (
         "changes last",
         history(SET, reads=(read(1, node(changed=3, version=1)), read(2, node("/a")))),
         (*SET, read(2)),
-        "request 2 (getData /r) of client 2 at server 2 in the end finds no /r as of ⟨0,9⟩, and it is there since "
-        "⟨0,3⟩ (request 1 (setData /r) of client 256)",
+        "request 2 (getData /r) of client 2 at server 2 in the end finds no /r as of ⟨0,9⟩, but it has been there "
+        "since ⟨0,3⟩ (request 1 (setData /r) of client 256)",
     ),
     (
         "changes last",
         history(SET, DELETE, reads=(read(1, node(changed=3, version=1)),)),
         (*DELETE, read(1, node(changed=3, version=1))),
-        "/r was deleted as ⟨0,5⟩ (request 2 (delete /r) of client 256), and " + READ.format(1) + ", as of ⟨0,9⟩, "
+        "/r was deleted at ⟨0,5⟩ (request 2 (delete /r) of client 256), but " + READ.format(1) + ", as of ⟨0,9⟩, "
         "finds it as of ⟨0,3⟩",
     ),
     (
         "changes last",
         history(SET, reads=(read(1, node(changed=3, content=8, version=1)),)),
         (*SET, read(1, node(changed=3, content=8, version=1))),
-        "/r as of ⟨0,3⟩ has other data for request 1 (setData /r) of client 256 than for " + READ.format(1),
+        "the data of /r as of ⟨0,3⟩ differ between request 1 (setData /r) of client 256 and " + READ.format(1),
     ),
     (
         "data agreement",
         history(reads=(read(1, node("/a"), node()), read(2, node("/a"), node(content=8)))),
         (read(1, node()), read(2, node(content=8))),
-        "/r as of ⟨0,1⟩ has other data for request 2 (getData /r) of client 1 at server 1 in the end than for "
+        "the data of /r as of ⟨0,1⟩ differ between request 2 (getData /r) of client 1 at server 1 in the end and "
         "request 2 (getData /r) of client 2 at server 2 in the end",
     ),
     (
         "data agreement",
         history(reads=(read(1, node("/a")), read(2, node("/a"), node()))),
         (read(2, node()), read(1)),
-        "request 2 (getData /r) of client 1 at server 1 in the end finds no /r as of ⟨0,9⟩, and it is there since "
-        "⟨0,1⟩ (request 2 (getData /r) of client 2 at server 2 in the end)",
+        "request 2 (getData /r) of client 1 at server 1 in the end finds no /r as of ⟨0,9⟩, but it has been there "
+        "since ⟨0,1⟩ (request 2 (getData /r) of client 2 at server 2 in the end)",
     ),
 ]
 

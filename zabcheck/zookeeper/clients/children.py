@@ -12,6 +12,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
+from zabcheck.text.words import counted
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import Answer, Result
 from zabcheck.zookeeper.clients.promise import Found
@@ -152,7 +153,8 @@ def cversions(exchange: Exchange, tree: Tree, found: Found) -> None:
             risen = place - first
             if risen > each.cversion or (is_settled and made is not None and risen < each.cversion):
                 text = (
-                    f"children of {path} were created or deleted {risen} times up to {shown(each.until)}, and "
+                    f"children of {path} were created or deleted {counted(risen, 'time', 'times')} up to "
+                    f"{shown(each.until)}, but "
                     f"{each.by.name} shows cversion {each.cversion}"
                 )
                 found.breach(each.until, text, changes[place - 1].by if risen else made, each.by)
@@ -223,11 +225,12 @@ def _look_at_a_delete(
     if operation.is_done and child is not None:
         change = expected.last[child[0]]
         text = (
-            f"{path}/{child[0]} is there since {shown(change.zxid)} ({change.by.name}), and {operation.name} was done"
+            f"{path}/{child[0]} has been there since {shown(change.zxid)} ({change.by.name}), but {operation.name} "
+            f"was done at {shown(operation.zxid)}"
         )
-        found.breach(operation.zxid, f"{text} as {shown(operation.zxid)}", change.by, operation)
+        found.breach(operation.zxid, text, change.by, operation)
     elif not operation.is_done and expected.has_none:
-        text = f"{path} has no child, and {operation.name} was refused as {shown(operation.zxid)} with NotEmpty"
+        text = f"{path} had no children, but {operation.name} was refused at {shown(operation.zxid)} with NotEmpty"
         by = changes[last - 1].by if last > first else made[1]
         found.breach(operation.zxid, text, by, operation)
 
@@ -298,8 +301,8 @@ def _tell(
     child = f"{path}/{name}"
     shows = f"{listed.by.name}, as of {shown(listed.until)}, {'does not list' if is_there else 'lists'}"
     if change is not None:
-        was = f"{child} was {'created' if is_there else 'deleted'} as {shown(change.zxid)} ({change.by.name})"
-        found.breach(listed.until, f"{was}, and {shows} it", change.by, listed.by)
+        was = f"{child} was {'created' if is_there else 'deleted'} at {shown(change.zxid)} ({change.by.name})"
+        found.breach(listed.until, f"{was}, but {shows} it", change.by, listed.by)
     elif before is not None:
         showed = f"{before.by.name}, as of {shown(before.until)}, {'lists' if is_there else 'does not list'} it"
         between = f"nobody has {'deleted' if is_there else 'created'} it since"

@@ -247,7 +247,7 @@ def _take_header(found: Exchange, line: HistoryHeader) -> None:
 
 def _take_node(found: Exchange, line: InitialNode) -> None:
     if found.header.initial != "given":
-        raise _Contradiction(", field `record`: a node, and the header does not say initial: given")
+        raise _Contradiction(', field `record`: a node, but the header does not say `"initial":"given"`')
     found.nodes.append(line)
 
 
@@ -257,7 +257,7 @@ def _take_told(found: Exchange, line: Told) -> None:
 
 def _take_connect(found: Exchange, line: Connect) -> None:
     if line.connection in found.connections:
-        raise _Contradiction(f", field `connection`: connection {line.connection} was opened before")
+        raise _Contradiction(f", field `connection`: connection {line.connection} has been opened already")
     found.connections[line.connection] = opened = Connection(line, line.client, line.session, line.time or 0)
     _begin(found, opened)
 
@@ -271,7 +271,7 @@ def _begin(found: Exchange, connection: Connection) -> None:
 def _take_connected(found: Exchange, line: Connected) -> None:
     connection = _of(found, line)
     if connection.connected is not None:
-        raise _Contradiction(f": connection {line.connection} was answered before")
+        raise _Contradiction(f": connection {line.connection} has been answered already")
     connection.connected, connection.session = line, line.session
     if line.session != connection.connect.session:
         _begin(found, connection)
@@ -339,10 +339,10 @@ def _of(found: Exchange, line: Record) -> Connection:
     """Return the connection of a record, one record longer. It must be open, of that client, and not ahead in time."""
     connection = found.connections.get(line.connection)
     if connection is None:
-        raise _Contradiction(f", field `connection`: connection {line.connection} was not opened")
+        raise _Contradiction(f", field `connection`: connection {line.connection} has not been opened")
     if connection.client != line.client:
         raise _Contradiction(
-            f", field `client`: connection {line.connection} is of client {connection.client}, found {line.client}"
+            f", field `client`: connection {line.connection} belongs to client {connection.client}, found {line.client}"
         )
     if connection.lost is not None:
         raise _Contradiction(f": connection {line.connection} was lost")

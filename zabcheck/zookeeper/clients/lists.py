@@ -64,7 +64,7 @@ def judge_lists(exchange: Exchange, found: Found) -> None:
 
 
 def _name(read: _Read) -> str:
-    return f"{read.by.name} read {_shown(read.values)} of {read.path}"
+    return f"{read.by.name} read {_shown(read.values)} from {read.path}"
 
 
 def _shown(values: Values) -> str:
@@ -99,7 +99,7 @@ class _Lists:
             longest = self.longest[read.path]
             if read.values != longest.values[: len(read.values)]:
                 other = f"{longest.by.name} read {_shown(longest.values)}"
-                found.breach(0, f"{_name(read)}, and {other}, which does not begin so", read.by, longest.by)
+                found.breach(0, f"{_name(read)}, but {other}, which does not begin with that", read.by, longest.by)
                 break
         if len(found.breaches) == before:
             self._look_at_own_orders(found)
@@ -114,7 +114,7 @@ class _Lists:
                     continue
                 appended = [*_appends(writer)]
                 if appended.index(_Append(path, next_value)) < appended.index(_Append(path, value)):
-                    text = f"{_name(read)}, and {writer.name} appended {next_value} before {value}"
+                    text = f"{_name(read)}, but {writer.name} appended {next_value} before {value}"
                     found.breach(0, text, writer, read.by)
 
     def _read(self, operation: Exchanged, found: Found) -> None:
@@ -132,7 +132,7 @@ class _Lists:
             first = before.setdefault(path, values[: max(0, len(values) - len(own[path]))])
             if values != first + own[path]:
                 made = _shown(first + own[path])
-                text = f"{operation.name} reads {_shown(values)} of {path}, where its own operations before left {made}"
+                text = f"{operation.name} reads {_shown(values)} from {path}, where its own earlier steps left {made}"
                 found.breach(0, text, operation)
         for path, values in before.items():
             self.reads.append(_Read(path, values, operation))
@@ -143,11 +143,11 @@ class _Lists:
         for value in read.values:
             writer = self.writers.get(_Append(read.path, value))
             if writer is read.by:
-                found.breach(0, f"{_name(read)}, and appended {value} only after it", read.by)
+                found.breach(0, f"{_name(read)}, but appended {value} only afterwards", read.by)
             elif writer is None:
-                found.breach(0, f"{_name(read)}, and nobody appended {value}", read.by)
+                found.breach(0, f"{_name(read)}, but nobody appended {value}", read.by)
             elif writer.is_known and not writer.is_done:
-                found.breach(0, f"{_name(read)}, and {writer.name}, which appended {value}, failed", writer, read.by)
+                found.breach(0, f"{_name(read)}, but {writer.name}, which appended {value}, failed", writer, read.by)
         if len({*read.values}) < len(read.values):
             found.breach(0, f"{_name(read)}, which has a value twice", read.by)
 
@@ -202,7 +202,7 @@ class _Lists:
         for path, values, by in self.reads:
             appended, size = following[path], len(values)
             for writer, value in appended[size - 1 : size] if size else ():
-                yield writer, by, f"{by.name} read {value} of {path}, which {writer.name} appended"
+                yield writer, by, f"{by.name} read {value} from {path}, which {writer.name} appended"
             if size < len(appended):
                 writer, value = appended[size]
                 yield by, writer, _without(path, value, by, writer)

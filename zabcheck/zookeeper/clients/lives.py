@@ -111,7 +111,7 @@ def nodes_after_ends(exchange: Exchange, tree: Tree, gone: Mapping[str, GoneNode
             owner = seen.stat.ephemeral_owner if seen.stat is not None else NOBODY
             end = ends.get(owner)
             if end is not None and seen.until >= end[0]:
-                text = f"session {owner} ended with {shown(end[0])}, and its {path} is there as of {shown(seen.until)}"
+                text = f"session {owner} ended at {shown(end[0])}, but its {path} is there as of {shown(seen.until)}"
                 found.breach(seen.until, text, lives[owner].ephemerals.get(path), end[1], seen.by)
 
 
@@ -123,7 +123,7 @@ def ephemeral_stays(exchange: Exchange, tree: Tree, found: Found) -> None:
         for gone in _vanished(life, tree, deleted):
             if life.last_write is not None and life.last_write.zxid > gone.zxid:
                 text = (
-                    f"session {session} lives as of {shown(life.last_write.zxid)}, and its {gone.path} is gone as of "
+                    f"session {session} lives as of {shown(life.last_write.zxid)}, but its {gone.path} is gone as of "
                     f"{shown(gone.zxid)}"
                 )
                 found.breach(gone.zxid, text, gone.created, life.last_write, gone.by)
@@ -189,7 +189,7 @@ class _Sessions:
         silent, timeout = told.time - heard, self._timeouts[session]
         if silent < (timeout - self._header.tick) * _MS - self._header.clock_error:
             text = (
-                f"session {session} was told to have expired {silent // _MS} ms after a request that was answered, and "
+                f"session {session} is said to have expired {silent // _MS} ms after a request that was answered, but "
                 f"its time-out is {timeout} ms"
             )
             found.breach(0, text, operation, connection.connect, told)
@@ -215,8 +215,7 @@ def _answered_without_a_session(connection: Connection, found: Found) -> None:
         for operation in connection.operations:
             if operation.is_done:
                 text = (
-                    f"client {connection.client} was told that its session has expired, and {operation.name} was "
-                    "answered"
+                    f"client {connection.client} was told that its session has expired, but {operation.name} was done"
                 )
                 found.breach(operation.zxid, text, connection.connected, operation)
 
@@ -257,7 +256,7 @@ def _is_empty(path: str, created: Exchanged, gone: Seen, children: list[str], tr
     for child in children:
         there = tree.state_at(child, gone.start)
         if there is not None and there.stat is not None:
-            text = f"{child} is there as of {shown(gone.start)}, and its container {path} is not"
+            text = f"{child} is there as of {shown(gone.start)}, but its container {path} is not"
             found.breach(gone.start, text, created, there.by, gone.by)
 
 
@@ -268,35 +267,36 @@ def _is_due(path: str, ttl: int, last: Exchanged, gone: Seen, clock_error: int, 
         return
     lived = answer.time - last.request.time
     if lived < ttl * _MS - clock_error:
-        text = f"{path} has {ttl} ms to live since {last.name}, and is gone {lived // _MS} ms after it was sent"
+        text = f"{path} has {ttl} ms to live after {last.name}, but is gone {lived // _MS} ms after that was sent"
         found.breach(gone.start, text, last, gone.by)
 
 
 LIVES = (
     Promise(
         "ephemeral nodes end",
-        "All nodes of a session go at the one zxid of its end.",
+        "All ephemeral nodes of a session are deleted at one zxid, that of its end.",
         f"{GUIDE}, Ephemeral Nodes; DataTree.killSession",
         "documented",
         ephemeral_ends,
     ),
     Promise(
         "ephemeral nodes stay",
-        "While a session lives, its nodes go only if somebody deletes them.",
+        "While a session lives, its ephemeral nodes stay unless somebody deletes them.",
         f"{GUIDE}, Ephemeral Nodes",
         "documented",
         ephemeral_stays,
     ),
     Promise(
         "session",
-        "A client gets the session that it asks for, or that has expired: not before its time-out, and for good.",
+        "A client gets the session that it asks for, or hears that it has expired: not before its time-out, and for "
+        "good.",
         f"{GUIDE}, ZooKeeper Sessions",
         "documented",
         sessions,
     ),
     Promise(
         "containers and TTL",
-        "The service deletes containers and nodes with a time to live only when they are empty, and not before.",
+        "The service deletes a container only when it is empty, and a node with a time to live only when that is over.",
         f"{GUIDE}, Container Nodes, TTL Nodes",
         "documented",
         containers,

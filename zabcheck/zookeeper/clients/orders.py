@@ -24,7 +24,7 @@ def answer_order(exchange: Exchange, tree: Tree, found: Found) -> None:
     """Compare the order of the answers on each connection with that of the requests."""
     for connection in exchange.connections.values():
         for stray in connection.strays:
-            found.breach(stray.zxid, f"{_answered(stray)}, which it had not sent, or twice", stray)
+            found.breach(stray.zxid, f"{_answered(stray)}, but had sent none, or had had the answer before", stray)
         _order_of_answers(connection, found)
 
 
@@ -51,10 +51,10 @@ def _order_of_answers(connection: Connection, found: Found) -> None:
         is_overtaken = latest is not None and operation.answered < (latest.answered or 0)
         overtaken = waiting or (latest if is_overtaken else None)
         if overtaken is not None:
-            text = f"{_answered(operation)} before its request {overtaken.request.xid}"
+            text = f"{_answered(operation)} before the one to request {overtaken.request.xid}"
             found.breach(operation.zxid, text, overtaken, operation)
         elif closed is not None:
-            text = f"{_answered(operation)}, sent after its request {closed.request.xid} that closed the session"
+            text = f"{_answered(operation)}, sent after request {closed.request.xid}, which closed the session"
             found.breach(operation.zxid, text, closed, operation)
         if operation.request.op == "closeSession" and operation.is_done:
             closed = operation
@@ -63,7 +63,7 @@ def _order_of_answers(connection: Connection, found: Found) -> None:
 
 
 def _answered(operation: Exchanged) -> str:
-    return f"client {operation.connection.client} was answered request {operation.request.xid}"
+    return f"client {operation.connection.client} got the answer to request {operation.request.xid}"
 
 
 def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
@@ -79,8 +79,8 @@ def rising_view(exchange: Exchange, tree: Tree, found: Found) -> None:
         for answer in connection.answers:
             if answer.zxid < highest.zxid:
                 text = (
-                    f"client {connection.client} was answered as of {shown(highest.zxid)}, and then as of "
-                    f"{shown(answer.zxid)} by the same server"
+                    f"client {connection.client} was answered as of {shown(highest.zxid)} and then, by the same "
+                    f"server, as of {shown(answer.zxid)}"
                 )
                 found.breach(answer.zxid, text, highest, answer)
             elif answer.zxid > highest.zxid:
@@ -101,9 +101,9 @@ def system_image(exchange: Exchange, tree: Tree, found: Found) -> None:
         wrong = next((number for number, each in enumerate(answers) if each.zxid < least), None)
         found.case(len(answers) if wrong is None else wrong + 1)
         if wrong is not None:
-            by = "" if before is None or before.zxid < least else f", by {before.name}"
+            by = "" if before is None or before.zxid < least else f" ({before.name})"
             text = (
-                f"client {connection.client} had seen {shown(least)}{by}; after it connected again it was "
+                f"client {connection.client} had seen {shown(least)}{by}, but after it connected again it was "
                 f"answered as of {shown(answers[wrong].zxid)}"
             )
             found.breach(answers[wrong].zxid, text, before, connection.connect, answers[wrong])
@@ -139,7 +139,7 @@ def own_writes_by_zxid(exchange: Exchange, tree: Tree, found: Found) -> None:
     found.case(cases)
     for write, operation in stale:
         text = (
-            f"{write.name} was done as {shown(write.zxid)}, and {operation.name}, sent after it, is as of "
+            f"{write.name} was done at {shown(write.zxid)}, but {operation.name}, sent after it, is as of "
             f"{shown(operation.zxid)}"
         )
         found.breach(operation.zxid, text, write, operation)
@@ -153,7 +153,7 @@ def own_writes_in_nodes(exchange: Exchange, tree: Tree, found: Found) -> None:
             continue
         if change.connection is stale.connection and change.sent < stale.sent:
             text = (
-                f"{change.name} was done as {shown(conflict.change.start)}, and {stale.name} finds {conflict.path} "
+                f"{change.name} was done at {shown(conflict.change.start)}, but {stale.name} finds {conflict.path} "
                 f"as of {shown(conflict.stale.start)}"
             )
             found.breach(conflict.change.start, text, change, stale)
@@ -176,8 +176,8 @@ def order_of_zxids(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.case()
             if operation.zxid <= before.zxid:
                 text = (
-                    f"client {operation.connection.client} sent request {before.request.xid} before "
-                    f"{operation.request.xid}, which were done as {shown(before.zxid)} and {shown(operation.zxid)}"
+                    f"client {operation.connection.client} sent request {before.request.xid} before request "
+                    f"{operation.request.xid}, but they were done at {shown(before.zxid)} and {shown(operation.zxid)}"
                 )
                 found.breach(operation.zxid, text, before, operation)
         latest[operation.sender] = operation
@@ -257,7 +257,7 @@ def _look_for_a_hole(given_up: GivenUp, exchange: Exchange, tree: Tree, found: F
         seen = tree.state_at(effect.path, least) if exchange.owns(effect.path) else None
         if seen is not None and seen.stat is not None and seen.until >= later.zxid:
             text = (
-                f"{later.name} was done as {shown(later.zxid)}, and {unknown.name}, sent before it on the same "
+                f"{later.name} was done at {shown(later.zxid)}, but {unknown.name}, sent before it on the same "
                 "connection, was not"
             )
             found.breach(later.zxid, text, unknown, later, seen.by)
@@ -277,9 +277,9 @@ def _look_for_a_late_one(given_up: GivenUp, exchange: Exchange, tree: Tree, show
         for seen in shown_to[what]:
             if seen.start > later.zxid and is_recorded and len(_writers(exchange)[what]) == 1:
                 text = (
-                    f"client {unknown.connection.client} gave up request {unknown.request.xid}, was told that "
-                    f"{later.request.xid} is done ({shown(later.zxid)}), and {unknown.request.xid} took effect as "
-                    f"{shown(seen.start)}"
+                    f"client {unknown.connection.client} gave up request {unknown.request.xid} and was told that "
+                    f"request {later.request.xid} was done at {shown(later.zxid)}, but then request "
+                    f"{unknown.request.xid} took effect at {shown(seen.start)}"
                 )
                 found.breach(seen.start, text, unknown, later, seen.by)
 
@@ -389,7 +389,7 @@ def zxids_of_their_own(exchange: Exchange, tree: Tree, found: Found) -> None:
         if other is not operation:
             found.breach(
                 operation.zxid,
-                f"{other.name} and {operation.name} both were done as {shown(operation.zxid)}",
+                f"{other.name} and {operation.name} were both done at {shown(operation.zxid)}",
                 other,
                 operation,
             )
@@ -404,7 +404,7 @@ def writes_in_real_time(known: Iterable[Earlier], found: Found) -> None:
         found.case()
         if write.zxid <= before.zxid:
             text = (
-                f"{write.name} was sent after {before.name} was answered, and was done as {shown(write.zxid)}, which "
+                f"{write.name} was sent after {before.name} was answered, but was done at {shown(write.zxid)}, which "
                 f"is not above {shown(before.zxid)}"
             )
             found.breach(write.zxid, text, before, write)
@@ -423,8 +423,8 @@ def syncs_in_real_time(known: Iterable[Earlier], found: Found) -> None:
         found.case()
         if earlier.operation.zxid < earlier.write.zxid:
             text = (
-                f"{earlier.write.name} was done as {shown(earlier.write.zxid)} before {earlier.operation.name} was "
-                f"sent, which was answered as of {shown(earlier.operation.zxid)}; a known limit if its server led"
+                f"{earlier.write.name} was done at {shown(earlier.write.zxid)} before {earlier.operation.name} was "
+                f"sent, but that was answered as of {shown(earlier.operation.zxid)}; a known limit if its server led"
             )
             found.breach(earlier.operation.zxid, text, earlier.write, earlier.operation)
 
@@ -487,7 +487,7 @@ def reads_in_real_time(known: Iterable[Earlier], found: Found) -> None:
         found.case()
         if read.zxid < write.zxid:
             text = (
-                f"{write.name} was done as {shown(write.zxid)}, and {read.name}, answered "
+                f"{write.name} was done at {shown(write.zxid)}, but {read.name}, answered "
                 f"{_seconds_between(write, read)} s after it, is as of {shown(read.zxid)}"
             )
             found.breach(read.zxid, text, write, read)
@@ -502,7 +502,7 @@ def _seconds_between(one: Exchanged, other: Exchanged) -> str:
 
 TIMELINESS = Promise(
     "timeliness",
-    "A read misses no write that was answered longer before it than a bound, which `--bound` sets.",
+    "A read shows each write that was answered longer before it than a bound, which `--bound` sets.",
     f"{GUIDE}, Consistency Guarantees: on the order of tens of seconds",
     "documented",
     timeliness,
@@ -517,7 +517,7 @@ ORDERS = (
     ),
     Promise(
         "rising view",
-        "On a connection no answer is as of an older zxid than one before.",
+        "On a connection no answer is as of an older zxid than an earlier one.",
         "FinalRequestProcessor takes lastProcessedZxid for each answer",
         "by the code",
         rising_view,
@@ -538,21 +538,21 @@ ORDERS = (
     ),
     Promise(
         "writes in the order sent",
-        "The writes of a session take effect in the order in which they were sent, also over reconnects.",
+        "The writes of a session take effect in the order in which they were sent, also across reconnects.",
         f"{GUIDE}, Consistency Guarantees: sequential consistency",
         "documented",
         order_sent,
     ),
     Promise(
         "linearizable writes",
-        "Each write has a zxid of its own, above that of all that was answered before it was sent.",
+        "Each write has a zxid of its own, above those of all answers that came before it was sent.",
         f"{INTERNALS}; {USENIX}, 2.3",
         "documented",
         linearizable,
     ),
     Promise(
         "sync",
-        "A sync is answered as of a zxid that has every write answered before it was sent.",
+        "A sync is answered as of a zxid that covers each write that was answered before it was sent.",
         f"{GUIDE}, Consistency Guarantees, note; {USENIX}, 2.3 and 4.4",
         "documented",
         sync,

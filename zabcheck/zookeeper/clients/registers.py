@@ -254,7 +254,7 @@ def _tell(best: _Furthest, found: Found) -> None:
     request, answer = stuck.by.request, stuck.by.answer
     data = request.expects if request.op == "setData" or answer is None else answer.data
     written = {step.writes for steps in best.search.sessions for step in steps}
-    text = f"no order that sessions and times allow explains that {stuck.by.name} finds {named(data or '')}"
+    text = f"no order that sessions and times allow explains why {stuck.by.name} finds {named(data or '')}"
     text += "" if stuck.sees in written else ", which nobody wrote,"
     if last is not None:
         text += f" after {last.by.name} wrote {named(last.by.request.data or '')}"
@@ -264,7 +264,8 @@ def _tell(best: _Furthest, found: Found) -> None:
 REGISTERS = (
     Promise(
         "one order",
-        "One order explains what was read and written, in that of each session, and in real time before each write.",
+        "One order explains what was read and written; it keeps that of each session and, before each write, that of "
+        "real time.",
         "Lev-Ari et al., ATC 2016: ordered sequential consistency",
         "documented",
         one_order,

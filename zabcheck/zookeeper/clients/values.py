@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
+from zabcheck.text.words import counted
 from zabcheck.zookeeper.clients.children import cversions, deletes, lists
 from zabcheck.zookeeper.clients.exchange import Effect, Exchange, Exchanged, effects_of
 from zabcheck.zookeeper.clients.history import NOBODY, Answer, Content, InitialNode, Stat
@@ -23,11 +24,11 @@ def _name(by: Exchanged | InitialNode) -> str:
 def _story(conflict: Conflict) -> str:
     """Return as text which two sightings contradict each other."""
     path, stale, change = conflict
-    knew = f"{path} was {'deleted' if change.stat is None else 'changed'} as {shown(change.start)} ({_name(change.by)})"
+    knew = f"{path} was {'deleted' if change.stat is None else 'changed'} at {shown(change.start)} ({_name(change.by)})"
     if change.stat is None and not change.is_change:
         knew = f"{_name(change.by)} finds no {path} as of {shown(change.start)}"
     has = f"finds it as of {shown(stale.start)}" if stale.stat is not None else "finds no such node"
-    return f"{knew}, and {_name(stale.by)}, as of {shown(stale.until)}, {has}"
+    return f"{knew}, but {_name(stale.by)}, as of {shown(stale.until)}, {has}"
 
 
 def _has_its_data(conflict: Conflict) -> bool:
@@ -58,7 +59,7 @@ def _look_at_a_read(path: str, seen: Seen, tree: Tree, found: Found) -> None:
     known = tree.state_at(path, zxid)
     if known is not None and known.stat is not None and known is not seen:
         text = (
-            f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, and it is there since {shown(known.start)} "
+            f"{_name(seen.by)} finds no {path} as of {shown(zxid)}, but it has been there since {shown(known.start)} "
             f"({_name(known.by)})"
         )
         found.breach(zxid, text, known.by, seen.by)
@@ -80,7 +81,7 @@ def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
                 found.case()
                 differ = "" if _is_equal(first, second) else _difference(first, second)
                 if differ:
-                    _disagree(f"{path} as of {shown(first.start)} has other {differ}", first, second, found)
+                    _disagree(f"the {differ} of {path}", first, second, found)
     for path in sorted(tree.children):
         shown_to = [seen for seen in tree.children[path] if seen.stat is not None]
         for first, second in pairwise(shown_to):
@@ -88,7 +89,7 @@ def agreement(exchange: Exchange, tree: Tree, found: Found) -> None:
                 found.case()
                 one, other = first.children, second.children
                 if one is not None and other is not None and {*one} != {*other}:
-                    _disagree(f"the children of {path} as of {shown(first.start)} are others", first, second, found)
+                    _disagree(f"the children of {path}", first, second, found)
 
 
 def _is_equal(first: Seen, second: Seen) -> bool:
@@ -97,7 +98,8 @@ def _is_equal(first: Seen, second: Seen) -> bool:
 
 def _disagree(what: str, first: Seen, second: Seen, found: Found) -> None:
     """Note that two sightings as of one transaction show different states."""
-    found.breach(first.start, f"{what} for {_name(first.by)} than for {_name(second.by)}", first.by, second.by)
+    text = f"{what} as of {shown(first.start)} differ between {_name(first.by)} and {_name(second.by)}"
+    found.breach(first.start, text, first.by, second.by)
 
 
 def _czxid(seen: Seen) -> int:
@@ -105,7 +107,7 @@ def _czxid(seen: Seen) -> int:
 
 
 def _difference(first: Seen, second: Seen) -> str:
-    """Return the name of what differs between two sightings of one state; "" if nothing does."""
+    """Return the name, in the plural, of what differs between two sightings of one state; "" if nothing does."""
     assert first.stat is not None
     assert second.stat is not None
     if first.content is not None and first.content.differs(second.content):
@@ -155,7 +157,7 @@ def views_of_multis(exchange: Exchange, tree: Tree, found: Found) -> None:
         if (path, seen.content) not in written:
             found.breach(
                 seen.start,
-                f"{source.name} was refused, and {_name(seen.by)} finds what it would have written to {path}",
+                f"{source.name} was refused, but {_name(seen.by)} finds what it would have written to {path}",
                 source,
                 seen.by,
             )
@@ -180,7 +182,7 @@ def _written_otherwise(exchange: Exchange) -> Iterator[tuple[str, Content]]:
 def _look_at_results(operation: Exchanged, answer: Answer, found: Found) -> None:
     errors = [result.error for result in answer.results]
     if len(errors) != len(operation.request.parts):
-        text = f"{operation.name} has {len(operation.request.parts)} parts, and {len(errors)} results"
+        text = f"{operation.name} has {len(operation.request.parts)} parts but {len(errors)} results"
         found.breach(operation.zxid, text, operation)
     elif any(errors):
         failed = next(number for number, error in enumerate(errors) if error)
@@ -251,7 +253,7 @@ def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tre
         found.case()
         if stat is not None and effect.op == "setData" and stat.version != effect.version + 1:
             text = (
-                f"{operation.name} expected version {effect.version} of {effect.path}, and made version {stat.version}"
+                f"{operation.name} expected version {effect.version} of {effect.path}, but made version {stat.version}"
             )
             found.breach(operation.zxid, text, operation)
     if before is None:
@@ -260,7 +262,7 @@ def _judge_condition(operation: Exchanged, effect: Effect, error: str, tree: Tre
     wrong = _unfounded(effect, error, before.stat, stat)
     if wrong:
         text = (
-            f"{effect.created} {wrong[0]} as of {shown(before.start)}, and {operation.name} {wrong[1]} as "
+            f"{effect.created} {wrong[0]} as of {shown(before.start)}, but {operation.name} {wrong[1]} at "
             f"{shown(operation.zxid)}"
         )
         found.breach(operation.zxid, text, before.by, operation)
@@ -278,10 +280,10 @@ def _judge_parent(path: str, operation: Exchanged, error: str, tree: Tree, found
     elif error == "NoNode":
         wrong = "was there"
     elif stat.czxid and error == ("" if stat.ephemeral_owner != NOBODY else _OF_EPHEMERAL):
-        wrong = "was an ephemeral node" if not error else "was no ephemeral node"
+        wrong = "was an ephemeral node" if not error else "was not an ephemeral node"
     if wrong:
         did = f"was refused with {error}" if error else "was done"
-        text = f"{path} {wrong} as of {shown(before.start)}, and {operation.name} {did} as {shown(operation.zxid)}"
+        text = f"{path} {wrong} as of {shown(before.start)}, but {operation.name} {did} at {shown(operation.zxid)}"
         found.breach(operation.zxid, text, before.by, operation)
 
 
@@ -295,7 +297,7 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
     if error == "NoNode" and effect.op != "create":
         return version, "was refused with NoNode"
     if error == "BadVersion" and effect.version == before.version:
-        return version, f"that expected {effect.version} was refused with BadVersion"
+        return version, f"expected version {effect.version} and was refused with BadVersion"
     if error:
         return None
     if effect.op == "create" and "sequential" not in effect.mode:
@@ -303,7 +305,7 @@ def _unfounded(effect: Effect, error: str, before: Stat | None, after: Stat | No
     if before.version == UNKNOWN_VERSION:
         return None
     if effect.op in ("setData", "delete", "check") and effect.version not in (-1, before.version):
-        return version, f"that expected {effect.version} was done"
+        return version, f"expected version {effect.version} and was done"
     if effect.op == "setData" and after is not None and after.version != before.version + 1:
         return version, f"made version {after.version}"
     return None
@@ -330,7 +332,7 @@ def _possible(tree: Tree, found: Found) -> None:
             assert seen.stat is not None
             wrong = _impossible(seen.stat, seen)
             if wrong:
-                found.breach(seen.until, f"{_name(seen.by)} shows of {path} {wrong}", seen.by)
+                found.breach(seen.until, f"{_name(seen.by)} shows {path} with {wrong}: no node can be so", seen.by)
 
 
 def _up_to_date(tree: Tree, found: Found) -> None:
@@ -339,14 +341,14 @@ def _up_to_date(tree: Tree, found: Found) -> None:
         if _has_its_data(conflict):
             text = (
                 f"{_name(conflict.stale.by)} finds the data that {_name(conflict.change.by)} wrote to {conflict.path} "
-                f"as {shown(conflict.change.start)}, with mzxid {shown(conflict.stale.start)}"
+                f"at {shown(conflict.change.start)}, but with mzxid {shown(conflict.stale.start)}"
             )
             found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
     for conflict in tree.conflicts_of_children():
         text = (
-            f"a child of {conflict.path} came or went as {shown(conflict.change.start)} "
-            f"({_name(conflict.change.by)}), and {_name(conflict.stale.by)}, as of {shown(conflict.stale.until)}, has "
-            f"pzxid {shown(conflict.stale.start)}"
+            f"a child of {conflict.path} was created or deleted at {shown(conflict.change.start)} "
+            f"({_name(conflict.change.by)}), but {_name(conflict.stale.by)}, as of {shown(conflict.stale.until)}, "
+            f"shows pzxid {shown(conflict.stale.start)}"
         )
         found.breach(conflict.change.start, text, conflict.change.by, conflict.stale.by)
 
@@ -364,25 +366,25 @@ def _one_cversion(tree: Tree, found: Found) -> None:
                 and first.stat.czxid == second.stat.czxid
             ):
                 text = (
-                    f"{path} has pzxid {shown(first.start)} with cversion {first.stat.cversion} for "
-                    f"{_name(first.by)}, and {second.stat.cversion} for {_name(second.by)}"
+                    f"{path} with pzxid {shown(first.start)} has cversion {first.stat.cversion} in "
+                    f"{_name(first.by)}, but {second.stat.cversion} in {_name(second.by)}"
                 )
                 found.breach(first.start, text, first.by, second.by)
 
 
 def _impossible(stat: Stat, seen: Seen) -> str:
-    """Return as text what no node can have; "" if a node can be so."""
+    """Return as text the counters that no node can have together; "" if a node can have all of them."""
     if stat.czxid > stat.mzxid or stat.czxid > stat.pzxid:
-        return f"czxid {shown(stat.czxid)}, and mzxid {shown(stat.mzxid)}, pzxid {shown(stat.pzxid)}"
+        return f"czxid {shown(stat.czxid)}, mzxid {shown(stat.mzxid)} and pzxid {shown(stat.pzxid)}"
     if (stat.version == 0) != (stat.mzxid == stat.czxid) and stat.version <= 0:
-        return f"version {stat.version}, and mzxid {shown(stat.mzxid)} that is not its czxid {shown(stat.czxid)}"
+        return f"version {stat.version}, czxid {shown(stat.czxid)} and mzxid {shown(stat.mzxid)}"
     if stat.num_children is not None and seen.children is not None and stat.num_children != len(seen.children):
-        return f"{len(seen.children)} names, and numChildren {stat.num_children}"
+        return f"{len(seen.children)} children and numChildren {stat.num_children}"
     children, changes = stat.num_children, stat.cversion
     if children is not None and changes is not None and (changes < children or (changes - children) % 2):
-        return f"cversion {changes} with numChildren {children}"
+        return f"cversion {changes} and numChildren {children}"
     if stat.data_length is not None and seen.content is not None and stat.data_length != seen.content.length:
-        return f"{seen.content.length} bytes, and dataLength {stat.data_length}"
+        return f"{seen.content.length} bytes of data and dataLength {stat.data_length}"
     return ""
 
 
@@ -399,7 +401,7 @@ def _owners(exchange: Exchange, tree: Tree, found: Found) -> None:
             by = created[path].get(seen.stat.czxid) if seen.stat is not None else None
             if by is not None and seen.stat is not None and seen.stat.ephemeral_owner != by[1]:
                 text = (
-                    f"{by[0].name} created {path} with the owner {by[1]}, and {_name(seen.by)} shows "
+                    f"{by[0].name} created {path} with the owner {by[1]}, but {_name(seen.by)} shows the owner "
                     f"{seen.stat.ephemeral_owner}"
                 )
                 found.breach(seen.until, text, by[0], seen.by)
@@ -426,12 +428,15 @@ def sequential(exchange: Exchange, tree: Tree, found: Found) -> None:
             found.case()
             number, next_number = _number(effect), _number(next_effect)
             if next_number <= number:
-                text = f"{effect.created} was created as {shown(zxid)}, and {next_effect.created} as {shown(next_zxid)}"
+                text = (
+                    f"{effect.created} was created at {shown(zxid)}, and {next_effect.created}, whose number is not "
+                    f"higher, at {shown(next_zxid)}"
+                )
                 found.breach(next_zxid, text, operation, next_operation)
             elif tree.is_complete(top) and top not in uncertain and next_number - number != second - first:
                 text = (
-                    f"{effect.created} was created as {shown(zxid)}, {next_effect.created} as {shown(next_zxid)}, and "
-                    f"{second - first - 1} nodes between"
+                    f"{effect.created} was created at {shown(zxid)} and {next_effect.created} at {shown(next_zxid)}, "
+                    f"but {counted(second - first - 1, 'node', 'nodes')} between them"
                 )
                 found.breach(next_zxid, text, operation, next_operation, kind="by the code")
 
@@ -449,7 +454,7 @@ def _number(effect: Effect) -> int:
 VALUES = (
     Promise(
         "reads as of one zxid",
-        "An answer shows the tree as all transactions up to one zxid have made it.",
+        "An answer shows the tree as all transactions up to one zxid left it.",
         f"{GUIDE}, Data Access; CommitProcessor runs no read beside a write",
         "documented",
         reads,
@@ -463,7 +468,7 @@ VALUES = (
     ),
     Promise(
         "agreement",
-        "Of one transaction all sessions see the same data and the same children.",
+        "As of one transaction all sessions see the same data and the same children.",
         f"{GUIDE}, Time in ZooKeeper: zxids are unique",
         "documented",
         agreement,
@@ -477,14 +482,14 @@ VALUES = (
     ),
     Promise(
         "multi read",
-        "The reads of a multi are of one tree.",
+        "All reads of a multi see the same tree.",
         "FinalRequestProcessor, multiRead",
         "by the code",
         multi_read,
     ),
     Promise(
         "conditions",
-        "A request that expects a version, or a node, is done if it is so, and refused if not.",
+        "A request that expects a version, or a node, is done if it finds what it expects, and refused if not.",
         f"{GUIDE}, ZNodes; {USENIX}, 2.1",
         "documented",
         conditions,

@@ -176,11 +176,11 @@ class _Stream:
         asked = [arm for arm in arms if arm.kind in _REMOVED.get(operation.request.watch, _KINDS)]
         standing = next((arm for arm in asked if arm.is_armed and arm not in self.resuming), None)
         if operation.is_done and not arms:
-            text = f"client {self.connection.client} watched {path} no more, and {operation.name} was done"
-            self.found.removal.breach(operation.zxid, f"{text} as {shown(operation.zxid)}", operation)
+            text = f"client {self.connection.client} did not watch {path}, but {operation.name} was done"
+            self.found.removal.breach(operation.zxid, f"{text} at {shown(operation.zxid)}", operation)
         elif operation.answer.error == "NoWatcher" and standing is not None:
             text = f"client {self.connection.client} watched {path} as of {shown(standing.since)}"
-            text += f", and {operation.name} was refused with NoWatcher"
+            text += f", but {operation.name} was refused with NoWatcher"
             self.found.removal.breach(operation.zxid, text, standing.by, operation)
 
     def _miss(self, arm: Arm, answer: Exchanged) -> None:
@@ -195,8 +195,8 @@ class _Stream:
         found.case()
         assert arm.change is not None
         text = (
-            f"client {self.connection.client} watched {arm.path} as of {shown(arm.since)}, and was answered as of "
-            f"{shown(answer.zxid)} before it heard of the change {shown(arm.due)}"
+            f"client {self.connection.client} watched {arm.path} as of {shown(arm.since)}, but was answered as of "
+            f"{shown(answer.zxid)} before it heard of the change at {shown(arm.due)}"
         )
         found.breach(arm.due, text, arm.by, arm.change.by, answer)
 
@@ -224,8 +224,9 @@ class _Stream:
                 self.found.rearming.is_undecided = True
             elif is_told and last is not None:
                 text = (
-                    f"{arm.path} changed as {shown(last.start)} while client {self.connection.client} was away with "
-                    f"{shown(since)}, and nothing told it before setWatches was answered as of {shown(zxid)}"
+                    f"{arm.path} changed at {shown(last.start)} while client {self.connection.client}, which had seen "
+                    f"{shown(since)}, was away, but no event told it before setWatches was answered as of "
+                    f"{shown(zxid)}"
                 )
                 self.found.rearming.breach(last.start, text, last.by, arm.by)
                 arm.is_armed = False
@@ -258,7 +259,7 @@ class _Stream:
             if before is not event:
                 self.found.cause.breach(
                     event.zxid,
-                    f"client {self.connection.client} heard twice that {event.path} changed as {shown(event.zxid)}",
+                    f"client {self.connection.client} heard twice that {event.path} changed at {shown(event.zxid)}",
                     before,
                     event,
                 )
@@ -321,7 +322,7 @@ class _Stream:
         elif ends and isinstance(ends[0], Exchanged):
             self.found.removal.breach(max(0, event.zxid), f"{about} after its watch was removed", ends[0], event)
         elif ends:
-            self.found.cause.breach(max(0, event.zxid), f"{about} twice, of one watch", ends[0], event)
+            self.found.cause.breach(max(0, event.zxid), f"{about} twice from one watch", ends[0], event)
         else:
             self.found.cause.breach(max(0, event.zxid), f"{about}, which it does not watch", event)
 
@@ -338,7 +339,7 @@ class _Stream:
             text = f"{about}, which did not change after {shown(arms[0].since)}"
             self.found.cause.breach(arms[0].since, text, arms[0].by, event)
         elif is_next and 0 < event.zxid < due:
-            text = f"{about} as {shown(event.zxid)}, which did not change before {shown(due)}"
+            text = f"{about} at {shown(event.zxid)}, which did not change before {shown(due)}"
             self.found.cause.breach(event.zxid, text, arms[0].by, event, kind="by the code")
 
     def _in_order(self, event: WatchEvent, zxid: int, arms: list[Arm]) -> None:
@@ -350,7 +351,7 @@ class _Stream:
                 if event.zxid <= 0 and self._may_tell_later(arms, self.last[0]):
                     return
                 text = (
-                    f"client {self.connection.client} heard of the change {shown(self.last[0])} before it heard of "
+                    f"client {self.connection.client} heard of the change at {shown(self.last[0])} before the one at "
                     f"{shown(zxid)}"
                 )
                 self.found.order.breach(zxid, text, self.last[1], event)
@@ -390,7 +391,7 @@ WATCHES = (
     ),
     Promise(
         "watch fires once, for a cause",
-        "An event has a watch and a change, and each ends one watch.",
+        "Each event is caused by a change that is watched, and ends one watch.",
         f"{GUIDE}, ZooKeeper Watches: one-time trigger",
         "documented",
         partial(_judge, "cause"),
@@ -411,14 +412,14 @@ WATCHES = (
     ),
     Promise(
         "persistent watches",
-        "A persistent watch tells each change until it is removed; a recursive one that of all nodes below.",
+        "A persistent watch tells each change until it is removed; a recursive one also those of all nodes below.",
         f"{GUIDE}, Persistent, Recursive Watches",
         "documented",
         partial(_judge, "persistent"),
     ),
     Promise(
         "removal",
-        "A watch that was removed tells nothing more; one that is there can be removed, and no other.",
+        "A watch that was removed tells nothing more; a watch can be removed if it is set, and only then.",
         f"{GUIDE}, Remove Watches",
         "documented",
         partial(_judge, "removal"),

@@ -36,16 +36,16 @@ def words(record: HistoryLine | Record) -> str:
         case Request():
             return f"sends {record.xid}: {_request(record)}"
         case Answer():
-            return f"is answered {record.xid}: {_answer(record)}"
+            return f"gets answer {record.xid}: {_answer(record)}"
         case WatchEvent():
-            return f"hears {record.type} of {record.path}" + (f" as {shown(record.zxid)}" if record.zxid > 0 else "")
+            return f"hears {record.type} of {record.path}" + (f" at {shown(record.zxid)}" if record.zxid > 0 else "")
         case Lost():
             return "loses the connection"
         case InitialNode():
             return f"{record.path} is there at first, {_stat(record.stat)}"
         case Told():
             told = f"client {record.from_} tells client {record.to} something"
-            return f"{told}, after the answer {record.after} and before the request {record.before}"
+            return f"{told}, after answer {record.after} and before request {record.before}"
         case _:
             raise AssertionError(f"{record} is of no client")
 
